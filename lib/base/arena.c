@@ -1,0 +1,93 @@
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/num.h"
+
+enum { BLOCK_BYTES = 64 * 1024 }; /* larger wishes get a block of their own */
+
+struct arena_block {
+    struct arena_block *older;
+    size_t size_bytes; /* usable, from the first aligned byte on */
+    size_t used_bytes;
+    char *start;
+};
+
+static size_t round_up(size_t size)
+{
+    return (size + ARENA_ALIGN_BYTES - 1) / ARENA_ALIGN_BYTES * ARENA_ALIGN_BYTES;
+}
+
+/* The newest block is the one that is filled. A large piece, which fills its own, stands behind it,
+ * so that the rest of the newest is not lost. */
+static void link_block(struct arena *arena, struct arena_block *block)
+{
+    bool own = arena->newest && block->size_bytes > BLOCK_BYTES;
+    struct arena_block **place = own ? &arena->newest->older : &arena->newest;
+    block->older = *place;
+    *place = block;
+}
+
+static struct arena_block *add_block(struct arena *arena, size_t size, struct err *err)
+{
+    size_t usable = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+    size_t total = 0;
+    if (!num_add(&total, usable, sizeof(struct arena_block) + ARENA_ALIGN_BYTES)) {
+        err_memory(err, size);
+        return NULL;
+    }
+    struct arena_block *block = heap_alloc(1, total, err);
+    if (!block)
+        return NULL;
+    uintptr_t behind = (uintptr_t)(block + 1);
+    block->start = (char *)block + (round_up(behind) - (uintptr_t)block);
+    block->size_bytes = usable;
+    link_block(arena, block);
+    return block;
+}
+
+void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err)
+{
+    size_t bytes = 0;
+    if (!num_multiply(&bytes, count, size) || bytes > SIZE_MAX - ARENA_ALIGN_BYTES) {
+        err_memory(err, SIZE_MAX);
+        return NULL;
+    }
+    bytes = round_up(bytes ? bytes : 1);
+    struct arena_block *block = arena->newest;
+    if (!block || block->size_bytes - block->used_bytes < bytes)
+        block = add_block(arena, bytes, err);
+    if (!block)
+        return NULL;
+    void *piece = block->start + block->used_bytes;
+    block->used_bytes += bytes;
+    arena->taken_bytes += bytes;
+    return piece;
+}
+
+char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err)
+{
+    size_t with_end = 0;
+    if (!num_add(&with_end, size, 1)) {
+        err_memory(err, size);
+        return NULL;
+    }
+    char *text = arena_alloc(arena, with_end, 1, err);
+    if (text && size)
+        memcpy(text, bytes, size);
+    return text;
+}
+
+void arena_release(struct arena *arena)
+{
+    struct arena_block *block = arena->newest;
+    while (block) {
+        struct arena_block *older = block->older;
+        heap_free(block);
+        block = older;
+    }
+    *arena = (struct arena){0};
+}

@@ -1,0 +1,35 @@
+/* arena.h: memory that lives and dies together.
+ *
+ * One arena per lifetime (a model, a run, a capture): take from it, never give back single pieces,
+ * release it whole. Every piece is zeroed and stands on a 64-byte boundary, so that a row of floats
+ * starts on a cache line.
+ *
+ *     struct arena arena = {0};
+ *     float *x = arena_alloc(&arena, rows * columns, sizeof *x, err);
+ *     ...
+ *     arena_release(&arena);
+ */
+#ifndef ATTN_BASE_ARENA_H
+#define ATTN_BASE_ARENA_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+enum { ARENA_ALIGN_BYTES = 64 };
+
+struct arena {
+    struct arena_block *newest;
+    size_t taken_bytes; /* all that was handed out, for reports */
+};
+
+/* `count` things of `size` bytes, zeroed, valid until the arena is released; NULL with `err`. */
+void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err);
+
+/* A copy of `size` bytes with a 0 byte behind it, so that texts can be printed. */
+char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err);
+
+/* Give everything back; the arena is empty and can be used again. */
+void arena_release(struct arena *arena);
+
+#endif

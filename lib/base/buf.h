@@ -1,0 +1,41 @@
+/* buf.h: bytes that grow, for building texts in memory.
+ *
+ * Additions never fail one by one: the first one that finds no memory marks the buffer, later ones
+ * do nothing, and buf_check says so once at the end.
+ *
+ *     struct buf buf = {0};
+ *     buf_text(&buf, "h.");
+ *     buf_format(&buf, "%d", layer);
+ *     if (buf_check(&buf, err)) ...
+ *     buf_release(&buf);
+ */
+#ifndef ATTN_BASE_BUF_H
+#define ATTN_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct buf {
+    char *bytes; /* with a 0 byte behind the last one; NULL while nothing was added */
+    size_t size;
+    size_t capacity;
+    bool out_of_memory;
+    size_t wanted_bytes; /* the room that could not be had */
+};
+
+void buf_bytes(struct buf *buf, const void *bytes, size_t size);
+void buf_text(struct buf *buf, const char *text);
+void buf_char(struct buf *buf, char c);
+void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* 0 when every addition found its memory, else -1 with `err`. */
+int buf_check(const struct buf *buf, struct err *err);
+
+/* Forget the content, keep the memory. */
+void buf_clear(struct buf *buf);
+
+void buf_release(struct buf *buf);
+
+#endif

@@ -1,0 +1,90 @@
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* End a message that had no room with "...", not in the middle of a UTF-8 character. */
+static void mark_cut(struct err *err, int wanted)
+{
+    if (wanted < ERR_TEXT_BYTES)
+        return;
+    char *end = err->text + ERR_TEXT_BYTES - 4;
+    while (end > err->text && ((unsigned char)*end & 0xC0) == 0x80)
+        end--;
+    memcpy(end, "...", 4);
+}
+
+static int set(struct err *err, enum err_kind kind, const char *format, va_list args)
+{
+    if (!err || err->kind != ERR_NONE)
+        return -1;
+    err->kind = kind;
+    mark_cut(err, vsnprintf(err->text, sizeof err->text, format, args));
+    return -1;
+}
+
+int err_set(struct err *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set(err, ERR_INPUT, format, args);
+    va_end(args);
+    return -1;
+}
+
+int err_usage(struct err *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set(err, ERR_USAGE, format, args);
+    va_end(args);
+    return -1;
+}
+
+int err_unsupported(struct err *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set(err, ERR_UNSUPPORTED, format, args);
+    va_end(args);
+    return -1;
+}
+
+int err_output(struct err *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set(err, ERR_OUTPUT, format, args);
+    va_end(args);
+    return -1;
+}
+
+int err_prefix(struct err *err, const char *format, ...)
+{
+    if (!err || err->kind == ERR_NONE)
+        return -1;
+    char whole[ERR_TEXT_BYTES];
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(whole, sizeof whole, format, args);
+    va_end(args);
+    if (size < 0)
+        return -1;
+    if (size < ERR_TEXT_BYTES)
+        size += snprintf(whole + size, sizeof whole - (size_t)size, ": %s", err->text);
+    strcpy(err->text, whole);
+    mark_cut(err, size);
+    return -1;
+}
+
+int err_memory(struct err *err, size_t size_bytes)
+{
+    return err_set(err, "out of memory: %zu bytes more could not be had", size_bytes);
+}
+
+void err_clear(struct err *err)
+{
+    err->kind = ERR_NONE;
+    err->text[0] = '\0';
+}

@@ -1,0 +1,51 @@
+/* err.h: one message on its way up.
+ *
+ * A function that can fail takes a `struct err *` last and returns 0, or -1 with the message set.
+ * The message is made where the facts are, once; a caller above may put a prefix before it and
+ * hands it on. Only cmd/ prints. The kind is the exit status the program ends with.
+ *
+ *     if (fd < 0)
+ *         return err_set(err, "cannot open '%s': %s", path, strerror(errno));
+ *     ...
+ *     if (config_parse(&config, bytes, err))
+ *         return err_prefix(err, "'%s'", path);
+ */
+#ifndef ATTN_BASE_ERR_H
+#define ATTN_BASE_ERR_H
+
+#include <stddef.h>
+
+enum err_kind {
+    ERR_NONE = 0,
+    ERR_USAGE = 2,       /* the command line asks for what is not there */
+    ERR_INPUT = 3,       /* a file or a text is missing, broken or too large */
+    ERR_UNSUPPORTED = 4, /* well-formed, but not something this program does */
+    ERR_OUTPUT = 5,      /* a result could not be written */
+};
+
+enum { ERR_TEXT_BYTES = 8192 }; /* a longer message is cut and ends in "..." */
+
+struct err {
+    enum err_kind kind;
+    char text[ERR_TEXT_BYTES];
+};
+
+#define ERR_PRINTF __attribute__((format(printf, 2, 3)))
+
+/* Set the message and its kind (ERR_INPUT, or the one in the name). All return -1. A message that
+ * is already there stays: the first cause is the one worth reading. `err` may be NULL. */
+int err_set(struct err *err, const char *format, ...) ERR_PRINTF;
+int err_usage(struct err *err, const char *format, ...) ERR_PRINTF;
+int err_unsupported(struct err *err, const char *format, ...) ERR_PRINTF;
+int err_output(struct err *err, const char *format, ...) ERR_PRINTF;
+
+/* Put "prefix: " before the message from below; returns -1. */
+int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;
+
+/* Out of memory: names the bytes that could not be had; returns -1. */
+int err_memory(struct err *err, size_t size_bytes);
+
+/* Forget the message, so that the struct can be used again. */
+void err_clear(struct err *err);
+
+#endif

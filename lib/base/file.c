@@ -1,0 +1,104 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+
+enum { READ_BYTES = 64 * 1024 };
+
+static int map_descriptor(struct file *file, int descriptor, const char *path, struct err *err)
+{
+    struct stat status;
+    if (fstat(descriptor, &status))
+        return err_set(err, "cannot look at '%s': %s", path, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return err_set(err, "'%s': expected a file, found a directory", path);
+    bool has_size = S_ISREG(status.st_mode) && status.st_size > 0; /* those in /proc say 0 */
+    if (!has_size)
+        return file_read(file, descriptor, path, err);
+    size_t size = (size_t)status.st_size;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (bytes == MAP_FAILED)
+        return err_set(err, "cannot map '%s': %s", path, strerror(errno));
+    *file = (struct file){.bytes = bytes, .size = size, .origin = FILE_MAPPED};
+    return 0;
+}
+
+int file_map(struct file *file, const char *path, struct err *err)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return err_set(err, "cannot open '%s': %s", path, strerror(errno));
+    int failed = map_descriptor(file, descriptor, path, err);
+    close(descriptor);
+    return failed;
+}
+
+int file_read(struct file *file, int descriptor, const char *name, struct err *err)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    size_t capacity = 0;
+    for (;;) {
+        if (size == capacity) {
+            capacity = capacity ? capacity * 2 : READ_BYTES;
+            char *more = heap_resize(bytes, capacity, 1, err);
+            if (!more)
+                goto failed;
+            bytes = more;
+        }
+        ssize_t got = read(descriptor, bytes + size, capacity - size);
+        if (got == 0)
+            break;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            err_set(err, "cannot read '%s': %s", name, strerror(errno));
+            goto failed;
+        }
+        size += (size_t)got;
+    }
+    *file = (struct file){.bytes = bytes, .size = size, .origin = FILE_READ};
+    return 0;
+failed:
+    heap_free(bytes);
+    return -1;
+}
+
+struct file file_borrow(const char *bytes, size_t size)
+{
+    return (struct file){.bytes = bytes, .size = size, .origin = FILE_BORROWED};
+}
+
+void file_release(struct file *file)
+{
+    if (file->origin == FILE_MAPPED)
+        munmap((void *)file->bytes, file->size);
+    else if (file->origin == FILE_READ)
+        heap_free((void *)file->bytes);
+    *file = (struct file){0};
+}
+
+bool file_is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool file_exists(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0;
+}
+
+int file_make_directory(const char *path, struct err *err)
+{
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && file_is_directory(path)))
+        return 0;
+    return err_output(err, "cannot make the directory '%s': %s", path, strerror(errno));
+}

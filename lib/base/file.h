@@ -1,0 +1,43 @@
+/* file.h: a whole file as bytes, mapped where the system can.
+ *
+ *     struct file file = {0};
+ *     if (file_map(&file, "models/life/config.json", err)) ...
+ *     use(file.bytes, file.size);
+ *     file_release(&file);
+ */
+#ifndef ATTN_BASE_FILE_H
+#define ATTN_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct file {
+    const char *bytes; /* read-only; valid until file_release */
+    size_t size;
+    enum file_origin { FILE_BORROWED, FILE_MAPPED, FILE_READ } origin;
+};
+
+/* Map a regular file; pages are read when they are first touched. What cannot be mapped (a pipe) is
+ * read. The error names the path. */
+int file_map(struct file *file, const char *path, struct err *err);
+
+/* Read all of an open descriptor (a pipe, a terminal) up to its end; `name` stands in errors. */
+int file_read(struct file *file, int descriptor, const char *name, struct err *err);
+
+/* Bytes that somebody else owns, in the same dress. */
+struct file file_borrow(const char *bytes, size_t size);
+
+void file_release(struct file *file);
+
+bool file_is_directory(const char *path);
+
+/* True when something has this name, even a link that leads nowhere: opening it says what is wrong,
+ * where taking it for absent would go on without it. */
+bool file_exists(const char *path);
+
+/* Make the directory unless it is there; its parent must exist. */
+int file_make_directory(const char *path, struct err *err);
+
+#endif

@@ -1,0 +1,34 @@
+/* folder.h: where a model's files come from: a directory on disk, or files held in the binary.
+ *
+ * The rest of the program opens `config.json` in a folder and cannot tell which kind it is.
+ *
+ *     struct file file = {0};
+ *     if (folder_has(folder, "vocab.json") && folder_open(&file, folder, "vocab.json", err)) ...
+ */
+#ifndef ATTN_BASE_FOLDER_H
+#define ATTN_BASE_FOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/file.h"
+
+struct folder_file {
+    const char *name;
+    const char *bytes; /* alive as long as the program */
+    size_t size;
+};
+
+struct folder {
+    const char *path;                /* the directory; for held files their model's name */
+    const struct folder_file *files; /* NULL: on disk */
+    size_t file_count;
+};
+
+bool folder_has(const struct folder *folder, const char *name);
+
+/* Open a file of the folder; release it with file_release. The error names path and file. */
+int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err);
+
+#endif

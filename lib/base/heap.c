@@ -1,0 +1,66 @@
+#include "base/heap.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/num.h"
+
+static atomic_size_t fail_countdown; /* 0: no fault is planned */
+static atomic_int fail_for_ever;
+
+static int planned_fault(void)
+{
+    size_t left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
+    while (left > 0) {
+        size_t next = left == 1 && atomic_load(&fail_for_ever) ? 1 : left - 1;
+        if (atomic_compare_exchange_weak(&fail_countdown, &left, next))
+            return left == 1;
+    }
+    return 0;
+}
+
+void *heap_alloc(size_t count, size_t size, struct err *err)
+{
+    size_t bytes = 0;
+    void *memory = NULL;
+    if (!num_multiply(&bytes, count, size)) {
+        err_memory(err, (size_t)-1);
+        return NULL;
+    }
+    if (!planned_fault())
+        memory = calloc(1, bytes ? bytes : 1);
+    if (!memory)
+        err_memory(err, bytes);
+    return memory;
+}
+
+void *heap_resize(void *memory, size_t count, size_t size, struct err *err)
+{
+    size_t bytes = 0;
+    void *grown = NULL;
+    if (!num_multiply(&bytes, count, size)) {
+        err_memory(err, (size_t)-1);
+        return NULL;
+    }
+    if (!planned_fault())
+        grown = realloc(memory, bytes ? bytes : 1);
+    if (!grown)
+        err_memory(err, bytes);
+    return grown;
+}
+
+void heap_free(void *memory)
+{
+    free(memory);
+}
+
+void *heap_hook(size_t size)
+{
+    return planned_fault() ? NULL : malloc(size);
+}
+
+void heap_fail_at(size_t nth, int for_ever)
+{
+    atomic_store(&fail_for_ever, for_ever);
+    atomic_store(&fail_countdown, nth);
+}

@@ -1,0 +1,35 @@
+/* heap.h: the only door to malloc.
+ *
+ * Sizes are multiplied with a check, fresh memory is zero, failures are errors. Tests close the
+ * door for the nth caller with heap_fail_at.
+ *
+ *     struct node *nodes = heap_alloc(count, sizeof *nodes, err);
+ *     if (!nodes)
+ *         return -1;
+ *     ...
+ *     heap_free(nodes);
+ */
+#ifndef ATTN_BASE_HEAP_H
+#define ATTN_BASE_HEAP_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+/* `count` things of `size` bytes, zeroed; never NULL on success, even for nothing. The caller owns
+ * the result and gives it to heap_free. NULL with `err` set when it cannot be had. */
+void *heap_alloc(size_t count, size_t size, struct err *err);
+
+/* Grow or shrink `memory` (or NULL), keeping its content; new bytes are not cleared. On failure the
+ * old memory stays as it was. */
+void *heap_resize(void *memory, size_t count, size_t size, struct err *err);
+
+void heap_free(void *memory);
+
+/* malloc's own signature, for libraries that take an allocator. NULL on failure. */
+void *heap_hook(size_t size);
+
+/* Test: let the nth allocation from now on fail (0: none), once or for ever after. */
+void heap_fail_at(size_t nth, int for_ever);
+
+#endif

@@ -1,0 +1,30 @@
+/* num.h: numbers in and out of text, and sizes that must not overflow. */
+#ifndef ATTN_BASE_NUM_H
+#define ATTN_BASE_NUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    NUM_FLOAT_BYTES = 24, /* the longest num_float and its closing 0 */
+    NUM_SIZE_BYTES = 32,  /* the longest num_size and its closing 0 */
+};
+
+/* Checked arithmetic: false, and `*result` untouched, when the result does not fit. */
+bool num_add(size_t *result, size_t a, size_t b);
+bool num_multiply(size_t *result, size_t a, size_t b);
+
+/* The whole text is one decimal number in [min, max], else false: no blanks, no `3x`, no `0x1`. */
+bool num_parse_integer(const char *text, long long min, long long max, long long *value);
+bool num_parse_double(const char *text, double min, double max, double *value);
+
+/* Write the shortest decimal that reads back to the same float32, at most 9 significant digits:
+ * `0.1`, `-12`, `3.4e-08`, `inf`, `nan`. The same text on every machine and in every locale.
+ * Returns its length. */
+size_t num_float(char text[NUM_FLOAT_BYTES], float value);
+
+/* Write a size for people: `512 B`, `1.5 KiB`, `474.7 MiB`. Returns `text`. */
+const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes);
+
+#endif

@@ -1,0 +1,274 @@
+#include "base/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/heap.h"
+#include "base/num.h"
+
+enum {
+    BUFFER_BYTES = 64 * 1024,
+    OPEN_MAX = 16, /* files being written at one time */
+};
+
+/* What a signal handler must remove; a slot is NULL or a path that stays readable. */
+static char *volatile open_temporaries[OPEN_MAX];
+
+static int remember_temporary(char *path)
+{
+    for (int i = 0; i < OPEN_MAX; i++) {
+        if (!open_temporaries[i]) {
+            open_temporaries[i] = path;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static void forget_temporary(const char *path)
+{
+    for (int i = 0; i < OPEN_MAX; i++)
+        if (open_temporaries[i] == path)
+            open_temporaries[i] = NULL;
+}
+
+void stream_remove_temporaries(void)
+{
+    for (int i = 0; i < OPEN_MAX; i++) {
+        const char *path = open_temporaries[i];
+        if (path)
+            unlink(path);
+    }
+}
+
+/* A copy of `path` with `ending` behind it, on the heap. */
+static char *path_with(const char *path, const char *ending, struct err *err)
+{
+    struct buf buf = {0};
+    buf_text(&buf, path);
+    buf_text(&buf, ending);
+    if (buf_check(&buf, err)) {
+        buf_release(&buf);
+        return NULL;
+    }
+    return buf.bytes;
+}
+
+static void release(struct stream *stream)
+{
+    heap_free(stream->target);
+    heap_free(stream->temporary);
+    heap_free(stream->buffer);
+    *stream = (struct stream){.descriptor = -1, .written_bytes = stream->written_bytes};
+}
+
+int stream_to(struct stream *stream, int descriptor, struct err *err)
+{
+    *stream = (struct stream){.descriptor = descriptor};
+    stream->buffer = heap_alloc(BUFFER_BYTES, 1, err);
+    return stream->buffer ? 0 : -1;
+}
+
+/* The file that a name stands for: through symbolic links, so that a link stays a link. */
+static char *resolve(const char *path, struct err *err)
+{
+    char *real = realpath(path, NULL);
+    char *copy = path_with(real ? real : path, "", err);
+    free(real);
+    return copy;
+}
+
+/* Devices and pipes are written in place: there is nothing to rename. */
+static int open_in_place(struct stream *stream, const char *path, struct err *err)
+{
+    stream->target = path_with(path, "", err);
+    if (!stream->target)
+        return -1;
+    stream->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    if (stream->descriptor < 0)
+        return err_output(err, "cannot write '%s': %s", path, strerror(errno));
+    return 0;
+}
+
+/* mkstemp makes private files; ours are made like any other, as the umask allows. */
+static void open_permissions(int descriptor, const char *target)
+{
+    struct stat status;
+    mode_t mask = umask(0);
+    umask(mask);
+    mode_t mode = stat(target, &status) == 0 ? status.st_mode & 0777 : 0666 & ~mask;
+    if (fchmod(descriptor, mode))
+        return; /* a file system without permissions: nothing is lost */
+}
+
+/* A rename would replace what a plain write may not touch, or a link by a file. */
+static int check_replaceable(const char *path, bool exists, struct err *err)
+{
+    struct stat status;
+    if (exists && access(path, W_OK))
+        return err_output(err, "cannot write '%s': %s", path, strerror(errno));
+    if (!exists && lstat(path, &status) == 0 && S_ISLNK(status.st_mode))
+        return err_output(err, "cannot write '%s': it is a link that leads nowhere", path);
+    return 0;
+}
+
+static int open_temporary(struct stream *stream, const char *path, struct err *err)
+{
+    stream->target = resolve(path, err);
+    if (!stream->target)
+        return -1;
+    stream->temporary = path_with(stream->target, ".XXXXXX", err);
+    if (!stream->temporary)
+        return -1;
+    stream->descriptor = mkostemp(stream->temporary, O_CLOEXEC);
+    if (stream->descriptor < 0) {
+        int cause = errno;
+        heap_free(stream->temporary);
+        stream->temporary = NULL;
+        return err_output(err, "cannot write '%s': %s", path, strerror(cause));
+    }
+    if (remember_temporary(stream->temporary)) {
+        return err_output(err, "cannot write '%s': expected at most %d files at one time", path,
+                          OPEN_MAX);
+    }
+    open_permissions(stream->descriptor, stream->target);
+    return 0;
+}
+
+int stream_open(struct stream *stream, const char *path, struct err *err)
+{
+    struct stat status;
+    bool exists = stat(path, &status) == 0;
+    if (exists && S_ISDIR(status.st_mode))
+        return err_output(err, "cannot write '%s': it is a directory", path);
+    if (check_replaceable(path, exists, err) || stream_to(stream, -1, err))
+        return -1;
+    bool in_place = exists && !S_ISREG(status.st_mode);
+    if ((in_place ? open_in_place : open_temporary)(stream, path, err)) {
+        stream_discard(stream);
+        return -1;
+    }
+    return 0;
+}
+
+void stream_flush(struct stream *stream)
+{
+    size_t sent = 0;
+    while (sent < stream->used && !stream->failure) {
+        ssize_t put = write(stream->descriptor, stream->buffer + sent, stream->used - sent);
+        if (put >= 0)
+            sent += (size_t)put;
+        else if (errno != EINTR)
+            stream->failure = errno;
+    }
+    stream->used = 0;
+}
+
+void stream_bytes(struct stream *stream, const void *bytes, size_t size)
+{
+    const char *from = bytes;
+    stream->written_bytes += size;
+    while (size > 0 && !stream->failure) {
+        size_t room = BUFFER_BYTES - stream->used;
+        size_t part = size < room ? size : room;
+        memcpy(stream->buffer + stream->used, from, part);
+        stream->used += part;
+        from += part;
+        size -= part;
+        if (stream->used == BUFFER_BYTES)
+            stream_flush(stream);
+    }
+}
+
+void stream_text(struct stream *stream, const char *text)
+{
+    stream_bytes(stream, text, strlen(text));
+}
+
+void stream_char(struct stream *stream, char c)
+{
+    stream_bytes(stream, &c, 1);
+}
+
+void stream_format(struct stream *stream, const char *format, ...)
+{
+    char small[256];
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    if (size >= 0 && (size_t)size < sizeof small) {
+        stream_bytes(stream, small, (size_t)size);
+        return;
+    }
+    char *large = size < 0 ? NULL : heap_alloc((size_t)size + 1, 1, NULL);
+    if (!large) {
+        stream->failure = stream->failure ? stream->failure : ENOMEM;
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(large, (size_t)size + 1, format, args);
+    va_end(args);
+    stream_bytes(stream, large, (size_t)size);
+    heap_free(large);
+}
+
+void stream_float(struct stream *stream, float value)
+{
+    char text[NUM_FLOAT_BYTES];
+    stream_bytes(stream, text, num_float(text, value));
+}
+
+static const char *shown_target(const struct stream *stream)
+{
+    return stream->target ? stream->target : "standard output";
+}
+
+static int commit_file(struct stream *stream)
+{
+    bool regular = stream->temporary != NULL;
+    if (!stream->failure && regular && fsync(stream->descriptor))
+        stream->failure = errno;
+    if (close(stream->descriptor) && !stream->failure)
+        stream->failure = errno;
+    stream->descriptor = -1;
+    if (!stream->failure && regular && rename(stream->temporary, stream->target))
+        stream->failure = errno;
+    return stream->failure;
+}
+
+int stream_commit(struct stream *stream, struct err *err)
+{
+    stream_flush(stream);
+    int failure = stream->target ? commit_file(stream) : stream->failure;
+    if (failure) {
+        err_output(err, "cannot write '%s': %s", shown_target(stream), strerror(failure));
+        stream_discard(stream);
+        return -1;
+    }
+    if (stream->temporary)
+        forget_temporary(stream->temporary);
+    release(stream);
+    return 0;
+}
+
+void stream_discard(struct stream *stream)
+{
+    if (!stream->buffer)
+        return;
+    if (stream->target && stream->descriptor >= 0)
+        close(stream->descriptor);
+    if (stream->temporary) {
+        unlink(stream->temporary);
+        forget_temporary(stream->temporary);
+    }
+    release(stream);
+}

@@ -1,0 +1,59 @@
+/* stream.h: bytes on their way out, all or nothing.
+ *
+ * A stream to a file writes a temporary file beside the target; only stream_commit, after the last
+ * byte is checked and on disk, renames it. A stream that is discarded, or a program that is
+ * interrupted, leaves the target as it was. Writes never fail one by one: the first failure sticks
+ * and stream_commit returns it.
+ *
+ *     struct stream out = {0};
+ *     if (stream_open(&out, "weights.csv", err)) ...
+ *     stream_text(&out, "query\\key");
+ *     stream_float(&out, 0.25f);
+ *     if (stream_commit(&out, err)) ...
+ *     stream_discard(&out);             (does nothing after a commit)
+ */
+#ifndef ATTN_BASE_STREAM_H
+#define ATTN_BASE_STREAM_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct stream {
+    int descriptor;
+    int failure;     /* errno of the first write that failed; 0: none */
+    char *target;    /* NULL: a descriptor that was handed in */
+    char *temporary; /* what is renamed to `target` */
+    char *buffer;    /* NULL: closed */
+    size_t used;
+    size_t written_bytes; /* all that was put in, for reports */
+};
+
+/* Begin a new file. */
+int stream_open(struct stream *stream, const char *path, struct err *err);
+
+/* Write to a descriptor that stays open (standard output). */
+int stream_to(struct stream *stream, int descriptor, struct err *err);
+
+void stream_bytes(struct stream *stream, const void *bytes, size_t size);
+void stream_text(struct stream *stream, const char *text);
+void stream_char(struct stream *stream, char c);
+void stream_format(struct stream *stream, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The shortest text that reads back the same float (num_float). */
+void stream_float(struct stream *stream, float value);
+
+/* Send what is buffered on its way now: a reader at the other end of the pipe is waiting. */
+void stream_flush(struct stream *stream);
+
+/* Finish: flush, check, and give the file its name. On failure nothing is left behind. */
+int stream_commit(struct stream *stream, struct err *err);
+
+/* Give up: the temporary file goes, the target stays as it was. */
+void stream_discard(struct stream *stream);
+
+/* For signal handlers: remove every temporary file. Only async-signal-safe calls. */
+void stream_remove_temporaries(void);
+
+#endif

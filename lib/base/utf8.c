@@ -1,0 +1,134 @@
+#include "base/utf8.h"
+
+#include <string.h>
+#include <utf8proc.h>
+
+#include "base/unicode.h"
+
+enum { VARIATION_16 = 0xFE0F }; /* "draw the character before me as an emoji" */
+
+size_t utf8_decode(uint32_t *character, const char *bytes, size_t size)
+{
+    if (size > 0 && (unsigned char)bytes[0] < 0x80) {
+        *character = (unsigned char)bytes[0];
+        return 1;
+    }
+    utf8proc_int32_t decoded = -1;
+    utf8proc_ssize_t room = size > 4 ? 4 : (utf8proc_ssize_t)size;
+    utf8proc_ssize_t length = utf8proc_iterate((const utf8proc_uint8_t *)bytes, room, &decoded);
+    if (length <= 0 || decoded < 0)
+        return 0;
+    *character = (uint32_t)decoded;
+    return (size_t)length;
+}
+
+/* How many bytes from here on are ASCII: eight at a time, then what is left of the last eight. */
+static size_t ascii_run(const char *bytes, size_t size)
+{
+    static const uint64_t high_bits = 0x8080808080808080u;
+    size_t at = 0;
+    uint64_t eight = 0;
+    for (; size - at >= sizeof eight; at += sizeof eight) {
+        memcpy(&eight, bytes + at, sizeof eight);
+        if (eight & high_bits)
+            break;
+    }
+    while (at < size && (unsigned char)bytes[at] < 0x80)
+        at++;
+    return at;
+}
+
+size_t utf8_invalid_at(const char *bytes, size_t size)
+{
+    uint32_t character = 0;
+    size_t at = 0;
+    while ((at += ascii_run(bytes + at, size - at)) < size) {
+        size_t length = utf8_decode(&character, bytes + at, size - at);
+        if (length == 0)
+            break;
+        at += length;
+    }
+    return at;
+}
+
+enum utf8_class utf8_class(uint32_t character)
+{
+    static const enum utf8_class classes[] = {
+        [UNICODE_CONTROL] = UTF8_CONTROL,      [UNICODE_LETTER] = UTF8_LETTER,
+        [UNICODE_MARK] = UTF8_LETTER,          [UNICODE_DIGIT] = UTF8_NUMBER,
+        [UNICODE_LETTER_NUMBER] = UTF8_NUMBER, [UNICODE_OTHER_NUMBER] = UTF8_NUMBER,
+        [UNICODE_SPACE] = UTF8_SPACE,          [UNICODE_CONNECTOR] = UTF8_OTHER,
+        [UNICODE_SIGN] = UTF8_OTHER,           [UNICODE_ALPHABETIC] = UTF8_OTHER,
+        [UNICODE_JOINER] = UTF8_CONTROL,
+    };
+    return classes[unicode_run(character).kind];
+}
+
+bool utf8_is_visible(uint32_t character)
+{
+    enum { ZERO_WIDTH_JOINER = 0x200D, ZERO_WIDTH_NON_JOINER = 0x200C };
+    if (character == ZERO_WIDTH_JOINER || character == ZERO_WIDTH_NON_JOINER)
+        return true; /* parts of emoji and of Indic and Persian words */
+    const utf8proc_property_t *property = utf8proc_get_property((utf8proc_int32_t)character);
+    if (property->ignorable && property->category == UTF8PROC_CATEGORY_LO)
+        return false; /* Hangul fillers: letters without a shape */
+    enum utf8_class class = utf8_class(character);
+    return class != UTF8_CONTROL && (class != UTF8_SPACE || character == ' ');
+}
+
+size_t utf8_grapheme(const char *bytes, size_t size)
+{
+    uint32_t previous = 0;
+    utf8proc_int32_t state = 0;
+    size_t at = utf8_decode(&previous, bytes, size);
+    while (at > 0 && at < size) {
+        uint32_t next = 0;
+        size_t length = utf8_decode(&next, bytes + at, size - at);
+        if (length == 0 || utf8proc_grapheme_break_stateful((utf8proc_int32_t)previous,
+                                                            (utf8proc_int32_t)next, &state))
+            break;
+        at += length;
+        previous = next;
+    }
+    return at;
+}
+
+/* Two of them make a flag. */
+static bool is_regional(uint32_t c)
+{
+    return c >= 0x1F1E6 && c <= 0x1F1FF;
+}
+
+/* A grapheme is as wide as its widest character; an emoji made of several is one emoji. */
+static size_t grapheme_width(const char *bytes, size_t size)
+{
+    size_t widest = 0;
+    for (size_t at = 0; at < size;) {
+        uint32_t c = 0;
+        size_t length = utf8_decode(&c, bytes + at, size - at);
+        int width =
+            c == VARIATION_16 || is_regional(c) ? 2 : utf8proc_charwidth((utf8proc_int32_t)c);
+        if (width > 0 && (size_t)width > widest)
+            widest = (size_t)width;
+        at += length ? length : 1;
+    }
+    return widest;
+}
+
+size_t utf8_width(const char *bytes, size_t size)
+{
+    size_t columns = 0;
+    for (size_t at = 0; at < size;) {
+        size_t length = utf8_grapheme(bytes + at, size - at);
+        if (length == 0)
+            length = 1;
+        columns += grapheme_width(bytes + at, length);
+        at += length;
+    }
+    return columns;
+}
+
+const char *utf8_unicode_version(void)
+{
+    return unicode_version();
+}

@@ -1,0 +1,131 @@
+#include "base/arena.h"
+
+#include <check.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/heap.h"
+
+enum { LARGE_BYTES = 1000000 };
+
+START_TEST(pieces_are_zero_aligned_and_apart)
+{
+    static const char zeros[3000];
+    struct arena arena = {0};
+    for (size_t size = 0; size < sizeof zeros; size += 7) {
+        char *piece = arena_alloc(&arena, size, 1, NULL);
+        ck_assert_ptr_nonnull(piece);
+        ck_assert_uint_eq((uintptr_t)piece % ARENA_ALIGN_BYTES, 0);
+        ck_assert_mem_eq(piece, zeros, size);
+        memset(piece, 0xff, size);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(a_large_piece_leaves_the_block_in_use)
+{
+    struct arena arena = {0};
+    char *first = arena_alloc(&arena, 1, 1, NULL);
+    char *large = arena_alloc(&arena, LARGE_BYTES, 1, NULL);
+    char *second = arena_alloc(&arena, 1, 1, NULL);
+    ck_assert_ptr_nonnull(large);
+    ck_assert_uint_eq((uintptr_t)large % ARENA_ALIGN_BYTES, 0);
+    memset(large, 0xff, LARGE_BYTES);
+    ck_assert_ptr_eq(second, first + ARENA_ALIGN_BYTES);
+    ck_assert_int_eq(*second, 0);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(an_arena_may_begin_with_a_large_piece)
+{
+    struct arena arena = {0};
+    char *large = arena_alloc(&arena, LARGE_BYTES, 1, NULL);
+    char *small = arena_alloc(&arena, 1, 1, NULL);
+    ck_assert_ptr_nonnull(large);
+    ck_assert(small < large || small >= large + LARGE_BYTES);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(what_was_taken_is_counted)
+{
+    struct arena arena = {0};
+    arena_alloc(&arena, 10, 4, NULL);
+    arena_alloc(&arena, 65, 1, NULL);
+    ck_assert_uint_eq(arena.taken_bytes, 64 + 128);
+    arena_release(&arena);
+    ck_assert_uint_eq(arena.taken_bytes, 0);
+}
+END_TEST
+
+START_TEST(a_text_is_copied_with_a_0_behind_it)
+{
+    struct arena arena = {0};
+    const char *copy = arena_text(&arena, "wordless", 4, NULL);
+    ck_assert_str_eq(copy, "word");
+    ck_assert_str_eq(arena_text(&arena, NULL, 0, NULL), "");
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(a_released_arena_can_be_used_again)
+{
+    struct arena arena = {0};
+    arena_release(&arena);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 8, 8, NULL));
+    arena_release(&arena);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 8, 8, NULL));
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(a_size_that_overflows_is_refused)
+{
+    static const size_t counts[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 8 - 4};
+    static const size_t sizes[] = {1, 3, 8};
+    struct arena arena = {0};
+    for (size_t i = 0; i < 3; i++) {
+        struct err err = {0};
+        ck_assert_ptr_null(arena_alloc(&arena, counts[i], sizes[i], &err));
+        ck_assert_msg(strncmp(err.text, "out of memory: 184467440737095", 30) == 0, "%s", err.text);
+    }
+    ck_assert_ptr_null(arena_text(&arena, "", SIZE_MAX, NULL));
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(an_allocation_that_fails_leaves_the_arena_as_it_was)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    heap_fail_at(1, 0);
+    ck_assert_ptr_null(arena_alloc(&arena, 8, 1, &err));
+    ck_assert_int_eq(strncmp(err.text, "out of memory: ", 15), 0);
+    char *text = arena_text(&arena, "kept", 4, NULL);
+    heap_fail_at(1, 0);
+    ck_assert_ptr_null(arena_text(&arena, text, LARGE_BYTES, NULL));
+    ck_assert_str_eq(text, "kept");
+    ck_assert_uint_eq(arena.taken_bytes, 64);
+    arena_release(&arena);
+}
+END_TEST
+
+Suite *arena_suite(void);
+
+Suite *arena_suite(void)
+{
+    Suite *suite = suite_create("arena");
+    TCase *tests = tcase_create("arena");
+    tcase_add_test(tests, pieces_are_zero_aligned_and_apart);
+    tcase_add_test(tests, a_large_piece_leaves_the_block_in_use);
+    tcase_add_test(tests, an_arena_may_begin_with_a_large_piece);
+    tcase_add_test(tests, what_was_taken_is_counted);
+    tcase_add_test(tests, a_text_is_copied_with_a_0_behind_it);
+    tcase_add_test(tests, a_released_arena_can_be_used_again);
+    tcase_add_test(tests, a_size_that_overflows_is_refused);
+    tcase_add_test(tests, an_allocation_that_fails_leaves_the_arena_as_it_was);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,150 @@
+#include "base/err.h"
+
+#include <check.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+START_TEST(every_kind_of_error_has_its_setter)
+{
+    static const struct {
+        int (*set)(struct err *err, const char *format, ...) ERR_PRINTF;
+        enum err_kind kind;
+    } cases[] = {
+        {err_set, ERR_INPUT},
+        {err_usage, ERR_USAGE},
+        {err_unsupported, ERR_UNSUPPORTED},
+        {err_output, ERR_OUTPUT},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct err err = {0};
+        ck_assert_int_eq(cases[i].set(&err, "layer %d of %s", 3, "life"), -1);
+        ck_assert_int_eq(err.kind, cases[i].kind);
+        ck_assert_str_eq(err.text, "layer 3 of life");
+        ck_assert_int_eq(cases[i].set(NULL, "nobody reads %s", "this"), -1);
+    }
+}
+END_TEST
+
+START_TEST(the_first_message_stays)
+{
+    struct err err = {0};
+    err_output(&err, "the cause");
+    ck_assert_int_eq(err_set(&err, "what came of it"), -1);
+    ck_assert_str_eq(err.text, "the cause");
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+}
+END_TEST
+
+START_TEST(a_cleared_error_can_be_used_again)
+{
+    struct err err = {0};
+    err_usage(&err, "old");
+    err_clear(&err);
+    ck_assert_int_eq(err.kind, ERR_NONE);
+    ck_assert_str_eq(err.text, "");
+    err_set(&err, "new");
+    ck_assert_str_eq(err.text, "new");
+}
+END_TEST
+
+START_TEST(a_prefix_stands_before_the_message)
+{
+    struct err err = {0};
+    err_usage(&err, "expected 3, found 4");
+    ck_assert_int_eq(err_prefix(&err, "tensor '%s'", "wte"), -1);
+    ck_assert_int_eq(err_prefix(&err, "'%s'", "model"), -1);
+    ck_assert_str_eq(err.text, "'model': tensor 'wte': expected 3, found 4");
+    ck_assert_int_eq(err.kind, ERR_USAGE);
+}
+END_TEST
+
+START_TEST(a_prefix_without_a_message_is_none)
+{
+    struct err err = {0};
+    ck_assert_int_eq(err_prefix(&err, "'%s'", "model"), -1);
+    ck_assert_int_eq(err.kind, ERR_NONE);
+    ck_assert_str_eq(err.text, "");
+    ck_assert_int_eq(err_prefix(NULL, "'%s'", "model"), -1);
+}
+END_TEST
+
+START_TEST(out_of_memory_names_the_bytes)
+{
+    struct err err = {0};
+    ck_assert_int_eq(err_memory(&err, 4096), -1);
+    ck_assert_str_eq(err.text, "out of memory: 4096 bytes more could not be had");
+    ck_assert_int_eq(err.kind, ERR_INPUT);
+}
+END_TEST
+
+START_TEST(only_a_message_that_has_no_room_is_cut)
+{
+    static char text[ERR_TEXT_BYTES + 1];
+    struct err err = {0};
+    memset(text, 'x', ERR_TEXT_BYTES);
+    err_set(&err, "%s", text);
+    ck_assert_uint_eq(strlen(err.text), ERR_TEXT_BYTES - 1);
+    ck_assert_str_eq(err.text + ERR_TEXT_BYTES - 5, "x...");
+
+    err_clear(&err);
+    text[ERR_TEXT_BYTES - 1] = '\0';
+    err_set(&err, "%s", text);
+    ck_assert_str_eq(err.text, text);
+}
+END_TEST
+
+START_TEST(a_message_is_not_cut_inside_a_character)
+{
+    for (size_t head = 0; head < 3; head++) {
+        static char text[ERR_TEXT_BYTES + 3];
+        struct err err = {0};
+        memset(text, 'x', head);
+        for (size_t at = head; at < ERR_TEXT_BYTES; at += 3)
+            memcpy(text + at, "爱", 4);
+        err_set(&err, "%s", text);
+        size_t size = strlen(err.text);
+        ck_assert_uint_ge(size, ERR_TEXT_BYTES - 3);
+        ck_assert_uint_eq((size - 3 - head) % 3, 0);
+        ck_assert_str_eq(err.text + size - 3, "...");
+    }
+}
+END_TEST
+
+START_TEST(a_message_that_a_prefix_makes_too_long_is_cut)
+{
+    static char text[ERR_TEXT_BYTES];
+    struct err err = {0};
+    memset(text, 'x', ERR_TEXT_BYTES - 4);
+    err_set(&err, "%s", text);
+    err_prefix(&err, "p");
+    ck_assert_uint_eq(strlen(err.text), ERR_TEXT_BYTES - 1);
+    ck_assert_int_eq(err.text[ERR_TEXT_BYTES - 2], 'x');
+    err_prefix(&err, "p");
+    ck_assert_uint_eq(strlen(err.text), ERR_TEXT_BYTES - 1);
+    ck_assert_int_eq(strncmp(err.text, "p: p: xxx", 9), 0);
+    ck_assert_str_eq(err.text + ERR_TEXT_BYTES - 5, "x...");
+    err_prefix(&err, "%s", text);
+    err_prefix(&err, "%s", text);
+    ck_assert_uint_eq(strlen(err.text), ERR_TEXT_BYTES - 1);
+}
+END_TEST
+
+Suite *err_suite(void);
+
+Suite *err_suite(void)
+{
+    Suite *suite = suite_create("err");
+    TCase *tests = tcase_create("err");
+    tcase_add_test(tests, every_kind_of_error_has_its_setter);
+    tcase_add_test(tests, the_first_message_stays);
+    tcase_add_test(tests, a_cleared_error_can_be_used_again);
+    tcase_add_test(tests, a_prefix_stands_before_the_message);
+    tcase_add_test(tests, a_prefix_without_a_message_is_none);
+    tcase_add_test(tests, out_of_memory_names_the_bytes);
+    tcase_add_test(tests, only_a_message_that_has_no_room_is_cut);
+    tcase_add_test(tests, a_message_is_not_cut_inside_a_character);
+    tcase_add_test(tests, a_message_that_a_prefix_makes_too_long_is_cut);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

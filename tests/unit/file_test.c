@@ -1,0 +1,206 @@
+#include "base/file.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "scratch.h"
+
+enum { LARGE_BYTES = 300000 };
+
+START_TEST(a_file_is_mapped_whole)
+{
+    struct file file = {0};
+    scratch_write("config.json", "{\"n_layer\": 2}\n");
+    ck_assert_int_eq(file_map(&file, "config.json", NULL), 0);
+    ck_assert_int_eq(file.origin, FILE_MAPPED);
+    ck_assert_uint_eq(file.size, 15);
+    ck_assert_mem_eq(file.bytes, "{\"n_layer\": 2}\n", 15);
+    file_release(&file);
+    ck_assert_ptr_null(file.bytes);
+    file_release(&file);
+}
+END_TEST
+
+START_TEST(an_empty_file_is_no_error)
+{
+    struct file file = {0};
+    scratch_write("empty", "");
+    ck_assert_int_eq(file_map(&file, "empty", NULL), 0);
+    ck_assert_uint_eq(file.size, 0);
+    ck_assert_ptr_nonnull(file.bytes);
+    file_release(&file);
+}
+END_TEST
+
+START_TEST(what_has_no_size_is_read)
+{
+    struct file file = {0};
+    ck_assert_int_eq(file_map(&file, "/proc/self/status", NULL), 0);
+    ck_assert_int_eq(file.origin, FILE_READ);
+    ck_assert_uint_gt(file.size, 100);
+    ck_assert_mem_eq(file.bytes, "Name:", 5);
+    file_release(&file);
+    ck_assert_int_eq(file_map(&file, "/dev/null", NULL), 0);
+    ck_assert_uint_eq(file.size, 0);
+    file_release(&file);
+}
+END_TEST
+
+START_TEST(a_descriptor_is_read_to_its_end)
+{
+    static char text[LARGE_BYTES + 1];
+    struct file file = {0};
+    for (size_t i = 0; i < LARGE_BYTES; i++)
+        text[i] = (char)('a' + i % 26);
+    scratch_write("large", text);
+    int descriptor = open("large", O_RDONLY);
+    ck_assert_int_eq(file_read(&file, descriptor, "large", NULL), 0);
+    close(descriptor);
+    ck_assert_uint_eq(file.size, LARGE_BYTES);
+    ck_assert_mem_eq(file.bytes, text, LARGE_BYTES);
+    file_release(&file);
+}
+END_TEST
+
+START_TEST(a_pipe_is_read_to_its_end)
+{
+    struct file file = {0};
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(write(ends[1], "Life is short", 13), 13);
+    close(ends[1]);
+    ck_assert_int_eq(file_read(&file, ends[0], "standard input", NULL), 0);
+    close(ends[0]);
+    ck_assert_uint_eq(file.size, 13);
+    ck_assert_mem_eq(file.bytes, "Life is short", 13);
+    file_release(&file);
+}
+END_TEST
+
+START_TEST(what_cannot_be_opened_is_named)
+{
+    struct file file = {0};
+    struct err err = {0};
+    ck_assert_int_eq(file_map(&file, "nowhere/config.json", &err), -1);
+    ck_assert_str_eq(err.text, "cannot open 'nowhere/config.json': No such file or directory");
+    err_clear(&err);
+    ck_assert_int_eq(mkdir("folder", 0777), 0);
+    ck_assert_int_eq(file_map(&file, "folder", &err), -1);
+    ck_assert_str_eq(err.text, "'folder': expected a file, found a directory");
+    ck_assert_ptr_null(file.bytes);
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_is_named)
+{
+    struct file file = {0};
+    struct err err = {0};
+    int descriptor = open("out", O_WRONLY | O_CREAT, 0666);
+    ck_assert_int_eq(file_read(&file, descriptor, "standard input", &err), -1);
+    ck_assert_str_eq(err.text, "cannot read 'standard input': Bad file descriptor");
+    close(descriptor);
+}
+END_TEST
+
+START_TEST(what_cannot_be_mapped_is_named)
+{
+    struct file file = {0};
+    struct err err = {0};
+    struct rlimit before;
+    scratch_write("sparse", "");
+    ck_assert_int_eq(truncate("sparse", (off_t)1 << 32), 0);
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &before), 0);
+    struct rlimit small = {.rlim_cur = (rlim_t)1 << 31, .rlim_max = before.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &small), 0);
+    int failed = file_map(&file, "sparse", &err);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
+    ck_assert_int_eq(failed, -1);
+    ck_assert_str_eq(err.text, "cannot map 'sparse': Cannot allocate memory");
+}
+END_TEST
+
+START_TEST(a_file_that_finds_no_memory_is_an_error)
+{
+    for (size_t nth = 1; nth <= 3; nth++) {
+        struct file file = {0};
+        struct err err = {0};
+        int descriptor = open("/dev/zero", O_RDONLY);
+        heap_fail_at(nth, 0);
+        ck_assert_int_eq(file_read(&file, descriptor, "/dev/zero", &err), -1);
+        ck_assert_int_eq(strncmp(err.text, "out of memory: ", 15), 0);
+        close(descriptor);
+    }
+}
+END_TEST
+
+START_TEST(borrowed_bytes_stay_with_their_owner)
+{
+    struct file file = file_borrow("{}", 2);
+    ck_assert_str_eq(file.bytes, "{}");
+    ck_assert_uint_eq(file.size, 2);
+    file_release(&file);
+    ck_assert_ptr_null(file.bytes);
+}
+END_TEST
+
+START_TEST(it_is_known_what_stands_under_a_name)
+{
+    ck_assert_int_eq(mkdir("folder", 0777), 0);
+    scratch_write("file", "");
+    ck_assert_int_eq(symlink("folder", "link"), 0);
+    ck_assert_int_eq(symlink("nowhere", "dangling"), 0);
+    ck_assert(file_is_directory("folder"));
+    ck_assert(file_is_directory("link"));
+    ck_assert(!file_is_directory("file"));
+    ck_assert(!file_is_directory("nowhere"));
+    ck_assert(file_exists("folder"));
+    ck_assert(file_exists("file"));
+    ck_assert(file_exists("dangling"));
+    ck_assert(!file_exists("nowhere"));
+    ck_assert(!file_exists("nowhere/file"));
+}
+END_TEST
+
+START_TEST(a_directory_is_made_unless_it_is_there)
+{
+    struct err err = {0};
+    scratch_write("file", "");
+    ck_assert_int_eq(file_make_directory("folder", NULL), 0);
+    ck_assert_int_eq(file_make_directory("folder", NULL), 0);
+    ck_assert(file_is_directory("folder"));
+    ck_assert_int_eq(file_make_directory("file", &err), -1);
+    ck_assert_str_eq(err.text, "cannot make the directory 'file': File exists");
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+    err_clear(&err);
+    ck_assert_int_eq(file_make_directory("nowhere/folder", &err), -1);
+    ck_assert_str_eq(err.text,
+                     "cannot make the directory 'nowhere/folder': No such file or directory");
+}
+END_TEST
+
+Suite *file_suite(void);
+
+Suite *file_suite(void)
+{
+    Suite *suite = suite_create("file");
+    TCase *tests = tcase_create("file");
+    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
+    tcase_add_test(tests, a_file_is_mapped_whole);
+    tcase_add_test(tests, an_empty_file_is_no_error);
+    tcase_add_test(tests, what_has_no_size_is_read);
+    tcase_add_test(tests, a_descriptor_is_read_to_its_end);
+    tcase_add_test(tests, a_pipe_is_read_to_its_end);
+    tcase_add_test(tests, what_cannot_be_opened_is_named);
+    tcase_add_test(tests, what_cannot_be_read_is_named);
+    tcase_add_test(tests, what_cannot_be_mapped_is_named);
+    tcase_add_test(tests, a_file_that_finds_no_memory_is_an_error);
+    tcase_add_test(tests, borrowed_bytes_stay_with_their_owner);
+    tcase_add_test(tests, it_is_known_what_stands_under_a_name);
+    tcase_add_test(tests, a_directory_is_made_unless_it_is_there);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,111 @@
+#include "base/folder.h"
+
+#include <check.h>
+#include <sys/stat.h>
+
+#include "base/heap.h"
+#include "scratch.h"
+
+static const struct folder_file held_files[] = {
+    {"config.json", "{}", 2},
+    {"vocab.json", "[\"a\"]", 5},
+};
+static const struct folder held = {"life", held_files, 2};
+static const struct folder disk = {.path = "model"};
+
+static void make_folder(void)
+{
+    scratch_enter();
+    ck_assert_int_eq(mkdir("model", 0777), 0);
+    scratch_write("model/config.json", "{}");
+}
+
+START_TEST(files_of_both_kinds_of_folder_are_opened_alike)
+{
+    static const struct folder *const folders[] = {&held, &disk};
+    for (size_t i = 0; i < 2; i++) {
+        struct file file = {0};
+        ck_assert(folder_has(folders[i], "config.json"));
+        ck_assert(!folder_has(folders[i], "merges.txt"));
+        ck_assert_int_eq(folder_open(&file, folders[i], "config.json", NULL), 0);
+        ck_assert_uint_eq(file.size, 2);
+        ck_assert_mem_eq(file.bytes, "{}", 2);
+        file_release(&file);
+    }
+}
+END_TEST
+
+START_TEST(a_file_that_is_not_there_is_named)
+{
+    struct file file = {0};
+    struct err err = {0};
+    ck_assert_int_eq(folder_open(&file, &held, "merges.txt", &err), -1);
+    ck_assert_str_eq(err.text, "the bundled model 'life' has no file 'merges.txt'");
+    err_clear(&err);
+    ck_assert_int_eq(folder_open(&file, &disk, "merges.txt", &err), -1);
+    ck_assert_str_eq(err.text, "cannot open 'model/merges.txt': No such file or directory");
+}
+END_TEST
+
+START_TEST(a_link_that_leads_nowhere_is_not_taken_for_absent)
+{
+    struct file file = {0};
+    struct err err = {0};
+    ck_assert_int_eq(symlink("../blobs/1234", "model/vocab.json"), 0);
+    ck_assert(folder_has(&disk, "vocab.json"));
+    ck_assert_int_eq(folder_open(&file, &disk, "vocab.json", &err), -1);
+    ck_assert_str_eq(err.text, "cannot open 'model/vocab.json': No such file or directory");
+}
+END_TEST
+
+START_TEST(links_are_followed)
+{
+    struct file file = {0};
+    ck_assert_int_eq(symlink("config.json", "model/other.json"), 0);
+    ck_assert_int_eq(folder_open(&file, &disk, "other.json", NULL), 0);
+    ck_assert_mem_eq(file.bytes, "{}", 2);
+    file_release(&file);
+}
+END_TEST
+
+START_TEST(without_memory_a_file_is_an_error_but_not_absent)
+{
+    struct file file = {0};
+    struct err err = {0};
+    heap_fail_at(1, 1);
+    ck_assert_int_eq(folder_open(&file, &disk, "config.json", &err), -1);
+    ck_assert_int_eq(strncmp(err.text, "out of memory: ", 15), 0);
+    ck_assert(folder_has(&disk, "config.json"));
+    heap_fail_at(0, 0);
+}
+END_TEST
+
+START_TEST(a_path_that_no_file_can_have_names_none)
+{
+    static char path[5000];
+    memset(path, 'x', sizeof path - 1);
+    const struct folder folder = {.path = path};
+    struct file file = {0};
+    struct err err = {0};
+    ck_assert(!folder_has(&folder, "config.json"));
+    ck_assert_int_eq(folder_open(&file, &folder, "config.json", &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "/config.json': File name too long"));
+}
+END_TEST
+
+Suite *folder_suite(void);
+
+Suite *folder_suite(void)
+{
+    Suite *suite = suite_create("folder");
+    TCase *tests = tcase_create("folder");
+    tcase_add_checked_fixture(tests, make_folder, scratch_leave);
+    tcase_add_test(tests, files_of_both_kinds_of_folder_are_opened_alike);
+    tcase_add_test(tests, a_file_that_is_not_there_is_named);
+    tcase_add_test(tests, a_link_that_leads_nowhere_is_not_taken_for_absent);
+    tcase_add_test(tests, links_are_followed);
+    tcase_add_test(tests, without_memory_a_file_is_an_error_but_not_absent);
+    tcase_add_test(tests, a_path_that_no_file_can_have_names_none);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,205 @@
+#include "base/stream.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scratch.h"
+
+enum { SEVERAL_BUFFERS = 300000 };
+
+static mode_t permissions(const char *path)
+{
+    struct stat status;
+    ck_assert_int_eq(stat(path, &status), 0);
+    return status.st_mode & 0777;
+}
+
+static void write_file(const char *path, const char *text)
+{
+    struct stream out = {0};
+    struct err err = {0};
+    ck_assert_msg(!stream_open(&out, path, &err), "%s", err.text);
+    stream_text(&out, text);
+    ck_assert_msg(!stream_commit(&out, &err), "%s", err.text);
+}
+
+START_TEST(a_committed_stream_is_a_file)
+{
+    struct stream out = {0};
+    ck_assert_int_eq(stream_open(&out, "weights.csv", NULL), 0);
+    stream_text(&out, "query\\key");
+    stream_char(&out, ',');
+    stream_float(&out, 0.25f);
+    stream_char(&out, ',');
+    stream_float(&out, -INFINITY);
+    stream_format(&out, ",%d", 12);
+    stream_bytes(&out, "\nrest", 1);
+    ck_assert_uint_eq(out.written_bytes, 23);
+    ck_assert_int_eq(access("weights.csv", F_OK), -1);
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    scratch_expect("weights.csv", "query\\key,0.25,-inf,12\n");
+    ck_assert_uint_eq(out.written_bytes, 23);
+    ck_assert_uint_eq(scratch_count("."), 1);
+}
+END_TEST
+
+START_TEST(an_existing_file_is_replaced_at_the_end)
+{
+    struct stream out = {0};
+    scratch_write("weights.csv", "old and longer");
+    ck_assert_int_eq(stream_open(&out, "weights.csv", NULL), 0);
+    stream_text(&out, "new");
+    stream_flush(&out);
+    scratch_expect("weights.csv", "old and longer");
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    scratch_expect("weights.csv", "new");
+    ck_assert_uint_eq(scratch_count("."), 1);
+}
+END_TEST
+
+START_TEST(a_discarded_stream_leaves_everything_as_it_was)
+{
+    struct stream out = {0};
+    scratch_write("weights.csv", "old");
+    ck_assert_int_eq(stream_open(&out, "weights.csv", NULL), 0);
+    stream_text(&out, "new");
+    stream_flush(&out);
+    stream_discard(&out);
+    scratch_expect("weights.csv", "old");
+    ck_assert_int_eq(stream_open(&out, "other.csv", NULL), 0);
+    stream_discard(&out);
+    ck_assert_uint_eq(scratch_count("."), 1);
+}
+END_TEST
+
+START_TEST(a_stream_may_be_discarded_at_any_time)
+{
+    struct stream out = {0};
+    stream_discard(&out);
+    ck_assert_int_eq(stream_open(&out, "weights.csv", NULL), 0);
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    stream_discard(&out);
+    stream_discard(&out);
+    scratch_expect("weights.csv", "");
+}
+END_TEST
+
+START_TEST(a_stream_larger_than_its_buffer_is_whole)
+{
+    static char text[SEVERAL_BUFFERS + 1];
+    static char found[SEVERAL_BUFFERS + 1];
+    struct stream out = {0};
+    for (size_t i = 0; i < SEVERAL_BUFFERS; i++)
+        text[i] = (char)('a' + i % 23);
+    ck_assert_int_eq(stream_open(&out, "large", NULL), 0);
+    stream_bytes(&out, text, 10);
+    stream_bytes(&out, text + 10, SEVERAL_BUFFERS - 20);
+    stream_text(&out, text + SEVERAL_BUFFERS - 10);
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    int descriptor = open("large", O_RDONLY);
+    ck_assert_int_eq(read(descriptor, found, sizeof found), SEVERAL_BUFFERS);
+    ck_assert_str_eq(found, text);
+    close(descriptor);
+}
+END_TEST
+
+START_TEST(a_formatted_text_of_any_length_is_whole)
+{
+    char expected[2001];
+    struct stream out = {0};
+    ck_assert_int_eq(stream_open(&out, "formatted", NULL), 0);
+    stream_format(&out, "%*d", 255, 7);
+    stream_format(&out, "%*d", 256, 8);
+    stream_format(&out, "%*d", 1489, 9);
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    snprintf(expected, sizeof expected, "%*d%*d%*d", 255, 7, 256, 8, 1489, 9);
+    scratch_expect("formatted", expected);
+}
+END_TEST
+
+START_TEST(a_device_is_written_in_place)
+{
+    write_file("/dev/null", "nobody reads this");
+    struct stat status;
+    ck_assert_int_eq(stat("/dev/null", &status), 0);
+    ck_assert(S_ISCHR(status.st_mode));
+}
+END_TEST
+
+START_TEST(a_new_file_has_the_permissions_of_any_other)
+{
+    mode_t before = umask(027);
+    write_file("new", "");
+    umask(before);
+    ck_assert_uint_eq(permissions("new"), 0640);
+}
+END_TEST
+
+START_TEST(an_existing_file_keeps_its_permissions)
+{
+    scratch_write("old", "");
+    ck_assert_int_eq(chmod("old", 0604), 0);
+    write_file("old", "new");
+    ck_assert_uint_eq(permissions("old"), 0604);
+    scratch_expect("old", "new");
+}
+END_TEST
+
+START_TEST(a_symbolic_link_stays_one)
+{
+    struct stat status;
+    ck_assert_int_eq(mkdir("folder", 0777), 0);
+    scratch_write("folder/old", "old");
+    ck_assert_int_eq(symlink("folder/old", "link"), 0);
+    write_file("link", "new");
+    ck_assert_int_eq(lstat("link", &status), 0);
+    ck_assert(S_ISLNK(status.st_mode));
+    scratch_expect("folder/old", "new");
+    ck_assert_uint_eq(scratch_count("folder"), 1);
+}
+END_TEST
+
+START_TEST(a_descriptor_stays_open)
+{
+    char found[8] = "";
+    struct stream out = {0};
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(stream_to(&out, ends[1], NULL), 0);
+    stream_text(&out, "ab");
+    stream_flush(&out);
+    ck_assert_int_eq(read(ends[0], found, sizeof found), 2);
+    stream_text(&out, "c");
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    ck_assert_int_eq(write(ends[1], "d", 1), 1);
+    ck_assert_int_eq(read(ends[0], found, sizeof found), 2);
+    ck_assert_str_eq(found, "cd");
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
+Suite *stream_suite(void);
+
+Suite *stream_suite(void)
+{
+    Suite *suite = suite_create("stream");
+    TCase *tests = tcase_create("stream");
+    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
+    tcase_add_test(tests, a_committed_stream_is_a_file);
+    tcase_add_test(tests, an_existing_file_is_replaced_at_the_end);
+    tcase_add_test(tests, a_discarded_stream_leaves_everything_as_it_was);
+    tcase_add_test(tests, a_stream_may_be_discarded_at_any_time);
+    tcase_add_test(tests, a_stream_larger_than_its_buffer_is_whole);
+    tcase_add_test(tests, a_formatted_text_of_any_length_is_whole);
+    tcase_add_test(tests, a_device_is_written_in_place);
+    tcase_add_test(tests, a_new_file_has_the_permissions_of_any_other);
+    tcase_add_test(tests, an_existing_file_keeps_its_permissions);
+    tcase_add_test(tests, a_symbolic_link_stays_one);
+    tcase_add_test(tests, a_descriptor_stays_open);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
