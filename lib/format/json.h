@@ -1,0 +1,67 @@
+/* json.h: JSON as the standard has it, parsed by cJSON behind a strict door.
+ *
+ * cJSON accepts more than JSON and cuts texts at U+0000; json_parse refuses all of that first
+ * (json_grammar.h), then hands the bytes to cJSON. A value is opaque; look-ups are by exact name.
+ * Getters leave `*out` as it was when the member is absent, so defaults stand where they are
+ * declared. Their errors name the field and what was expected before what was found.
+ *
+ *     struct json *root = NULL;
+ *     long long layers = 12;
+ *     if (json_parse(&root, bytes, size, err) ||
+ *         json_integer(root, "n_layer", 1, 4096, &layers, err))
+ *         ...
+ *     json_free(root);
+ */
+#ifndef ATTN_FORMAT_JSON_H
+#define ATTN_FORMAT_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct json; /* one value: an object, array, text, number, true, false or null */
+
+/* Parse one document; the caller frees `*root` with json_free. Errors give the byte offset. Refused
+ * beyond the grammar: the escape \u0000 (no text of ours may hold it). */
+int json_parse(struct json **root, const char *bytes, size_t size, struct err *err);
+void json_free(struct json *root);
+
+bool json_is_object(const struct json *value);
+bool json_is_array(const struct json *value);
+bool json_is_null(const struct json *value);
+
+/* The text, number or truth of a value; false (and `*out` untouched) when it is of another type.
+ * Texts live as long as the root. */
+bool json_get_text(const struct json *value, const char **out);
+bool json_get_number(const struct json *value, double *out);
+bool json_get_bool(const struct json *value, bool *out);
+/* A number that is whole and in [min, max]. */
+bool json_get_integer(const struct json *value, long long min, long long max, long long *out);
+
+/* A short description of a value for messages: `"twelve"`, `3.5`, `an array`. Writes at most `size`
+ * bytes with the closing 0 and returns `text`. */
+const char *json_describe(const struct json *value, char *text, size_t size);
+
+/* The member of that exact name, or NULL. A walk: for large objects use json_first/json_next. */
+const struct json *json_member(const struct json *object, const char *name);
+
+/* Walk the members of an object or the items of an array; NULL at the end. */
+const struct json *json_first(const struct json *container);
+const struct json *json_next(const struct json *value);
+const char *json_key(const struct json *member); /* a member's name */
+size_t json_count(const struct json *container);
+
+/* Refuse an object in which a name stands twice, naming it. */
+int json_unique_keys(const struct json *object, struct err *err);
+
+/* Typed members: absent or null leaves `*out` alone; a wrong type or range is an error that reads
+ * `field 'n_head': expected an integer from 1 to 4096, found "twelve"`. */
+int json_integer(const struct json *object, const char *name, long long min, long long max,
+                 long long *out, struct err *err);
+int json_double(const struct json *object, const char *name, double min, double max, double *out,
+                struct err *err);
+int json_bool(const struct json *object, const char *name, bool *out, struct err *err);
+int json_text(const struct json *object, const char *name, const char **out, struct err *err);
+
+#endif

@@ -1,0 +1,169 @@
+#include "format/json_cursor.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "format/json_grammar.h"
+
+static void skip_blanks(struct json_cursor *cursor)
+{
+    while (cursor->at < cursor->end && (*cursor->at == ' ' || *cursor->at == '\n' ||
+                                        *cursor->at == '\r' || *cursor->at == '\t'))
+        cursor->at++;
+}
+
+int json_cursor_open(struct json_cursor *cursor, const char *bytes, size_t size, struct err *err)
+{
+    *cursor = (struct json_cursor){.at = bytes, .end = bytes + size};
+    skip_blanks(cursor);
+    return json_grammar_check(bytes, size, err) || json_grammar_check_zeros(bytes, size, err) ? -1
+                                                                                              : 0;
+}
+
+struct json_cursor json_cursor_at(struct json_span value)
+{
+    return (struct json_cursor){.at = value.bytes, .end = value.bytes + value.size};
+}
+
+char json_cursor_kind(const struct json_cursor *cursor)
+{
+    char c = *cursor->at;
+    return c == '-' || (c >= '0' && c <= '9') ? '0' : c;
+}
+
+void json_cursor_enter(struct json_cursor *cursor)
+{
+    assert(*cursor->at == '{' || *cursor->at == '[');
+    cursor->at++;
+    skip_blanks(cursor);
+}
+
+bool json_cursor_next(struct json_cursor *cursor)
+{
+    skip_blanks(cursor);
+    char c = *cursor->at;
+    if (c == ',' || c == '}' || c == ']')
+        cursor->at++;
+    skip_blanks(cursor);
+    return c != '}' && c != ']';
+}
+
+struct json_span json_cursor_text(struct json_cursor *cursor)
+{
+    assert(*cursor->at == '"');
+    const char *start = ++cursor->at;
+    while (*cursor->at != '"')
+        cursor->at += *cursor->at == '\\' ? 2 : 1;
+    return (struct json_span){start, (size_t)(cursor->at++ - start)};
+}
+
+struct json_span json_cursor_name(struct json_cursor *cursor)
+{
+    struct json_span name = json_cursor_text(cursor);
+    skip_blanks(cursor);
+    assert(*cursor->at == ':');
+    cursor->at++;
+    skip_blanks(cursor);
+    return name;
+}
+
+static bool ends_scalar(char c)
+{
+    return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+struct json_span json_cursor_value(struct json_cursor *cursor)
+{
+    const char *start = cursor->at;
+    size_t depth = 0;
+    do {
+        char c = *cursor->at;
+        depth += c == '{' || c == '[';
+        depth -= c == '}' || c == ']';
+        if (c == '"')
+            json_cursor_text(cursor);
+        else
+            cursor->at++;
+    } while (depth);
+    if (*start != '"' && *start != '{' && *start != '[')
+        while (cursor->at < cursor->end && !ends_scalar(*cursor->at))
+            cursor->at++;
+    return (struct json_span){start, (size_t)(cursor->at - start)};
+}
+
+bool json_cursor_number(struct json_cursor *cursor, size_t max, size_t *value)
+{
+    const char *at = cursor->at;
+    size_t number = 0;
+    for (; at < cursor->end && *at >= '0' && *at <= '9'; at++) {
+        number = number * 10 + (size_t)(*at - '0');
+        if (number > max)
+            return false;
+    }
+    if (at == cursor->at || (at < cursor->end && !ends_scalar(*at)))
+        return false;
+    cursor->at = at;
+    *value = number;
+    return true;
+}
+
+static uint32_t hex_value(char c)
+{
+    return (uint32_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+}
+
+static uint32_t read_unit(const char *digits)
+{
+    return hex_value(digits[0]) << 12 | hex_value(digits[1]) << 8 | hex_value(digits[2]) << 4 |
+           hex_value(digits[3]);
+}
+
+static size_t write_utf8(char *out, uint32_t c)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    size_t length = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = length - 1; i > 0; i--, c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3F));
+    out[0] = (char)(0xF0u << (4 - length) | c);
+    return length;
+}
+
+/* The escape at `in`, of 2, 6 or 12 bytes; returns how many. */
+static size_t unescape(char **out, const char *in)
+{
+    static const char letters[] = "bfnrt";
+    static const char controls[] = "\b\f\n\r\t";
+    if (in[1] != 'u') {
+        const char *letter = strchr(letters, in[1]);
+        *(*out)++ = letter ? controls[letter - letters] : in[1];
+        return 2;
+    }
+    uint32_t c = read_unit(in + 2);
+    bool pair = c >= 0xD800 && c <= 0xDBFF; /* a low half follows: sound JSON has no other */
+    if (pair)
+        c = 0x10000 + ((c - 0xD800) << 10) + (read_unit(in + 8) - 0xDC00);
+    *out += write_utf8(*out, c);
+    return pair ? 12 : 6;
+}
+
+size_t json_unescape(char *out, struct json_span text)
+{
+    char *start = out;
+    const char *end = text.bytes + text.size;
+    for (const char *in = text.bytes; in < end;) {
+        if (*in == '\\')
+            in += unescape(&out, in);
+        else
+            *out++ = *in++;
+    }
+    return (size_t)(out - start);
+}
+
+bool json_span_is(struct json_span text, const char *name)
+{
+    return text.size == strlen(name) && memcmp(text.bytes, name, text.size) == 0;
+}

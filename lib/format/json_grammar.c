@@ -1,0 +1,297 @@
+#include "format/json_grammar.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+enum {
+    END = -1, /* what peek finds behind the last byte */
+    FOUND_BYTES = 32,
+};
+
+struct reader {
+    const char *bytes;
+    size_t size;
+    size_t at;
+    int depth; /* arrays and objects that are open */
+    struct err *err;
+};
+
+static int peek(const struct reader *in)
+{
+    return in->at < in->size ? (unsigned char)in->bytes[in->at] : END;
+}
+
+/* Step over `c` if it stands here. */
+static bool take(struct reader *in, int c)
+{
+    if (peek(in) != c)
+        return false;
+    in->at++;
+    return true;
+}
+
+/* What stands here, for messages: `'x'`, `U+7231`, `the byte 0xff` or `the end`. */
+static const char *found(char text[FOUND_BYTES], const struct reader *in)
+{
+    uint32_t character = 0;
+    int c = peek(in);
+    if (c == END)
+        snprintf(text, FOUND_BYTES, "the end");
+    else if (c >= ' ' && c <= '~')
+        snprintf(text, FOUND_BYTES, "'%c'", c);
+    else if (utf8_decode(&character, in->bytes + in->at, in->size - in->at))
+        snprintf(text, FOUND_BYTES, "U+%04X", (unsigned)character);
+    else
+        snprintf(text, FOUND_BYTES, "the byte 0x%02x", (unsigned)c);
+    return text;
+}
+
+static int refuse(const struct reader *in, const char *expected)
+{
+    char text[FOUND_BYTES];
+    return err_set(in->err, "byte %zu: expected %s, found %s", in->at, expected, found(text, in));
+}
+
+static void skip_blanks(struct reader *in)
+{
+    while (take(in, ' ') || take(in, '\n') || take(in, '\t') || take(in, '\r'))
+        ;
+}
+
+static bool is_digit(int c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* One digit or more. */
+static int check_digits(struct reader *in)
+{
+    if (!is_digit(peek(in)))
+        return refuse(in, "a digit");
+    while (is_digit(peek(in)))
+        in->at++;
+    return 0;
+}
+
+/* [-] (0 | 1-9 digits) [. digits] [(e | E) [+ | -] digits] */
+static int check_number(struct reader *in)
+{
+    take(in, '-');
+    if (take(in, '0')) {
+        if (is_digit(peek(in)))
+            return refuse(in, "no digit behind a leading 0");
+    } else if (check_digits(in)) {
+        return -1;
+    }
+    if (take(in, '.') && check_digits(in))
+        return -1;
+    if (!take(in, 'e') && !take(in, 'E'))
+        return 0;
+    if (!take(in, '+'))
+        take(in, '-');
+    return check_digits(in);
+}
+
+static int check_word(struct reader *in, const char *word)
+{
+    char expected[32];
+    for (const char *c = word; *c; c++) {
+        if (take(in, *c))
+            continue;
+        snprintf(expected, sizeof expected, "'%c' of '%s'", *c, word);
+        return refuse(in, expected);
+    }
+    return 0;
+}
+
+static int hex_value(int c)
+{
+    if (is_digit(c))
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The `uXXXX` of an escape. */
+static int check_unit(struct reader *in, int *unit)
+{
+    *unit = 0;
+    in->at++; /* the u */
+    for (int i = 0; i < 4; i++, in->at++) {
+        int digit = hex_value(peek(in));
+        if (digit < 0)
+            return refuse(in, "a hexadecimal digit");
+        *unit = *unit * 16 + digit;
+    }
+    return 0;
+}
+
+/* U+10000 and beyond are escaped as two units, D800-DBFF and DC00-DFFF; one alone is no text. */
+static int check_unicode(struct reader *in)
+{
+    size_t start = in->at - 1;
+    int high = 0;
+    int low = 0;
+    if (check_unit(in, &high))
+        return -1;
+    if (high < 0xd800 || high > 0xdfff)
+        return 0;
+    if (high < 0xdc00 && take(in, '\\') && peek(in) == 'u') {
+        if (check_unit(in, &low))
+            return -1;
+        if (low >= 0xdc00 && low <= 0xdfff)
+            return 0;
+    }
+    return err_set(in->err, "byte %zu: expected a pair of surrogates, found \\u%04x alone", start,
+                   (unsigned)high);
+}
+
+static int check_escape(struct reader *in)
+{
+    in->at++; /* the backslash */
+    int c = peek(in);
+    if (c == 'u')
+        return check_unicode(in);
+    if (c <= 0 || !strchr("\"\\/bfnrt", c))
+        return refuse(in, "one of \"\\/bfnrtu behind '\\'");
+    in->at++;
+    return 0;
+}
+
+/* One character of a text, escaped or not. */
+static int check_character(struct reader *in)
+{
+    uint32_t character = 0;
+    int c = peek(in);
+    if (c == '\\')
+        return check_escape(in);
+    if (c == END)
+        return refuse(in, "a closing '\"'");
+    if (c < ' ')
+        return refuse(in, "an escape for a control character");
+    size_t length = c < 0x80 ? 1 : utf8_decode(&character, in->bytes + in->at, in->size - in->at);
+    if (length == 0)
+        return refuse(in, "UTF-8");
+    in->at += length;
+    return 0;
+}
+
+static int check_text(struct reader *in)
+{
+    in->at++; /* the quote */
+    while (!take(in, '"'))
+        if (check_character(in))
+            return -1;
+    return 0;
+}
+
+static int check_value(struct reader *in);
+
+static int check_array(struct reader *in)
+{
+    in->at++; /* the bracket */
+    skip_blanks(in);
+    if (take(in, ']'))
+        return 0;
+    for (;;) {
+        if (check_value(in))
+            return -1;
+        skip_blanks(in);
+        if (take(in, ']'))
+            return 0;
+        if (!take(in, ','))
+            return refuse(in, "',' or ']'");
+        skip_blanks(in);
+    }
+}
+
+static int check_member(struct reader *in)
+{
+    if (peek(in) != '"')
+        return refuse(in, "a name in quotes");
+    if (check_text(in))
+        return -1;
+    skip_blanks(in);
+    if (!take(in, ':'))
+        return refuse(in, "':'");
+    skip_blanks(in);
+    return check_value(in);
+}
+
+static int check_object(struct reader *in)
+{
+    in->at++; /* the brace */
+    skip_blanks(in);
+    if (take(in, '}'))
+        return 0;
+    for (;;) {
+        if (check_member(in))
+            return -1;
+        skip_blanks(in);
+        if (take(in, '}'))
+            return 0;
+        if (!take(in, ','))
+            return refuse(in, "',' or '}'");
+        skip_blanks(in);
+    }
+}
+
+/* An array or an object; the only place that recursion passes through, so depth is bounded here. */
+static int check_container(struct reader *in)
+{
+    if (in->depth == JSON_DEPTH_MAX) {
+        return err_set(in->err, "byte %zu: expected at most %d levels of nesting, found more",
+                       in->at, JSON_DEPTH_MAX);
+    }
+    in->depth++;
+    int failed = peek(in) == '[' ? check_array(in) : check_object(in);
+    in->depth--;
+    return failed;
+}
+
+static int check_value(struct reader *in)
+{
+    int c = peek(in);
+    if (c == '{' || c == '[')
+        return check_container(in);
+    if (c == '"')
+        return check_text(in);
+    if (c == '-' || is_digit(c))
+        return check_number(in);
+    if (c == 't')
+        return check_word(in, "true");
+    if (c == 'f')
+        return check_word(in, "false");
+    if (c == 'n')
+        return check_word(in, "null");
+    return refuse(in, "a value");
+}
+
+int json_grammar_check(const char *bytes, size_t size, struct err *err)
+{
+    struct reader in = {.bytes = bytes, .size = size, .err = err};
+    skip_blanks(&in);
+    if (check_value(&in))
+        return -1;
+    skip_blanks(&in);
+    return in.at == size ? 0 : refuse(&in, "the end");
+}
+
+/* In sound JSON a backslash stands only in texts and is never the last byte. */
+int json_grammar_check_zeros(const char *bytes, size_t size, struct err *err)
+{
+    const char *end = bytes + size;
+    const char *at = bytes;
+    while ((at = memchr(at, '\\', (size_t)(end - at)))) {
+        if (at[1] == 'u' && memcmp(at + 2, "0000", 4) == 0)
+            return err_set(err, "byte %zu: expected no \\u0000 in a text, found one",
+                           (size_t)(at - bytes));
+        at += 2;
+    }
+    return 0;
+}

@@ -1,0 +1,77 @@
+#include "format/json_text.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+enum { ESCAPE_BYTES = 8 }; /* the longest, \u001f, and its closing 0 */
+
+/* The characters that JSON escapes with a letter, and their letters. */
+static const char escaped[] = "\"\\\b\f\n\r\t";
+static const char letters[] = "\"\\bfnrt";
+
+/* How many bytes from here on stand in JSON as they are. */
+static size_t plain_run(const char *bytes, size_t size)
+{
+    size_t at = 0;
+    while (at < size) {
+        uint32_t c = 0;
+        size_t length = utf8_decode(&c, bytes + at, size - at);
+        if (length == 0 || c < ' ' || c == '"' || c == '\\')
+            break;
+        at += length;
+    }
+    return at;
+}
+
+/* What stands for the byte that ended a run. */
+static const char *escape(char text[ESCAPE_BYTES], char byte)
+{
+    const char *at = byte ? strchr(escaped, byte) : NULL;
+    if ((unsigned char)byte >= 0x80)
+        return "\xEF\xBF\xBD"; /* U+FFFD */
+    if (at)
+        snprintf(text, ESCAPE_BYTES, "\\%c", letters[at - escaped]);
+    else
+        snprintf(text, ESCAPE_BYTES, "\\u%04x", (unsigned)byte);
+    return text;
+}
+
+void json_write_text(struct stream *out, const char *bytes, size_t size)
+{
+    char text[ESCAPE_BYTES];
+    stream_char(out, '"');
+    for (size_t at = 0; at < size; at++) {
+        size_t run = plain_run(bytes + at, size - at);
+        stream_bytes(out, bytes + at, run);
+        at += run;
+        if (at < size)
+            stream_text(out, escape(text, bytes[at]));
+    }
+    stream_char(out, '"');
+}
+
+void json_append_text(struct buf *out, const char *bytes, size_t size)
+{
+    char text[ESCAPE_BYTES];
+    buf_char(out, '"');
+    for (size_t at = 0; at < size; at++) {
+        size_t run = plain_run(bytes + at, size - at);
+        buf_bytes(out, bytes + at, run);
+        at += run;
+        if (at < size)
+            buf_text(out, escape(text, bytes[at]));
+    }
+    buf_char(out, '"');
+}
+
+void json_write_float(struct stream *out, float value)
+{
+    if (isfinite(value))
+        stream_float(out, value);
+    else
+        stream_text(out, "null");
+}

@@ -1,0 +1,316 @@
+#include "format/safetensors.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "format/json.h"
+
+enum {
+    LENGTH_BYTES = 8, /* the file begins with the header's length, little-endian */
+    FOUND_BYTES = 80,
+    SHAPE_BYTES = 24 * SAFETENSORS_RANK_MAX,
+};
+
+/* What shapes and offsets are made of: json.h knows integers up to 2^53. */
+#define NUMBERS "a whole number from 0 to 9007199254740991"
+
+/* What people download or rename by mistake, and its first bytes. */
+static const struct {
+    const char *magic;
+    int (*refuse)(struct err *err, const char *format, ...) ERR_PRINTF;
+    const char *what;
+} others[] = {
+    {"version https://git-lfs", err_set, "a Git LFS pointer ('git lfs pull' fetches the file)"},
+    {"<", err_set, "an HTML page"},
+    {"GGUF", err_unsupported, "a GGUF file"},
+    {"PK\003\004", err_unsupported, "a zip archive, as PyTorch writes it"},
+    {"\x80\x02", err_unsupported, "a Python pickle"},
+    {"\x80\x03", err_unsupported, "a Python pickle"},
+    {"\x80\x04", err_unsupported, "a Python pickle"},
+    {"\x80\x05", err_unsupported, "a Python pickle"},
+};
+
+/* The length as the file claims it; the file has at least LENGTH_BYTES. */
+static uint64_t claimed_length(const struct file *file)
+{
+    uint64_t length = 0;
+    for (int i = LENGTH_BYTES - 1; i >= 0; i--)
+        length = length << 8 | (unsigned char)file->bytes[i];
+    return length;
+}
+
+static bool has_header(const struct file *file)
+{
+    if (file->size <= LENGTH_BYTES || claimed_length(file) > file->size - LENGTH_BYTES)
+        return false;
+    char first = file->bytes[LENGTH_BYTES];
+    return first == '{' || first == ' ' || first == '\t' || first == '\n' || first == '\r';
+}
+
+/* Only where no header can be: a header of 640 bytes begins like a pickle, too. */
+static int refuse_other(const struct file *file, struct err *err)
+{
+    if (has_header(file))
+        return 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t size = strlen(others[i].magic);
+        if (file->size >= size && memcmp(file->bytes, others[i].magic, size) == 0)
+            return others[i].refuse(err, "expected a safetensors file, found %s", others[i].what);
+    }
+    return 0;
+}
+
+static int read_length(size_t *length, const struct file *file, struct err *err)
+{
+    if (file->size < LENGTH_BYTES)
+        return err_set(err, "expected at least %d bytes, found %zu", LENGTH_BYTES, file->size);
+    uint64_t claimed = claimed_length(file);
+    if (claimed > SAFETENSORS_HEADER_MAX)
+        return err_set(err, "header: expected at most %d bytes, found a length of %" PRIu64,
+                       SAFETENSORS_HEADER_MAX, claimed);
+    if (claimed > file->size - LENGTH_BYTES)
+        return err_set(err, "header: expected %" PRIu64 " bytes, found %zu to the end of the file",
+                       claimed, file->size - LENGTH_BYTES);
+    *length = (size_t)claimed;
+    return 0;
+}
+
+static int parse_header(struct json **header, const struct file *file, size_t length,
+                        struct err *err)
+{
+    char found[FOUND_BYTES];
+    if (json_parse(header, file->bytes + LENGTH_BYTES, length, err))
+        return err_prefix(err, "header");
+    if (!json_is_object(*header))
+        return err_set(err, "header: expected an object, found %s",
+                       json_describe(*header, found, sizeof found));
+    if (json_unique_keys(*header, err))
+        return err_prefix(err, "header");
+    return 0;
+}
+
+static int refuse_field(const char *name, const struct json *field, const char *expected,
+                        struct err *err)
+{
+    char found[FOUND_BYTES];
+    return err_set(err, "%s: expected %s, found %s", name, expected,
+                   json_describe(field, found, sizeof found));
+}
+
+static int check_metadata(const struct json *metadata, struct err *err)
+{
+    const char *text = NULL;
+    if (!json_is_object(metadata))
+        return refuse_field("__metadata__", metadata, "an object", err);
+    if (json_unique_keys(metadata, err))
+        return err_prefix(err, "__metadata__");
+    for (const struct json *note = json_first(metadata); note; note = json_next(note)) {
+        if (!json_get_text(note, &text)) {
+            refuse_field(json_key(note), note, "a text", err);
+            return err_prefix(err, "__metadata__");
+        }
+    }
+    return 0;
+}
+
+static int read_dtype(struct safetensors_entry *entry, const struct json *info, struct err *err)
+{
+    const struct json *field = json_member(info, "dtype");
+    const char *name = NULL;
+    if (json_get_text(field, &name) && dtype_find(name, &entry->dtype))
+        return 0;
+    return refuse_field("dtype", field, "a known type such as \"F32\"", err);
+}
+
+static int read_shape(struct safetensors_entry *entry, const struct json *info, struct err *err)
+{
+    const struct json *field = json_member(info, "shape");
+    if (!json_is_array(field))
+        return refuse_field("shape", field, "an array", err);
+    if (json_count(field) > SAFETENSORS_RANK_MAX)
+        return err_unsupported(err, "shape: expected at most %d dimensions, found %zu",
+                               SAFETENSORS_RANK_MAX, json_count(field));
+    for (const struct json *item = json_first(field); item; item = json_next(item)) {
+        long long dimension = 0;
+        if (!json_get_integer(item, 0, LLONG_MAX, &dimension))
+            return refuse_field("shape", item, NUMBERS, err);
+        entry->shape[entry->rank++] = (size_t)dimension;
+    }
+    return 0;
+}
+
+static int read_range(struct safetensors_entry *entry, const struct json *info, struct err *err)
+{
+    const struct json *field = json_member(info, "data_offsets");
+    long long begin = 0;
+    long long end = 0;
+    if (!json_is_array(field))
+        return refuse_field("data_offsets", field, "an array", err);
+    if (json_count(field) != 2)
+        return err_set(err, "data_offsets: expected 2 numbers, found %zu", json_count(field));
+    const struct json *first = json_first(field);
+    const struct json *second = json_next(first);
+    if (!json_get_integer(first, 0, LLONG_MAX, &begin))
+        return refuse_field("data_offsets", first, NUMBERS, err);
+    if (!json_get_integer(second, begin, LLONG_MAX, &end))
+        return refuse_field("data_offsets", second, "a whole number not below the first", err);
+    entry->begin = (size_t)begin;
+    entry->end = (size_t)end;
+    return 0;
+}
+
+/* `F32 [32, 32]` */
+static const char *describe_shape(char text[SHAPE_BYTES], const struct safetensors_entry *entry)
+{
+    size_t used = (size_t)snprintf(text, SHAPE_BYTES, "%s [", dtype_name(entry->dtype));
+    for (size_t i = 0; i < entry->rank; i++)
+        used +=
+            (size_t)snprintf(text + used, SHAPE_BYTES - used, i ? ", %zu" : "%zu", entry->shape[i]);
+    snprintf(text + used, SHAPE_BYTES - used, "]");
+    return text;
+}
+
+static int check_size(struct safetensors_entry *entry, struct err *err)
+{
+    char shape[SHAPE_BYTES];
+    size_t size = 0;
+    bool fits = true;
+    entry->count = 1;
+    for (size_t i = 0; i < entry->rank; i++)
+        fits = fits && num_multiply(&entry->count, entry->count, entry->shape[i]);
+    if (!fits || !num_multiply(&size, entry->count, dtype_size_bytes(entry->dtype)))
+        return err_set(err, "expected a size that fits %zu bits, found %s", 8 * sizeof size,
+                       describe_shape(shape, entry));
+    if (entry->end - entry->begin != size)
+        return err_set(err, "expected data of %zu bytes for %s, found %zu", size,
+                       describe_shape(shape, entry), entry->end - entry->begin);
+    return 0;
+}
+
+static int read_entry(struct safetensors_entry *entry, const struct json *info, struct err *err)
+{
+    char found[FOUND_BYTES];
+    if (!json_is_object(info))
+        return err_set(err, "expected an object, found %s",
+                       json_describe(info, found, sizeof found));
+    if (json_unique_keys(info, err) || read_dtype(entry, info, err) ||
+        read_shape(entry, info, err) || read_range(entry, info, err))
+        return -1;
+    return check_size(entry, err);
+}
+
+static int read_entries(struct safetensors *tensors, const struct json *header, struct err *err)
+{
+    size_t most = json_count(header); /* __metadata__ is none */
+    tensors->entries = arena_alloc(&tensors->arena, most, sizeof *tensors->entries, err);
+    if (!tensors->entries)
+        return -1;
+    for (const struct json *info = json_first(header); info; info = json_next(info)) {
+        const char *name = json_key(info);
+        if (strcmp(name, "__metadata__") == 0) {
+            if (check_metadata(info, err))
+                return -1;
+            continue;
+        }
+        struct safetensors_entry *entry = &tensors->entries[tensors->count++];
+        entry->name = arena_text(&tensors->arena, name, strlen(name), err);
+        if (!entry->name)
+            return -1;
+        if (read_entry(entry, info, err))
+            return err_prefix(err, "tensor '%s'", name);
+    }
+    return 0;
+}
+
+static int by_range(const void *left, const void *right)
+{
+    const struct safetensors_entry *a = left;
+    const struct safetensors_entry *b = right;
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    if (a->end != b->end)
+        return a->end < b->end ? -1 : 1;
+    return strcmp(a->name, b->name); /* empty tensors share a range */
+}
+
+/* Sorted, each tensor begins where the one before ends, and the last ends with the file. */
+static int check_tiling(struct safetensors *tensors, size_t data_size, struct err *err)
+{
+    size_t end = 0;
+    qsort(tensors->entries, tensors->count, sizeof *tensors->entries, by_range);
+    for (size_t i = 0; i < tensors->count; i++) {
+        const struct safetensors_entry *entry = &tensors->entries[i];
+        if (entry->begin != end)
+            return err_set(err, "tensor '%s': expected data that begins at byte %zu, found %zu",
+                           entry->name, end, entry->begin);
+        end = entry->end;
+    }
+    if (end != data_size)
+        return err_set(err, "expected %zu bytes of tensor data, found %zu", end, data_size);
+    return 0;
+}
+
+static int place_entries(struct safetensors *tensors, const char *data, struct err *err)
+{
+    if (map_reserve(&tensors->names, tensors->count, err))
+        return -1;
+    for (size_t i = 0; i < tensors->count; i++) {
+        struct safetensors_entry *entry = &tensors->entries[i];
+        entry->data = data + entry->begin;
+        if (map_put(&tensors->names, entry->name, strlen(entry->name), (uint32_t)i, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_file(struct safetensors *tensors, struct err *err)
+{
+    const struct file *file = &tensors->file;
+    struct json *header = NULL;
+    size_t length = 0;
+    int failed = -1;
+    if (refuse_other(file, err) || read_length(&length, file, err))
+        goto done;
+    size_t data_at = LENGTH_BYTES + length;
+    if (parse_header(&header, file, length, err) || read_entries(tensors, header, err) ||
+        check_tiling(tensors, file->size - data_at, err))
+        goto done;
+    failed = place_entries(tensors, file->bytes + data_at, err);
+done:
+    json_free(header);
+    return failed;
+}
+
+int safetensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
+                     struct err *err)
+{
+    *tensors = (struct safetensors){0};
+    if (folder_open(&tensors->file, folder, name, err))
+        return -1;
+    if (read_file(tensors, err)) {
+        safetensors_release(tensors);
+        return err_prefix(err, "'%s/%s'", folder->path, name);
+    }
+    return 0;
+}
+
+const struct safetensors_entry *safetensors_find(const struct safetensors *tensors,
+                                                 const char *name)
+{
+    uint32_t index = 0;
+    if (!map_get(&tensors->names, name, strlen(name), &index))
+        return NULL;
+    return &tensors->entries[index];
+}
+
+void safetensors_release(struct safetensors *tensors)
+{
+    file_release(&tensors->file);
+    arena_release(&tensors->arena);
+    map_release(&tensors->names);
+    *tensors = (struct safetensors){0};
+}

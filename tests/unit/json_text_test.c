@@ -1,0 +1,122 @@
+#include "format/json_text.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "format/json.h"
+#include "memory_stream.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define BYTES(text) text, sizeof text - 1
+
+static const struct {
+    const char *bytes;
+    size_t size;
+    const char *json;
+} texts[] = {
+    {BYTES(""), "\"\""},
+    {BYTES("Life is short"), "\"Life is short\""},
+    {BYTES("a/b 'c' <d> & \x7f"), "\"a/b 'c' <d> & \x7f\""},
+    {BYTES("say \"hi\""), "\"say \\\"hi\\\"\""},
+    {BYTES("a\\b"), "\"a\\\\b\""},
+    {BYTES("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\""},
+    {BYTES("a\0b"), "\"a\\u0000b\""},
+    {BYTES("\x01\x0b\x1f"), "\"\\u0001\\u000b\\u001f\""},
+    {BYTES("\xE7\x88\xB1 \xF0\x9F\x8D\xB0"), "\"\xE7\x88\xB1 \xF0\x9F\x8D\xB0\""},
+    {BYTES("\xE2\x80\xA8"), "\"\xE2\x80\xA8\""},
+    {BYTES("\xFF"), "\"\xEF\xBF\xBD\""},
+    {BYTES("a\xE7\x88z"), "\"a\xEF\xBF\xBD\xEF\xBF\xBDz\""},
+    {BYTES("\xC0\x80"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},
+    {BYTES("\xF0\x9F\x8D"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""},
+};
+
+START_TEST(texts_are_written_with_their_escapes)
+{
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct stream out = {0};
+        memory_stream_open(&out);
+        json_write_text(&out, texts[i].bytes, texts[i].size);
+        struct file written = memory_stream_take(&out);
+        ck_assert_uint_eq(written.size, strlen(texts[i].json));
+        ck_assert_mem_eq(written.bytes, texts[i].json, written.size);
+        file_release(&written);
+    }
+}
+END_TEST
+
+START_TEST(texts_in_memory_are_the_same)
+{
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct buf out = {0};
+        json_append_text(&out, texts[i].bytes, texts[i].size);
+        ck_assert_str_eq(out.bytes, texts[i].json);
+        buf_release(&out);
+    }
+}
+END_TEST
+
+START_TEST(every_character_reads_back)
+{
+    struct buf out = {0};
+    struct json *root = NULL;
+    const char *text = NULL;
+    char all[127];
+    for (int c = 1; c < 128; c++)
+        all[c - 1] = (char)c;
+    json_append_text(&out, all, sizeof all);
+    ck_assert_int_eq(json_parse(&root, out.bytes, out.size, NULL), 0);
+    ck_assert(json_get_text(root, &text));
+    ck_assert_uint_eq(strlen(text), sizeof all);
+    ck_assert_mem_eq(text, all, sizeof all);
+    json_free(root);
+    buf_release(&out);
+}
+END_TEST
+
+START_TEST(numbers_are_json_and_others_are_null)
+{
+    static const struct {
+        float value;
+        const char *json;
+    } cases[] = {
+        {0, "0"},
+        {-0.0f, "-0"},
+        {1, "1"},
+        {0.1f, "0.1"},
+        {-12.5f, "-12.5"},
+        {1e-20f, "1e-20"},
+        {3.4028235e38f, "3.4028235e+38"},
+        {1e-45f, "1e-45"},
+        {INFINITY, "null"},
+        {-INFINITY, "null"},
+        {NAN, "null"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct stream out = {0};
+        struct json *root = NULL;
+        memory_stream_open(&out);
+        json_write_float(&out, cases[i].value);
+        struct file written = memory_stream_take(&out);
+        ck_assert_uint_eq(written.size, strlen(cases[i].json));
+        ck_assert_mem_eq(written.bytes, cases[i].json, written.size);
+        ck_assert_int_eq(json_parse(&root, written.bytes, written.size, NULL), 0);
+        json_free(root);
+        file_release(&written);
+    }
+}
+END_TEST
+
+Suite *json_text_suite(void);
+
+Suite *json_text_suite(void)
+{
+    Suite *suite = suite_create("json_text");
+    TCase *tests = tcase_create("json_text");
+    tcase_add_test(tests, texts_are_written_with_their_escapes);
+    tcase_add_test(tests, texts_in_memory_are_the_same);
+    tcase_add_test(tests, every_character_reads_back);
+    tcase_add_test(tests, numbers_are_json_and_others_are_null);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
