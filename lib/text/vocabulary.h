@@ -1,0 +1,66 @@
+/* vocabulary.h: words and their ids, both ways, from vocab.json: {"token": id} or ["token", …],
+ * where the place in the array is the id.
+ *
+ * To find words in a text they also stand in the order of their bytes, each with the longest other
+ * word that it begins with. Then one binary search gives every word that a text begins with:
+ *
+ *     const struct vocabulary_entry *entry = vocabulary_longest(vocabulary, text, size);
+ *     while (entry && !fits(entry))
+ *         entry = vocabulary_shorter(vocabulary, entry);
+ */
+#ifndef ATTN_TEXT_VOCABULARY_H
+#define ATTN_TEXT_VOCABULARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/folder.h"
+#include "base/map.h"
+
+enum {
+    VOCABULARY_ID_MAX = 10000000, /* ids a vocabulary may use; larger ones are refused */
+
+    /* `words` has a place for every id, used or not. So that a small file cannot ask for much
+     * memory, an id is at most VOCABULARY_IDS_FREE and so many more for each byte of the file. */
+    VOCABULARY_IDS_FREE = 1 << 18,
+    VOCABULARY_IDS_PER_BYTE = 16,
+};
+
+struct vocabulary_word {
+    const char *bytes; /* NULL: no word has this id */
+    size_t size;
+};
+
+struct vocabulary_entry {
+    struct vocabulary_word word;
+    uint32_t id;
+    uint32_t
+        shorter; /* 1 + the index of the longest other entry that `word` begins with; 0: none */
+};
+
+struct vocabulary {
+    struct vocabulary_word *words;    /* [size] by id */
+    size_t size;                      /* one more than the largest id */
+    struct vocabulary_entry *entries; /* [count] by bytes */
+    size_t count;
+    size_t longest_bytes; /* the longest word */
+    struct map ids;       /* by word */
+    struct arena arena;
+};
+
+/* Read and check: ids whole, not negative, not repeated, words not repeated and not empty. Words
+ * are copied. On failure nothing is held. */
+int vocabulary_open(struct vocabulary *vocabulary, const struct folder *folder, const char *name,
+                    struct err *err);
+void vocabulary_release(struct vocabulary *vocabulary);
+
+/* The longest word that the text begins with, or NULL; and the next shorter one. They live as long
+ * as the vocabulary. */
+const struct vocabulary_entry *vocabulary_longest(const struct vocabulary *vocabulary,
+                                                  const char *text, size_t size);
+const struct vocabulary_entry *vocabulary_shorter(const struct vocabulary *vocabulary,
+                                                  const struct vocabulary_entry *entry);
+
+#endif
