@@ -1,0 +1,28 @@
+/* activation.h: the curves between the two products of an MLP: one row of the table each. */
+#ifndef ATTN_MATH_ACTIVATION_H
+#define ATTN_MATH_ACTIVATION_H
+
+#include <stdbool.h>
+
+#include "math/tensor.h"
+
+enum activation {
+    ACTIVATION_NONE,
+    ACTIVATION_GELU_NEW, /* x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))) */
+    ACTIVATION_GELU,     /* x/2 (1 + erf(x/√2)) */
+    ACTIVATION_RELU,
+    ACTIVATION_SILU, /* x / (1 + e^-x) */
+    ACTIVATION_TANH,
+    ACTIVATION_QUICK_GELU, /* x / (1 + e^(-1.702 x)) */
+    ACTIVATION_COUNT,
+};
+
+/* The activation that a config's name means ("gelu_new", "gelu_pytorch_tanh", …); false: none. */
+bool activation_find(const char *name, enum activation *activation);
+
+const char *activation_name(enum activation activation);
+
+/* Apply to every element, in place. */
+void activate(struct matrix x, enum activation activation);
+
+#endif

@@ -1,0 +1,234 @@
+#include "math/kernel.h"
+
+#include <libxsmm_generator.h>
+#include <libxsmm_cpuid.h>
+#include <libxsmm_version.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "math/isa.h"
+
+enum {
+    KERNELS_MAX = 512,
+    SLOTS = 1024, /* of the hash table: a power of two, never more than half full */
+    CODE_BYTES = 8 * 1024 * 1024,
+    KERNEL_CODE_MAX = 64 * 1024, /* one kernel; the largest seen has 12 KiB */
+    CODE_ALIGN = 64,
+    VECTOR = 16,            /* floats of an AVX-512 register */
+    WIDTH_MAX = 4 * VECTOR, /* columns that libxsmm computes at a time */
+    ROWS_OF_ONE_CHAIN = 12,
+};
+
+struct kernels {
+    int target; /* libxsmm's number of an instruction set, or LIBXSMM_X86_GENERIC: plain C */
+    struct kernel slots[SLOTS];
+    bool taken[SLOTS];
+    size_t count;
+    unsigned char *written, *run; /* two views of CODE_BYTES of code; NULL: there is none */
+    size_t code_used;
+};
+
+/* libxsmm's own names for LIBXSMM_TARGET. */
+static const struct target_row {
+    const char *name;
+    int target;
+} target_rows[] = {
+    {"generic", LIBXSMM_X86_GENERIC}, {"none", LIBXSMM_X86_GENERIC},
+    {"0", LIBXSMM_X86_GENERIC},       {"sse", LIBXSMM_X86_SSE3},
+    {"sse3", LIBXSMM_X86_SSE3},       {"wsm", LIBXSMM_X86_SSE4},
+    {"sse4", LIBXSMM_X86_SSE4},       {"snb", LIBXSMM_X86_AVX},
+    {"avx", LIBXSMM_X86_AVX},         {"hsw", LIBXSMM_X86_AVX2},
+    {"avx2", LIBXSMM_X86_AVX2},       {"skx", LIBXSMM_X86_AVX512_CORE},
+    {"clx", LIBXSMM_X86_AVX512_CLX},  {"cpx", LIBXSMM_X86_AVX512_CPX},
+};
+
+/* What the processor has, or less where LIBXSMM_TARGET asks for less. */
+static int choose_target(void)
+{
+    int target = libxsmm_cpuid();
+    if (target < LIBXSMM_X86_SSE3)
+        target = LIBXSMM_X86_GENERIC;
+    const char *wish = getenv("LIBXSMM_TARGET");
+    for (size_t i = 0; wish && i < sizeof target_rows / sizeof *target_rows; i++)
+        if (strcasecmp(wish, target_rows[i].name) == 0 && target_rows[i].target < target)
+            target = target_rows[i].target;
+    return target;
+}
+
+/* Two views of the same pages: code is written through one and run through the other, so that no
+ * page is ever writable where it is executable. Without both, plain C does the work. */
+static void map_code(struct kernels *kernels)
+{
+    int descriptor = memfd_create("attn-kernels", MFD_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    if (ftruncate(descriptor, CODE_BYTES) == 0) {
+        int shared = MAP_SHARED;
+        void *written = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE, shared, descriptor, 0);
+        void *run = mmap(NULL, CODE_BYTES, PROT_READ | PROT_EXEC, shared, descriptor, 0);
+        kernels->written = written == MAP_FAILED ? NULL : written;
+        kernels->run = run == MAP_FAILED ? NULL : run;
+    }
+    close(descriptor);
+}
+
+int kernels_open(struct kernels **kernels, struct err *err)
+{
+    struct kernels *opened = heap_alloc(1, sizeof *opened, err);
+    if (!opened)
+        return -1;
+    opened->target = choose_target();
+    if (opened->target != LIBXSMM_X86_GENERIC)
+        map_code(opened);
+    *kernels = opened;
+    return 0;
+}
+
+void kernels_free(struct kernels *kernels)
+{
+    if (!kernels)
+        return;
+    if (kernels->written)
+        munmap(kernels->written, CODE_BYTES);
+    if (kernels->run)
+        munmap(kernels->run, CODE_BYTES);
+    heap_free(kernels);
+}
+
+const char *kernels_target(const struct kernels *kernels)
+{
+    if (!kernels->run)
+        return "c";
+    if (kernels->target >= LIBXSMM_X86_AVX512)
+        return "avx512";
+    if (kernels->target >= LIBXSMM_X86_AVX2)
+        return "avx2";
+    if (kernels->target >= LIBXSMM_X86_AVX)
+        return "avx";
+    return "sse";
+}
+
+const char *kernels_library(void)
+{
+    return "libxsmm " LIBXSMM_CONFIG_VERSION;
+}
+
+void kernels_begin(struct kernels *kernels)
+{
+    bool room = kernels->count + KERNELS_AT_ONCE <= KERNELS_MAX &&
+                kernels->code_used + KERNELS_AT_ONCE * KERNEL_CODE_MAX <= CODE_BYTES;
+    if (room)
+        return;
+    memset(kernels->taken, 0, sizeof kernels->taken);
+    kernels->count = 0;
+    kernels->code_used = 0;
+}
+
+static bool same_shape(const struct kernel_shape *a, const struct kernel_shape *b)
+{
+    return a->m == b->m && a->n == b->n && a->k == b->k && a->a_stride == b->a_stride &&
+           a->b_stride == b->b_stride && a->c_stride == b->c_stride &&
+           a->accumulate == b->accumulate;
+}
+
+static size_t slot_of(const struct kernels *kernels, const struct kernel_shape *shape)
+{
+    size_t hash = (size_t)shape->m;
+    hash = hash * 31 + (size_t)shape->n;
+    hash = hash * 31 + (size_t)shape->k;
+    hash = hash * 31 + (size_t)shape->a_stride;
+    hash = hash * 31 + (size_t)shape->b_stride;
+    hash = hash * 31 + (size_t)shape->c_stride;
+    hash = hash * 31 + (size_t)shape->accumulate;
+    size_t slot = (hash ^ hash >> 10) % SLOTS;
+    while (kernels->taken[slot] && !same_shape(&kernels->slots[slot].shape, shape))
+        slot = (slot + 1) % SLOTS;
+    return slot;
+}
+
+/* Let libxsmm write the kernel's code at `room`; returns its size, 0 when it declines. */
+static size_t write_code(unsigned char *room, int target, const struct kernel_shape *shape)
+{
+    libxsmm_descriptor_blob blob;
+    const libxsmm_gemm_descriptor *descriptor = libxsmm_sgemm_descriptor_init(
+        &blob, shape->m, shape->n, shape->k, shape->a_stride, shape->b_stride, shape->c_stride,
+        1.0f, shape->accumulate ? 1.0f : 0.0f, LIBXSMM_GEMM_FLAG_NONE, LIBXSMM_GEMM_PREFETCH_NONE);
+    if (!descriptor)
+        return 0;
+    libxsmm_generated_code generated = {
+        .generated_code = room,
+        .buffer_size = KERNEL_CODE_MAX,
+        .code_type = 2, /* machine code */
+        .arch = (unsigned)target,
+    };
+    libxsmm_generator_gemm_kernel(&generated, descriptor);
+    return generated.last_error ? 0 : generated.code_size;
+}
+
+/* Where the work falls into pieces of one vector and fewer than 12 rows, libxsmm 1.17 splits each
+ * sum into several chains with AVX-512: other bits. Few rows are such pieces; so is what more than
+ * 64 columns leave over, because the rows are cut for the 64 then. */
+static bool splits_sums(const struct kernel_shape *shape)
+{
+    int rest = shape->m % WIDTH_MAX;
+    bool narrow_rest = shape->m > WIDTH_MAX && rest > 0 && rest <= VECTOR;
+    return shape->n < ROWS_OF_ONE_CHAIN || narrow_rest;
+}
+
+/* The code of a new kernel, or NULL: plain C must do. */
+static void *generate(struct kernels *kernels, const struct kernel_shape *shape)
+{
+    int target = kernels->target;
+    if (!kernels->written || !kernels->run)
+        return NULL;
+    if (target >= LIBXSMM_X86_AVX512 && splits_sums(shape))
+        target = LIBXSMM_X86_AVX2;
+    size_t at = kernels->code_used;
+    size_t size = write_code(kernels->written + at, target, shape);
+    kernels->code_used += (size + CODE_ALIGN - 1) / CODE_ALIGN * CODE_ALIGN;
+    return size ? kernels->run + at : NULL;
+}
+
+void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape)
+{
+    size_t slot = slot_of(kernels, shape);
+    if (!kernels->taken[slot]) {
+        struct kernel *fresh = &kernels->slots[slot];
+        *fresh = (struct kernel){.shape = *shape};
+        void *code = generate(kernels, shape);
+        memcpy(&fresh->code, &code, sizeof code); /* ISO C has no cast from data to code */
+        kernels->taken[slot] = true;
+        kernels->count++;
+    }
+    *kernel = kernels->slots[slot];
+}
+
+/* The same chain of multiply-adds as the generated code, one row of C at a time. */
+FOR_EACH_ISA
+static void plain_product(const struct kernel_shape *shape, const float *a, const float *b,
+                          float *c)
+{
+    for (int row = 0; row < shape->n; row++, b += shape->b_stride, c += shape->c_stride) {
+        if (!shape->accumulate)
+            memset(c, 0, (size_t)shape->m * sizeof *c);
+        for (int i = 0; i < shape->k; i++) {
+            const float *panel = a + (size_t)i * (size_t)shape->a_stride;
+            for (int column = 0; column < shape->m; column++)
+                c[column] = fmaf(b[i], panel[column], c[column]);
+        }
+    }
+}
+
+void kernel_call(const struct kernel *kernel, const float *a, const float *b, float *c)
+{
+    if (kernel->code)
+        kernel->code(a, b, c);
+    else
+        plain_product(&kernel->shape, a, b, c);
+}

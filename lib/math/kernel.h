@@ -1,0 +1,58 @@
+/* kernel.h: small matrix products, generated for their exact shape by libxsmm.
+ *
+ * A kernel computes C[n][m] (+)= B[n][k] · A[k][m], all row-major with their own strides: `b` are n
+ * rows of activations, `a` a panel of weights. (libxsmm counts in columns: the same memory.)
+ *
+ * Machine code comes from libxsmm's generator straight into memory of ours: no start-up, no lock
+ * file, no exit handler. Where there is none (LIBXSMM_TARGET=generic, another processor) plain C of
+ * the same signature takes over. Every element is one chain of fused multiply-adds in the order of
+ * k, whatever the shape, so AVX-512, AVX2 and the tiling of a product all give the same bits.
+ *
+ *     struct kernel kernel;
+ *     kernels_get(kernels, &kernel, &(struct kernel_shape){.m = 64, .n = 6, .k = 768, ...});
+ *     kernel_call(&kernel, a, b, c);
+ */
+#ifndef ATTN_MATH_KERNEL_H
+#define ATTN_MATH_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct kernel_shape {
+    int m, n, k;
+    int a_stride, b_stride, c_stride; /* floats from row to row */
+    int accumulate;                   /* 0: C = …, 1: C += … */
+};
+
+struct kernel {
+    struct kernel_shape shape;
+    void (*code)(const float *a, const float *b, float *c); /* NULL: plain C */
+};
+
+enum { KERNELS_AT_ONCE = 64 }; /* this many kernels fetched in a row stay valid together */
+
+struct kernels; /* the table of those generated so far; bounded, oldest forgotten all at once */
+
+/* An empty table for this processor, or for the older one that LIBXSMM_TARGET names. */
+int kernels_open(struct kernels **kernels, struct err *err);
+void kernels_free(struct kernels *kernels);
+
+/* Begin to fetch kernels that are used together. Kernels fetched before may be gone after this. */
+void kernels_begin(struct kernels *kernels);
+
+/* The kernel of that shape, generated at its first use. Never from within a loop that threads
+ * share. */
+void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape);
+
+/* "avx512", "avx2", "avx", "sse" or "c", for --version. */
+const char *kernels_target(const struct kernels *kernels);
+
+/* The library that writes them, with its version. */
+const char *kernels_library(void);
+
+/* C (+)= B · A. */
+void kernel_call(const struct kernel *kernel, const float *a, const float *b, float *c);
+
+#endif

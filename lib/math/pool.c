@@ -1,0 +1,153 @@
+#include "math/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+
+static const double work_worth_threads = 500e3; /* about 10 µs: what waking a thread costs */
+
+struct worker {
+    struct pool *pool;
+    pthread_t thread;
+    size_t index;
+};
+
+struct pool {
+    size_t threads;
+    size_t started; /* workers that run, beside the caller */
+    struct worker *workers;
+    pthread_mutex_t mutex; /* guards the four below */
+    pthread_cond_t wake, done;
+    size_t generation; /* one more for every loop */
+    size_t busy;       /* workers that have not finished this loop */
+    bool closing;
+    struct loop loop;
+    void *context;
+    atomic_size_t next_round;
+};
+
+size_t pool_processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (size_t)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (size_t)online : 1;
+}
+
+int pool_open(struct pool **pool, size_t threads, struct err *err)
+{
+    struct pool *opened = heap_alloc(1, sizeof *opened, err);
+    if (!opened)
+        return -1;
+    opened->threads = threads;
+    opened->workers = heap_alloc(threads, sizeof *opened->workers, err);
+    if (!opened->workers) {
+        heap_free(opened);
+        return -1;
+    }
+    pthread_mutex_init(&opened->mutex, NULL);
+    pthread_cond_init(&opened->wake, NULL);
+    pthread_cond_init(&opened->done, NULL);
+    *pool = opened;
+    return 0;
+}
+
+size_t pool_threads(const struct pool *pool)
+{
+    return pool->threads;
+}
+
+static void take_rounds(struct pool *pool, size_t thread)
+{
+    for (;;) {
+        size_t round = atomic_fetch_add_explicit(&pool->next_round, 1, memory_order_relaxed);
+        if (round >= pool->loop.rounds)
+            break;
+        pool->loop.round(pool->context, round, thread);
+    }
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct pool *pool = worker->pool;
+    size_t seen = 0;
+    pthread_mutex_lock(&pool->mutex);
+    for (;;) {
+        while (pool->generation == seen && !pool->closing)
+            pthread_cond_wait(&pool->wake, &pool->mutex);
+        if (pool->closing)
+            break;
+        seen = pool->generation;
+        pthread_mutex_unlock(&pool->mutex);
+        take_rounds(pool, worker->index);
+        pthread_mutex_lock(&pool->mutex);
+        if (--pool->busy == 0)
+            pthread_cond_signal(&pool->done);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return NULL;
+}
+
+/* Threads that the system refuses are done without: the loops still run whole. */
+static void start_workers(struct pool *pool)
+{
+    while (pool->started + 1 < pool->threads) {
+        struct worker *worker = &pool->workers[pool->started];
+        *worker = (struct worker){.pool = pool, .index = pool->started + 1};
+        if (pthread_create(&worker->thread, NULL, work, worker))
+            pool->threads = pool->started + 1;
+        else
+            pool->started++;
+    }
+}
+
+static void run_alone(struct loop loop, void *context)
+{
+    for (size_t round = 0; round < loop.rounds; round++)
+        loop.round(context, round, 0);
+}
+
+void pool_run(struct pool *pool, struct loop loop, void *context)
+{
+    if (pool->threads == 1 || loop.rounds < 2 || loop.work < work_worth_threads) {
+        run_alone(loop, context);
+        return;
+    }
+    start_workers(pool);
+    pthread_mutex_lock(&pool->mutex);
+    pool->loop = loop;
+    pool->context = context;
+    atomic_store(&pool->next_round, 0);
+    pool->busy = pool->started;
+    pool->generation++;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->mutex);
+    take_rounds(pool, 0);
+    pthread_mutex_lock(&pool->mutex);
+    while (pool->busy > 0)
+        pthread_cond_wait(&pool->done, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+void pool_free(struct pool *pool)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->mutex);
+    pool->closing = true;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->mutex);
+    for (size_t i = 0; i < pool->started; i++)
+        pthread_join(pool->workers[i].thread, NULL);
+    pthread_cond_destroy(&pool->wake);
+    pthread_cond_destroy(&pool->done);
+    pthread_mutex_destroy(&pool->mutex);
+    heap_free(pool->workers);
+    heap_free(pool);
+}

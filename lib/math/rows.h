@@ -1,0 +1,40 @@
+/* rows.h: what is done to one row after another: norm, softmax, sums.
+ *
+ * Each row is one sum in a fixed order, so results do not depend on threads, on neighbours in a
+ * batch or on the instruction set.
+ */
+#ifndef ATTN_MATH_ROWS_H
+#define ATTN_MATH_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "math/tensor.h"
+
+struct norm {
+    const float *scale; /* [C] */
+    const float *shift; /* [C] */
+    float epsilon;
+};
+
+/* y = (x - mean) / √(variance + ε) · scale + shift, row by row. */
+void layernorm_rows(struct matrix y, struct matrix x, const struct norm *norm);
+
+/* y += x. */
+void add_rows(struct matrix y, struct matrix x);
+
+/* Add the same vector [columns] to every row. */
+void add_to_rows(struct matrix y, const float *vector);
+
+/* y = x[0..count) · factor. */
+void scale_row(float *y, const float *x, size_t count, float factor);
+
+/* In place: e^(x - max) / Σ. -infinity becomes 0. False when there is no such row: an element is
+ * NaN or +infinity, or all are -infinity. */
+bool softmax_row(float *x, size_t count);
+
+/* The index of the first element that is neither finite nor -infinity where `infinite_ok`; `count`
+ * when there is none. */
+size_t first_bad(const float *x, size_t count, bool infinite_ok);
+
+#endif

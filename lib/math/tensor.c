@@ -1,0 +1,62 @@
+#include "math/tensor.h"
+
+#include <string.h>
+
+struct matrix matrix_rows(struct matrix whole, size_t first, size_t count)
+{
+    whole.data += first * whole.stride;
+    whole.rows = count;
+    return whole;
+}
+
+struct matrix matrix_columns(struct matrix whole, size_t first, size_t count)
+{
+    whole.data += first;
+    whole.columns = count;
+    return whole;
+}
+
+struct tensor tensor_of_matrix(struct matrix matrix)
+{
+    return (struct tensor){
+        .data = matrix.data,
+        .rank = 2,
+        .shape = {matrix.rows, matrix.columns},
+        .stride = {matrix.stride, 1},
+    };
+}
+
+size_t tensor_count(const struct tensor *tensor)
+{
+    size_t count = 1;
+    for (size_t axis = 0; axis < tensor->rank; axis++)
+        count *= tensor->shape[axis];
+    return count;
+}
+
+struct tensor tensor_slice(const struct tensor *tensor, size_t index)
+{
+    struct tensor slice = {.data = tensor->data + index * tensor->stride[0],
+                           .rank = tensor->rank - 1};
+    for (size_t axis = 0; axis < slice.rank; axis++) {
+        slice.shape[axis] = tensor->shape[axis + 1];
+        slice.stride[axis] = tensor->stride[axis + 1];
+    }
+    return slice;
+}
+
+void tensor_copy(float *out, const struct tensor *tensor)
+{
+    size_t inner = tensor->rank - 1;
+    if (tensor->rank > 1) {
+        for (size_t i = 0; i < tensor->shape[0]; i++) {
+            struct tensor slice = tensor_slice(tensor, i);
+            tensor_copy(out + i * tensor_count(&slice), &slice);
+        }
+    } else if (tensor->stride[inner] == 1) {
+        memcpy(out, tensor->data, tensor->shape[inner] * sizeof *out);
+    } else {
+        for (size_t i = 0; i < tensor->shape[inner]; i++)
+            out[i] = tensor->data[i * tensor->stride[inner]];
+    }
+}

@@ -1,0 +1,44 @@
+/* tensor.h: views of floats: a pointer, a shape and strides; nobody owns anything here.
+ *
+ * `struct matrix` is what kernels work on: rows of `columns` floats, `stride` floats apart.
+ * `struct tensor` is what is announced and kept: up to three axes, each with a stride of its own,
+ * so that a head of a [T, 3C] buffer or a transposed product is shown without being moved.
+ */
+#ifndef ATTN_MATH_TENSOR_H
+#define ATTN_MATH_TENSOR_H
+
+#include <stddef.h>
+
+enum { TENSOR_RANK_MAX = 3 };
+
+struct matrix {
+    float *data;
+    size_t rows;
+    size_t columns;
+    size_t stride; /* floats from one row to the next; columns, or more */
+};
+
+struct tensor {
+    const float *data;
+    size_t rank;
+    size_t shape[TENSOR_RANK_MAX];
+    size_t stride[TENSOR_RANK_MAX]; /* in floats */
+};
+
+/* `count` rows from row `first` on; `count` columns from column `first` on. */
+struct matrix matrix_rows(struct matrix whole, size_t first, size_t count);
+struct matrix matrix_columns(struct matrix whole, size_t first, size_t count);
+
+/* A matrix as a tensor of two axes. */
+struct tensor tensor_of_matrix(struct matrix matrix);
+
+/* The elements: the product of the shape. */
+size_t tensor_count(const struct tensor *tensor);
+
+/* Slice `index` of the first axis. */
+struct tensor tensor_slice(const struct tensor *tensor, size_t index);
+
+/* Copy into dense row-major floats, tensor_count of them. */
+void tensor_copy(float *out, const struct tensor *tensor);
+
+#endif
