@@ -1,0 +1,50 @@
+/* batch.h: the sequences of one pass, side by side without padding.
+ *
+ * Sequence s owns rows first … first + count - 1 of every token matrix. In cross-attention each has
+ * a source as well, with rows of its own in the matrices of keys and values; elsewhere the keys'
+ * span is the queries'.
+ *
+ *     struct sequence sequence = {.ids = ids, .count = 6};
+ *     struct batch batch;
+ *     if (batch_init(&batch, config, &sequence, 1, &arena, err)) ...
+ */
+#ifndef ATTN_MODEL_BATCH_H
+#define ATTN_MODEL_BATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/config.h"
+
+struct sequence {
+    const uint32_t *ids;
+    size_t count;
+    const uint32_t *source_ids; /* cross-attention only */
+    size_t source_count;
+};
+
+struct span {
+    size_t first, count;
+};
+
+struct batch {
+    const struct sequence *sequences; /* [count], borrowed */
+    size_t count;
+    const struct span *queries; /* [count] rows of each sequence */
+    const struct span *keys;    /* [count] rows that it looks at */
+    size_t tokens;              /* rows of all sequences */
+    size_t source_tokens;       /* rows of all sources; 0 without cross-attention */
+    size_t longest_keys;
+};
+
+/* Refuse a text of no tokens, or of more than the model has positions. */
+int batch_check_length(const struct config *config, size_t count, struct err *err);
+
+/* Check the sequences against the model and lay them out. Refused: an empty one, one longer than
+ * the model has positions, an id beyond the vocabulary, a missing or unwanted source. */
+int batch_init(struct batch *batch, const struct config *config, const struct sequence *sequences,
+               size_t count, struct arena *arena, struct err *err);
+
+#endif

@@ -1,0 +1,95 @@
+#include "model/block.h"
+
+#include <string.h>
+
+#include "math/gemm.h"
+#include "math/rows.h"
+#include "model/attention.h"
+
+/* One of q, k and v: computed only where it is watched or of use. True: the pass is over. */
+static bool project(struct pass *pass, size_t layer, enum site site, struct matrix y,
+                    struct matrix x, const struct weight *w)
+{
+    enum site user = site == SITE_V ? SITE_CONTEXT : SITE_SCORES;
+    if (w->data && pass_needs(pass, site, user, layer))
+        linear(pass->machine, y, x, w, ACTIVATION_NONE);
+    return tap_heads(pass, site, layer, y);
+}
+
+/* q and k, v from their inputs, and attention over them. Where there are no projections, q, k and v
+ * are the inputs themselves. */
+static bool attend(struct pass *pass, size_t layer, struct matrix x, struct matrix source,
+                   const struct block_weights *w)
+{
+    struct scratch *s = &pass->scratch;
+    if (!pass->config->projections) {
+        s->q = x;
+        s->k = s->v = source;
+    }
+    return project(pass, layer, SITE_Q, s->q, x, &w->q) ||
+           project(pass, layer, SITE_K, s->k, source, &w->k) ||
+           project(pass, layer, SITE_V, s->v, source, &w->v) || attention(pass, layer);
+}
+
+/* x + attention(norm(x)), then x + mlp(norm(x)). */
+static bool gpt2_block(struct pass *pass, size_t layer, const struct block_weights *w)
+{
+    struct machine *machine = pass->machine;
+    struct scratch *s = &pass->scratch;
+
+    if (tap_rows(pass, SITE_RESID_PRE, layer, s->x))
+        return true;
+    layernorm_rows(s->norm, s->x, &w->ln_1);
+    if (tap_rows(pass, SITE_LN_1, layer, s->norm))
+        return true;
+    if (attend(pass, layer, s->norm, s->norm, w))
+        return true;
+    linear(machine, s->out, s->context, &w->out, ACTIVATION_NONE);
+    if (tap_rows(pass, SITE_ATTN_OUT, layer, s->out))
+        return true;
+    add_rows(s->x, s->out);
+    if (tap_rows(pass, SITE_RESID_MID, layer, s->x))
+        return true;
+
+    layernorm_rows(s->norm, s->x, &w->ln_2);
+    if (tap_rows(pass, SITE_LN_2, layer, s->norm))
+        return true;
+    linear(machine, s->hidden, s->norm, &w->fc, pass->config->activation);
+    if (tap_rows(pass, SITE_MLP_ACT, layer, s->hidden))
+        return true;
+    linear(machine, s->out, s->hidden, &w->proj, ACTIVATION_NONE);
+    if (tap_rows(pass, SITE_MLP_OUT, layer, s->out))
+        return true;
+    add_rows(s->x, s->out);
+    return tap_rows(pass, SITE_RESID_POST, layer, s->x);
+}
+
+/* Bare attention: what it gives is the next layer's input. */
+static bool attention_block(struct pass *pass, size_t layer, const struct block_weights *w)
+{
+    struct scratch *s = &pass->scratch;
+    struct matrix source = pass->config->cross ? s->source : s->x;
+
+    if (attend(pass, layer, s->x, source, w))
+        return true;
+    struct matrix out = s->context; /* the heads side by side */
+    if (pass->config->out_proj) {
+        linear(pass->machine, s->out, s->context, &w->out, ACTIVATION_NONE);
+        out = s->out;
+    }
+    if (tap_rows(pass, SITE_ATTN_OUT, layer, out))
+        return true;
+    memcpy(s->x.data, out.data, s->x.rows * s->x.columns * sizeof *s->x.data);
+    return false;
+}
+
+bool block(struct pass *pass, size_t layer)
+{
+    struct block_weights w;
+    if (weights_block(pass->weights, layer, &w, pass->err)) {
+        pass->tap->failed = true;
+        return true;
+    }
+    bool over = (pass->config->kind == MODEL_GPT2 ? gpt2_block : attention_block)(pass, layer, &w);
+    return over || pass_check_stream(pass, SITE_RESID_POST, layer);
+}

@@ -1,0 +1,250 @@
+#include "model/config.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "format/json.h"
+
+/* Limits that no model comes near; they keep every product of two sizes within 64 bits. */
+static const long long dimension_max = 1 << 24;
+static const long long layers_max = 1 << 14;
+
+/* A whole number of the config: its key, the key other checkpoints use, its range, its place. */
+struct size_row {
+    const char *key, *alias;
+    const long long *max;
+    size_t offset;
+};
+
+#define SIZE(field) offsetof(struct config, field)
+
+static const struct size_row gpt2_sizes[] = {
+    {"vocab_size", NULL, &dimension_max, SIZE(vocab_size)},
+    {"n_ctx", NULL, &dimension_max, SIZE(n_positions)}, /* older checkpoints; n_positions wins */
+    {"n_positions", "max_position_embeddings", &dimension_max, SIZE(n_positions)},
+    {"n_embd", "hidden_size", &dimension_max, SIZE(n_embd)},
+    {"n_layer", "num_hidden_layers", &layers_max, SIZE(n_layer)},
+    {"n_head", "num_attention_heads", &dimension_max, SIZE(n_head)},
+    {"n_inner", NULL, &dimension_max, SIZE(n_inner)},
+};
+
+static const struct size_row attention_sizes[] = {
+    {"vocab_size", NULL, &dimension_max, SIZE(vocab_size)},
+    {"n_embd", "hidden_size", &dimension_max, SIZE(n_embd)},
+    {"n_layer", "num_hidden_layers", &layers_max, SIZE(n_layer)},
+    {"n_head", "num_attention_heads", &dimension_max, SIZE(n_head)},
+    {"n_kv_head", NULL, &dimension_max, SIZE(n_kv_head)},
+    {"d_k", NULL, &dimension_max, SIZE(d_k)},
+    {"d_v", NULL, &dimension_max, SIZE(d_v)},
+};
+
+static int read_size(struct config *config, const struct json *root, const struct size_row *row,
+                     struct err *err)
+{
+    long long value = 0;
+    if (row->alias && json_integer(root, row->alias, 1, *row->max, &value, err))
+        return -1;
+    if (json_integer(root, row->key, 1, *row->max, &value, err))
+        return -1;
+    if (value)
+        *(size_t *)((char *)config + row->offset) = (size_t)value;
+    return 0;
+}
+
+static int read_sizes(struct config *config, const struct json *root, const struct size_row *rows,
+                      size_t count, struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (read_size(config, root, &rows[i], err))
+            return -1;
+    return 0;
+}
+
+static int read_activation(struct config *config, const struct json *root, struct err *err)
+{
+    const char *name = "gelu_new";
+    if (json_text(root, "activation_function", &name, err))
+        return -1;
+    if (!activation_find(name, &config->activation))
+        return err_unsupported(err,
+                               "field 'activation_function': expected gelu_new, "
+                               "gelu_pytorch_tanh, gelu, relu, silu, tanh or quick_gelu, "
+                               "found \"%s\"",
+                               name);
+    return 0;
+}
+
+/* Heads of equal width must fill the channels. */
+static int check_heads(const struct config *config, struct err *err)
+{
+    if (config->n_embd % config->n_head)
+        return err_set(err, "field 'n_embd': expected a multiple of n_head = %zu, found %zu",
+                       config->n_head, config->n_embd);
+    return 0;
+}
+
+static int parse_gpt2(struct config *config, const struct json *root, struct err *err)
+{
+    *config = (struct config){
+        .kind = MODEL_GPT2,
+        .vocab_size = 50257,
+        .n_positions = 1024,
+        .n_embd = 768,
+        .n_layer = 12,
+        .n_head = 12,
+        .tied = true,
+        .causal = true,
+        .projections = true,
+        .out_proj = true,
+        .bias = true,
+        .bos_id = 50256,
+        .eos_id = 50256,
+    };
+    double epsilon = 1e-5;
+    bool scaled = true;
+    bool cross = false;
+    size_t rows = sizeof gpt2_sizes / sizeof *gpt2_sizes;
+    if (read_sizes(config, root, gpt2_sizes, rows, err) || read_activation(config, root, err) ||
+        check_heads(config, err) || json_double(root, "layer_norm_epsilon", 0, 1, &epsilon, err) ||
+        json_bool(root, "scale_attn_weights", &scaled, err) ||
+        json_bool(root, "scale_attn_by_inverse_layer_idx", &config->scale_by_layer, err) ||
+        json_bool(root, "tie_word_embeddings", &config->tied, err) ||
+        json_bool(root, "add_cross_attention", &cross, err) ||
+        json_integer(root, "bos_token_id", 0, INT32_MAX, &config->bos_id, err) ||
+        json_integer(root, "eos_token_id", 0, INT32_MAX, &config->eos_id, err))
+        return -1;
+    if (cross)
+        return err_unsupported(err, "field 'add_cross_attention': expected false, found true");
+    if (!config->n_inner)
+        config->n_inner = 4 * config->n_embd;
+    config->n_kv_head = config->n_head;
+    config->d_k = config->d_v = config->n_embd / config->n_head;
+    config->epsilon = (float)epsilon;
+    config->scale = scaled ? 1.0f / sqrtf((float)config->d_k) : 1.0f;
+    return 0;
+}
+
+/* Fill in the sizes of heads that were not given, and refuse those that contradict. */
+static int settle_heads(struct config *config, struct err *err)
+{
+    if (!config->n_kv_head)
+        config->n_kv_head = config->n_head;
+    if (config->n_head % config->n_kv_head)
+        return err_set(err, "field 'n_head': expected a multiple of n_kv_head = %zu, found %zu",
+                       config->n_kv_head, config->n_head);
+    if ((!config->d_k || !config->d_v || !config->projections) && check_heads(config, err))
+        return -1;
+    size_t natural = config->n_embd / config->n_head;
+    if (!config->d_k)
+        config->d_k = natural;
+    if (!config->d_v)
+        config->d_v = natural;
+    if (config->projections)
+        return 0;
+    if (config->d_k != natural || config->d_v != natural || config->n_kv_head != config->n_head)
+        return err_set(err,
+                       "field 'projections': false makes every head %zu wide (n_embd / n_head) "
+                       "with keys of its own, found d_k = %zu, d_v = %zu, n_kv_head = %zu",
+                       natural, config->d_k, config->d_v, config->n_kv_head);
+    return 0;
+}
+
+static int read_attention_type(struct config *config, const struct json *root, struct err *err)
+{
+    const char *name = "self";
+    if (json_text(root, "attention", &name, err))
+        return -1;
+    config->cross = strcmp(name, "cross") == 0;
+    if (!config->cross && strcmp(name, "self") != 0)
+        return err_unsupported(
+            err, "field 'attention': expected \"self\" or \"cross\", found \"%s\"", name);
+    if (config->cross && config->causal)
+        return err_set(err,
+                       "field 'causal': expected false where attention is \"cross\", found true");
+    return 0;
+}
+
+/* Without an output projection a further layer must fit the width of the heads side by side. */
+static int check_stack(const struct config *config, struct err *err)
+{
+    size_t width = config->n_head * config->d_v;
+    if (config->n_layer > 1 && !config->out_proj && width != config->n_embd)
+        return err_set(err,
+                       "field 'n_layer': expected 1 where the heads side by side are not n_embd = "
+                       "%zu wide (n_head · d_v = %zu), found %zu",
+                       config->n_embd, width, config->n_layer);
+    return 0;
+}
+
+static int parse_attention(struct config *config, const struct json *root, struct err *err)
+{
+    *config = (struct config){
+        .kind = MODEL_ATTENTION,
+        .n_layer = 1,
+        .n_head = 1,
+        .projections = true,
+        .bos_id = -1,
+        .eos_id = -1,
+    };
+    static const char *const required[] = {"vocab_size", "n_embd"};
+    for (size_t i = 0; i < sizeof required / sizeof *required; i++)
+        if (!json_member(root, required[i]))
+            return err_set(err, "field '%s': expected a number, found nothing", required[i]);
+    size_t rows = sizeof attention_sizes / sizeof *attention_sizes;
+    if (read_sizes(config, root, attention_sizes, rows, err) ||
+        json_bool(root, "causal", &config->causal, err) ||
+        json_bool(root, "projections", &config->projections, err) ||
+        json_bool(root, "out_proj", &config->out_proj, err) ||
+        json_bool(root, "bias", &config->bias, err) || settle_heads(config, err) ||
+        read_attention_type(config, root, err) || check_stack(config, err))
+        return -1;
+    double scale = 1.0 / sqrt((double)config->d_k);
+    if (json_double(root, "scale", -1e6, 1e6, &scale, err))
+        return -1;
+    config->scale = (float)scale;
+    return 0;
+}
+
+static int parse(struct config *config, const struct json *root, struct err *err)
+{
+    const char *type = NULL;
+    if (!json_is_object(root))
+        return err_set(err, "expected a JSON object");
+    if (json_unique_keys(root, err) || json_text(root, "model_type", &type, err))
+        return -1;
+    if (!type)
+        return err_set(err,
+                       "field 'model_type': expected \"gpt2\" or \"attention\", found nothing");
+    if (strcmp(type, "gpt2") == 0)
+        return parse_gpt2(config, root, err);
+    if (strcmp(type, "attention") == 0)
+        return parse_attention(config, root, err);
+    return err_unsupported(
+        err, "field 'model_type': expected \"gpt2\" or \"attention\", found \"%s\"", type);
+}
+
+int config_open(struct config *config, const struct folder *folder, struct err *err)
+{
+    struct file file = {0};
+    struct json *root = NULL;
+    if (folder_open(&file, folder, "config.json", err))
+        return -1;
+    int failed = json_parse(&root, file.bytes, file.size, err) || parse(config, root, err);
+    if (failed)
+        err_prefix(err, "'%s/config.json'", folder->path);
+    json_free(root);
+    file_release(&file);
+    return failed ? -1 : 0;
+}
+
+float config_scale(const struct config *config, size_t layer)
+{
+    return config->scale_by_layer ? config->scale / (float)(layer + 1) : config->scale;
+}
+
+const char *config_kind_name(const struct config *config)
+{
+    return config->kind == MODEL_GPT2 ? "gpt2" : "attention";
+}

@@ -1,0 +1,51 @@
+/* config.h: what a model is: config.json as validated numbers.
+ *
+ * Two types: "gpt2", Hugging Face's keys with their defaults; and "attention", a bare stack of
+ * attention for worked examples. After config_parse every number is in range and fits the others,
+ * so that sizes made from them need no further thought than overflow.
+ */
+#ifndef ATTN_MODEL_CONFIG_H
+#define ATTN_MODEL_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/folder.h"
+#include "math/activation.h"
+
+enum model_kind { MODEL_GPT2, MODEL_ATTENTION };
+
+struct config {
+    enum model_kind kind;
+    size_t vocab_size;  /* V */
+    size_t n_positions; /* P; 0: any number of tokens */
+    size_t n_embd;      /* C */
+    size_t n_layer;     /* L */
+    size_t n_head;      /* H */
+    size_t n_kv_head;   /* query head h looks at key/value head h / (H / Hkv) */
+    size_t d_k, d_v;    /* of one head */
+    size_t n_inner;     /* hidden channels of the MLP */
+    enum activation activation;
+    float epsilon;            /* of the layer norms */
+    float scale;              /* of the scores */
+    bool scale_by_layer;      /* … and divided by the layer's number, counted from 1 */
+    bool tied;                /* the logits use the token embedding */
+    bool causal;              /* a query sees itself and what came before */
+    bool cross;               /* keys and values come from a second text */
+    bool projections;         /* else q = k = v = the input */
+    bool out_proj;            /* else the heads stand side by side */
+    bool bias;                /* of the projections */
+    long long bos_id, eos_id; /* -1: none */
+};
+
+/* Read `config.json` of a folder. Errors name the file and the field. */
+int config_open(struct config *config, const struct folder *folder, struct err *err);
+
+/* The scale of a layer's scores. */
+float config_scale(const struct config *config, size_t layer);
+
+/* "gpt2" or "attention". */
+const char *config_kind_name(const struct config *config);
+
+#endif

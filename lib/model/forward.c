@@ -1,0 +1,91 @@
+#include "model/forward.h"
+
+#include "math/gemm.h"
+#include "math/rows.h"
+#include "model/block.h"
+
+static void embed(struct pass *pass, struct matrix x, struct span rows, const uint32_t *ids)
+{
+    for (size_t i = 0; i < rows.count; i++) {
+        float *row = x.data + (rows.first + i) * x.stride;
+        weights_embed_token(pass->weights, row, ids[i]);
+        weights_add_position(pass->weights, row, i);
+    }
+}
+
+/* token + position embedding of every sequence, and of its source where it has one */
+static bool embed_batch(struct pass *pass)
+{
+    const struct batch *batch = pass->batch;
+    for (size_t s = 0; s < batch->count; s++) {
+        embed(pass, pass->scratch.x, batch->queries[s], batch->sequences[s].ids);
+        if (pass->config->cross)
+            embed(pass, pass->scratch.source, batch->keys[s], batch->sequences[s].source_ids);
+    }
+    return pass_check_stream(pass, SITE_EMBEDDING, 0) ||
+           tap_rows(pass, SITE_EMBEDDING, 0, pass->scratch.x);
+}
+
+static void transpose(struct matrix y, struct matrix x)
+{
+    for (size_t row = 0; row < x.rows; row++)
+        for (size_t column = 0; column < x.columns; column++)
+            y.data[column * y.stride + row] = x.data[row * x.stride + column];
+}
+
+/* logits [V, T] = unembedding [V, C] · xᵀ [C, T]: the large matrix stays as it is in the file. */
+static bool unembed(struct pass *pass)
+{
+    struct scratch *s = &pass->scratch;
+    const struct config *c = pass->config;
+    const float *matrix = NULL;
+    float *turned = arena_alloc(pass->arena, c->n_embd * s->x.rows, sizeof *turned, pass->err);
+    if (!turned || weights_unembedding(pass->weights, &matrix, pass->err)) {
+        pass->tap->failed = true;
+        return true;
+    }
+    /* linear() only reads its second matrix */
+    struct matrix words = {(float *)matrix, c->vocab_size, c->n_embd, c->n_embd};
+    struct weight tokens = {.data = turned, .in = c->n_embd, .out = s->x.rows, .stride = s->x.rows};
+    transpose((struct matrix){turned, c->n_embd, s->x.rows, s->x.rows}, s->norm);
+    linear(pass->machine, s->logits, words, &tokens, ACTIVATION_NONE);
+    return tap_logits(pass);
+}
+
+static bool finish(struct pass *pass)
+{
+    struct norm ln_f;
+    if (weights_final_norm(pass->weights, &ln_f, pass->err)) {
+        pass->tap->failed = true;
+        return true;
+    }
+    layernorm_rows(pass->scratch.norm, pass->scratch.x, &ln_f);
+    return tap_rows(pass, SITE_LN_F, 0, pass->scratch.norm) || unembed(pass);
+}
+
+static bool run_layers(struct pass *pass)
+{
+    for (size_t layer = 0; layer < pass->config->n_layer; layer++)
+        if (block(pass, layer))
+            return true;
+    return false;
+}
+
+int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err)
+{
+    struct pass pass = {
+        .machine = run->machine,
+        .config = run->config,
+        .weights = run->weights,
+        .batch = run->batch,
+        .tap = tap,
+        .arena = arena,
+        .err = err,
+    };
+    if (pass_init(&pass))
+        return -1;
+    bool over = embed_batch(&pass) || run_layers(&pass);
+    if (!over)
+        finish(&pass);
+    return tap->failed ? -1 : 0;
+}

@@ -1,0 +1,23 @@
+/* forward.h: the whole pass, from ids to what is watched.
+ *
+ *     struct tap tap = {.watch = &watch, .sink = my_sink, .context = mine};
+ *     struct run run = {.machine = &machine, .config = &config, .weights = &weights, .batch =
+ * &batch}; if (forward(&run, &tap, &arena, err)) ...
+ */
+#ifndef ATTN_MODEL_FORWARD_H
+#define ATTN_MODEL_FORWARD_H
+
+#include "model/pass.h"
+
+struct run {
+    struct machine *machine;
+    const struct config *config;
+    struct weights *weights;
+    const struct batch *batch;
+};
+
+/* Run the batch as far as the last watched site, announcing on the way. Buffers come from `arena`,
+ * which belongs to the caller. Returns -1 with the first error, the sink's included. */
+int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err);
+
+#endif

@@ -1,0 +1,126 @@
+#include "model/parameter_table.h"
+
+#include <stdio.h>
+
+static bool always(const struct config *config)
+{
+    (void)config;
+    return true;
+}
+
+static bool in_gpt2(const struct config *config)
+{
+    return config->kind == MODEL_GPT2;
+}
+
+static bool in_attention(const struct config *config)
+{
+    return config->kind == MODEL_ATTENTION && config->projections;
+}
+
+static bool with_bias(const struct config *config)
+{
+    return in_attention(config) && config->bias;
+}
+
+static bool with_out(const struct config *config)
+{
+    return config->kind == MODEL_ATTENTION && config->out_proj;
+}
+
+static bool with_out_bias(const struct config *config)
+{
+    return with_out(config) && config->bias;
+}
+
+static bool untied(const struct config *config)
+{
+    return in_gpt2(config) && !config->tied;
+}
+
+const struct parameter_row parameter_rows[PARAMETERS] = {
+    [PARAMETER_WTE] = {"wte.weight", {DIM_V, DIM_C}, always, false},
+    [PARAMETER_WPE] = {"wpe.weight", {DIM_P, DIM_C}, in_gpt2, false},
+    [PARAMETER_LN_F] = {"ln_f.weight", {DIM_C}, in_gpt2, false},
+    [PARAMETER_LN_F_SHIFT] = {"ln_f.bias", {DIM_C}, in_gpt2, false},
+    [PARAMETER_LM_HEAD] = {"lm_head.weight", {DIM_V, DIM_C}, untied, true},
+    [PARAMETER_LN_1] = {"ln_1.weight", {DIM_C}, in_gpt2, false},
+    [PARAMETER_LN_1_SHIFT] = {"ln_1.bias", {DIM_C}, in_gpt2, false},
+    [PARAMETER_C_ATTN] = {"attn.c_attn.weight", {DIM_C, DIM_3C}, in_gpt2, false},
+    [PARAMETER_C_ATTN_BIAS] = {"attn.c_attn.bias", {DIM_3C}, in_gpt2, false},
+    [PARAMETER_ATTN_PROJ] = {"attn.c_proj.weight", {DIM_C, DIM_C}, in_gpt2, false},
+    [PARAMETER_ATTN_PROJ_BIAS] = {"attn.c_proj.bias", {DIM_C}, in_gpt2, false},
+    [PARAMETER_LN_2] = {"ln_2.weight", {DIM_C}, in_gpt2, false},
+    [PARAMETER_LN_2_SHIFT] = {"ln_2.bias", {DIM_C}, in_gpt2, false},
+    [PARAMETER_FC] = {"mlp.c_fc.weight", {DIM_C, DIM_I}, in_gpt2, false},
+    [PARAMETER_FC_BIAS] = {"mlp.c_fc.bias", {DIM_I}, in_gpt2, false},
+    [PARAMETER_MLP_PROJ] = {"mlp.c_proj.weight", {DIM_I, DIM_C}, in_gpt2, false},
+    [PARAMETER_MLP_PROJ_BIAS] = {"mlp.c_proj.bias", {DIM_C}, in_gpt2, false},
+    [PARAMETER_Q] = {"attn.q_proj.weight", {DIM_C, DIM_QUERIES}, in_attention, false},
+    [PARAMETER_Q_BIAS] = {"attn.q_proj.bias", {DIM_QUERIES}, with_bias, false},
+    [PARAMETER_K] = {"attn.k_proj.weight", {DIM_C, DIM_KEYS}, in_attention, false},
+    [PARAMETER_K_BIAS] = {"attn.k_proj.bias", {DIM_KEYS}, with_bias, false},
+    [PARAMETER_V] = {"attn.v_proj.weight", {DIM_C, DIM_VALUES}, in_attention, false},
+    [PARAMETER_V_BIAS] = {"attn.v_proj.bias", {DIM_VALUES}, with_bias, false},
+    [PARAMETER_OUT] = {"attn.out_proj.weight", {DIM_CONTEXT, DIM_C}, with_out, false},
+    [PARAMETER_OUT_BIAS] = {"attn.out_proj.bias", {DIM_C}, with_out_bias, false},
+};
+
+bool parameter_is_used(enum parameter_id id, const struct config *config)
+{
+    return parameter_rows[id].used(config);
+}
+
+static size_t dimension_size(enum dimension dimension, const struct config *config)
+{
+    switch (dimension) {
+    case DIM_NONE:
+        return 1;
+    case DIM_V:
+        return config->vocab_size;
+    case DIM_P:
+        return config->n_positions;
+    case DIM_C:
+        return config->n_embd;
+    case DIM_3C:
+        return 3 * config->n_embd;
+    case DIM_I:
+        return config->n_inner;
+    case DIM_QUERIES:
+        return config->n_head * config->d_k;
+    case DIM_KEYS:
+        return config->n_kv_head * config->d_k;
+    case DIM_VALUES:
+        return config->n_kv_head * config->d_v;
+    case DIM_CONTEXT:
+        return config->n_head * config->d_v;
+    }
+    return 1;
+}
+
+size_t parameter_shape(size_t shape[2], enum parameter_id id, const struct config *config)
+{
+    const struct parameter_row *row = &parameter_rows[id];
+    shape[0] = dimension_size(row->shape[0], config);
+    shape[1] = dimension_size(row->shape[1], config);
+    return row->shape[1] == DIM_NONE ? 1 : 2;
+}
+
+const char *parameter_name(char name[PARAMETER_NAME_BYTES], enum parameter_id id, size_t layer)
+{
+    if (id < PARAMETERS_OF_MODEL)
+        snprintf(name, PARAMETER_NAME_BYTES, "%s", parameter_rows[id].name);
+    else
+        snprintf(name, PARAMETER_NAME_BYTES, "h.%zu.%s", layer, parameter_rows[id].name);
+    return name;
+}
+
+const char *parameter_shape_text(char text[PARAMETER_SHAPE_BYTES], size_t rank, const size_t *shape)
+{
+    size_t used = (size_t)snprintf(text, PARAMETER_SHAPE_BYTES, "[");
+    for (size_t axis = 0; axis < rank; axis++)
+        used += (size_t)snprintf(text + used, PARAMETER_SHAPE_BYTES - used, "%s%zu",
+                                 axis ? ", " : "", shape[axis]);
+    snprintf(text + used, PARAMETER_SHAPE_BYTES - used, "]");
+    return text;
+}

@@ -1,0 +1,81 @@
+/* parameter_table.h: every tensor a model may have: its name, its shape, and when it is needed.
+ *
+ * A matrix stands directly before its bias, a norm's scale before its shift: `id + 1` is the other.
+ */
+#ifndef ATTN_MODEL_PARAMETER_TABLE_H
+#define ATTN_MODEL_PARAMETER_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/config.h"
+
+enum parameter_id {
+    PARAMETER_WTE,
+    PARAMETER_WPE,
+    PARAMETER_LN_F,
+    PARAMETER_LN_F_SHIFT,
+    PARAMETER_LM_HEAD,
+    PARAMETERS_OF_MODEL, /* from here on: once in every layer */
+    PARAMETER_LN_1 = PARAMETERS_OF_MODEL,
+    PARAMETER_LN_1_SHIFT,
+    PARAMETER_C_ATTN,
+    PARAMETER_C_ATTN_BIAS,
+    PARAMETER_ATTN_PROJ,
+    PARAMETER_ATTN_PROJ_BIAS,
+    PARAMETER_LN_2,
+    PARAMETER_LN_2_SHIFT,
+    PARAMETER_FC,
+    PARAMETER_FC_BIAS,
+    PARAMETER_MLP_PROJ,
+    PARAMETER_MLP_PROJ_BIAS,
+    PARAMETER_Q,
+    PARAMETER_Q_BIAS,
+    PARAMETER_K,
+    PARAMETER_K_BIAS,
+    PARAMETER_V,
+    PARAMETER_V_BIAS,
+    PARAMETER_OUT,
+    PARAMETER_OUT_BIAS,
+    PARAMETERS,
+    PARAMETERS_OF_LAYER = PARAMETERS - PARAMETERS_OF_MODEL,
+};
+
+/* A dimension, as a product of a config's numbers. */
+enum dimension {
+    DIM_NONE,
+    DIM_V,       /* vocab_size */
+    DIM_P,       /* n_positions */
+    DIM_C,       /* n_embd */
+    DIM_3C,      /* q, k and v side by side */
+    DIM_I,       /* n_inner */
+    DIM_QUERIES, /* n_head · d_k */
+    DIM_KEYS,    /* n_kv_head · d_k */
+    DIM_VALUES,  /* n_kv_head · d_v */
+    DIM_CONTEXT, /* n_head · d_v */
+};
+
+struct parameter_row {
+    const char *name; /* in a layer: what follows "h.3." */
+    enum dimension shape[2];
+    bool (*used)(const struct config *config); /* is it part of such a model? */
+    bool optional;
+};
+
+extern const struct parameter_row parameter_rows[PARAMETERS];
+
+bool parameter_is_used(enum parameter_id id, const struct config *config);
+
+/* The sizes the config asks for; returns the rank, 1 or 2. */
+size_t parameter_shape(size_t shape[2], enum parameter_id id, const struct config *config);
+
+enum { PARAMETER_NAME_BYTES = 64, PARAMETER_SHAPE_BYTES = 256 };
+
+/* "wte.weight", "h.3.attn.c_attn.weight"; returns `name`. */
+const char *parameter_name(char name[PARAMETER_NAME_BYTES], enum parameter_id id, size_t layer);
+
+/* "[48, 144]"; returns `text`. */
+const char *parameter_shape_text(char text[PARAMETER_SHAPE_BYTES], size_t rank,
+                                 const size_t *shape);
+
+#endif

@@ -1,0 +1,242 @@
+#include "model/pass.h"
+
+#include "base/num.h"
+#include "math/rows.h"
+#include "model/attention.h"
+
+static int take_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns)
+{
+    size_t padded = 0;
+    size_t count = 0;
+    if (!num_add(&padded, rows, SPARE_ROWS) || !num_multiply(&count, padded, columns))
+        return err_memory(pass->err, (size_t)-1);
+    float *data = arena_alloc(pass->arena, count, sizeof *data, pass->err);
+    *matrix = (struct matrix){data, rows, columns, columns};
+    return data ? 0 : -1;
+}
+
+static bool watches_any(const struct pass *pass, enum site site)
+{
+    for (size_t layer = 0; layer < pass->config->n_layer; layer++)
+        if (watch_has(pass->tap->watch, site, layer))
+            return true;
+    return false;
+}
+
+/* Where each sequence's [H, T, S] begins, and how many floats they are together. */
+static int lay_out_squares(struct pass *pass, size_t *total)
+{
+    const struct batch *batch = pass->batch;
+    size_t *first = arena_alloc(pass->arena, batch->count, sizeof *first, pass->err);
+    if (!first)
+        return -1;
+    for (size_t s = 0; s < batch->count; s++) {
+        size_t cells = 0;
+        first[s] = *total;
+        if (!num_multiply(&cells, batch->queries[s].count, batch->keys[s].count) ||
+            !num_multiply(&cells, cells, pass->config->n_head) || !num_add(total, *total, cells))
+            return err_memory(pass->err, (size_t)-1);
+    }
+    pass->scratch.square_first = first;
+    return 0;
+}
+
+static int take_squares(struct pass *pass)
+{
+    struct scratch *s = &pass->scratch;
+    const struct square_buffer {
+        enum site site;
+        float **data;
+    } buffers[] = {
+        {SITE_SCORES, &s->scores}, {SITE_MASKED, &s->masked}, {SITE_WEIGHTS, &s->weights}};
+    size_t total = 0;
+    if (lay_out_squares(pass, &total))
+        return -1;
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+        if (!watches_any(pass, buffers[i].site))
+            continue;
+        *buffers[i].data = arena_alloc(pass->arena, total, sizeof(float), pass->err);
+        if (!*buffers[i].data)
+            return -1;
+    }
+    return 0;
+}
+
+static int take_attention(struct pass *pass)
+{
+    const struct config *c = pass->config;
+    struct scratch *s = &pass->scratch;
+    size_t rows = pass->batch->tokens;
+    size_t keys = c->cross ? pass->batch->source_tokens : rows;
+    if (c->projections && (take_matrix(pass, &s->q, rows, c->n_head * c->d_k) ||
+                           take_matrix(pass, &s->k, keys, c->n_kv_head * c->d_k) ||
+                           take_matrix(pass, &s->v, keys, c->n_kv_head * c->d_v)))
+        return -1;
+    if (take_matrix(pass, &s->context, rows, c->n_head * c->d_v) || take_squares(pass))
+        return -1;
+    return attention_take_strips(pass);
+}
+
+static int take_mlp(struct pass *pass)
+{
+    const struct config *c = pass->config;
+    struct scratch *s = &pass->scratch;
+    size_t rows = pass->batch->tokens;
+    if (c->kind != MODEL_GPT2)
+        return 0;
+    return take_matrix(pass, &s->norm, rows, c->n_embd) ||
+                   take_matrix(pass, &s->hidden, rows, c->n_inner)
+               ? -1
+               : 0;
+}
+
+int pass_init(struct pass *pass)
+{
+    const struct config *c = pass->config;
+    struct scratch *s = &pass->scratch;
+    size_t rows = pass->batch->tokens;
+    if (take_matrix(pass, &s->x, rows, c->n_embd))
+        return -1;
+    if (c->cross && take_matrix(pass, &s->source, pass->batch->source_tokens, c->n_embd))
+        return -1;
+    if (!watch_from(pass->tap->watch, SITE_RESID_PRE, 0))
+        return 0;
+    if (take_matrix(pass, &s->out, rows, c->n_embd) || take_attention(pass) || take_mlp(pass))
+        return -1;
+    if (watch_has(pass->tap->watch, SITE_LOGITS, 0) &&
+        take_matrix(pass, &s->logits, c->vocab_size, rows))
+        return -1;
+    return 0;
+}
+
+bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer)
+{
+    return watch_has(pass->tap->watch, own, layer) || watch_from(pass->tap->watch, user, layer);
+}
+
+bool pass_fail_number(struct pass *pass, enum site site, size_t layer, size_t sequence)
+{
+    char name[SITE_NAME_BYTES];
+    pass->tap->failed = true;
+    site_tensor_name(name, site, (int)layer);
+    bool in_layer = site_rows[site].in_layer;
+    if (weights_check_finite(pass->weights, in_layer ? (int)layer : -1, pass->err))
+        return true;
+    err_set(pass->err, "'%s': expected finite numbers, found infinity or nan (text %zu)", name,
+            sequence);
+    return true;
+}
+
+bool pass_check_stream(struct pass *pass, enum site site, size_t layer)
+{
+    const struct matrix *x = &pass->scratch.x;
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        struct span span = pass->batch->queries[s];
+        size_t count = span.count * x->columns;
+        if (first_bad(x->data + span.first * x->stride, count, false) < count)
+            return pass_fail_number(pass, site, layer, s);
+    }
+    return false;
+}
+
+/* True when every element is finite (-infinity included, where masked scores may have it). */
+static bool is_sound(const struct tensor *values, bool infinite_ok)
+{
+    size_t last = values->rank - 1;
+    if (values->rank > 1) {
+        for (size_t i = 0; i < values->shape[0]; i++) {
+            struct tensor slice = tensor_slice(values, i);
+            if (!is_sound(&slice, infinite_ok))
+                return false;
+        }
+        return true;
+    }
+    for (size_t i = 0; i < values->shape[last]; i++)
+        if (first_bad(values->data + i * values->stride[last], 1, infinite_ok) == 0)
+            return false;
+    return true;
+}
+
+/* Hand one sequence's values to the sink. */
+static void announce(struct pass *pass, enum site site, size_t layer, size_t sequence,
+                     struct tensor values)
+{
+    struct announcement seen = {
+        .site = site,
+        .layer = site_rows[site].in_layer ? (int)layer : -1,
+        .sequence = sequence,
+        .values = values,
+    };
+    if (pass->tap->failed)
+        return;
+    if (!is_sound(&values, site == SITE_MASKED))
+        pass_fail_number(pass, site, layer, sequence);
+    else if (pass->tap->sink(pass->tap->context, &seen, pass->err))
+        pass->tap->failed = true;
+}
+
+/* After the last wanted site there is nothing left to do. */
+static bool is_over(const struct pass *pass, enum site site, size_t layer)
+{
+    return pass->tap->failed || !watch_after(pass->tap->watch, site, layer);
+}
+
+bool tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
+{
+    for (size_t s = 0; watch_has(pass->tap->watch, site, layer) && s < pass->batch->count; s++) {
+        struct span span = pass->batch->queries[s];
+        struct tensor values = tensor_of_matrix(matrix_rows(rows, span.first, span.count));
+        announce(pass, site, layer, s, values);
+    }
+    return is_over(pass, site, layer);
+}
+
+bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows)
+{
+    bool of_keys = site_rows[site].axes == AXES_GROUP_TOKEN_DIM;
+    const struct span *spans = of_keys ? pass->batch->keys : pass->batch->queries;
+    size_t heads = of_keys ? pass->config->n_kv_head : pass->config->n_head;
+    size_t width = rows.columns / heads;
+    for (size_t s = 0; watch_has(pass->tap->watch, site, layer) && s < pass->batch->count; s++) {
+        struct tensor values = {
+            .data = rows.data + spans[s].first * rows.stride,
+            .rank = 3,
+            .shape = {heads, spans[s].count, width},
+            .stride = {width, rows.stride, 1},
+        };
+        announce(pass, site, layer, s, values);
+    }
+    return is_over(pass, site, layer);
+}
+
+bool tap_squares(struct pass *pass, enum site site, size_t layer, const float *squares)
+{
+    for (size_t s = 0; watch_has(pass->tap->watch, site, layer) && s < pass->batch->count; s++) {
+        size_t queries = pass->batch->queries[s].count;
+        size_t keys = pass->batch->keys[s].count;
+        struct tensor values = {
+            .data = squares + pass->scratch.square_first[s],
+            .rank = 3,
+            .shape = {pass->config->n_head, queries, keys},
+            .stride = {queries * keys, keys, 1},
+        };
+        announce(pass, site, layer, s, values);
+    }
+    return is_over(pass, site, layer);
+}
+
+bool tap_logits(struct pass *pass)
+{
+    struct matrix logits = pass->scratch.logits;
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        struct span span = pass->batch->queries[s];
+        struct tensor values = {
+            .data = logits.data + span.first,
+            .rank = 2,
+            .shape = {span.count, logits.rows},
+            .stride = {1, logits.stride},
+        };
+        announce(pass, SITE_LOGITS, 0, s, values);
+    }
+    return true;
+}

@@ -1,0 +1,76 @@
+/* pass.h: what the verbs of one forward pass share: the model, the batch, the buffers, the tap.
+ *
+ * Buffers are named after the tensor they hold; token matrices have a few rows more than there are
+ * tokens, because kernels work on whole tiles. One layer is in flight at a time, so the buffers are
+ * one layer deep. Those of scores, masked and weights exist only while they are watched.
+ */
+#ifndef ATTN_MODEL_PASS_H
+#define ATTN_MODEL_PASS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "math/machine.h"
+#include "math/tensor.h"
+#include "model/batch.h"
+#include "model/config.h"
+#include "model/tap.h"
+#include "model/weights.h"
+
+enum { SPARE_ROWS = 64 }; /* readable zero rows behind every token matrix */
+
+struct scratch {
+    struct matrix x;       /* [T, C] the residual stream */
+    struct matrix source;  /* [S, C] cross-attention: what is looked at */
+    struct matrix norm;    /* [T, C] */
+    struct matrix q;       /* [T, H·dk] */
+    struct matrix k;       /* [S, Hkv·dk] */
+    struct matrix v;       /* [S, Hkv·dv] */
+    struct matrix context; /* [T, H·dv] */
+    struct matrix out;     /* [T, C] of attention, then of the MLP */
+    struct matrix hidden;  /* [T, I] */
+    struct matrix logits;  /* [V, T] */
+    float *scores;         /* [sequence][H, T, S], like the two below; NULL: not watched */
+    float *masked;
+    float *weights;
+    const size_t *square_first;  /* [sequence] where its [H, T, S] begins */
+    struct strip_memory *strips; /* [thread] attention's working memory */
+};
+
+struct pass {
+    struct machine *machine;
+    const struct config *config;
+    struct weights *weights;
+    const struct batch *batch;
+    struct tap *tap;
+    struct scratch scratch;
+    struct arena *arena; /* the run's */
+    struct err *err;
+};
+
+/* Reserve the buffers that this pass will use, and no others. */
+int pass_init(struct pass *pass);
+
+/* Announce a value to the tap, for every sequence of the batch; see tap.h. All return true when the
+ * pass is over: nothing further is watched, or something failed (pass->tap->failed, with the
+ * message in pass->err). Values that are not finite are such a failure. */
+bool tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
+bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows);
+bool tap_squares(struct pass *pass, enum site site, size_t layer, const float *squares);
+bool tap_logits(struct pass *pass);
+
+/* True when `own` is watched in this layer, or anything from `user` on, which is computed from it.
+ */
+bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer);
+
+/* Fail for a value that is no number: blame the parameter that caused it, or name the place.
+ * Returns true, as the taps do. */
+bool pass_fail_number(struct pass *pass, enum site site, size_t layer, size_t sequence);
+
+/* The same, if the stream of any sequence holds something that is no number; false when all is
+ * well. */
+bool pass_check_stream(struct pass *pass, enum site site, size_t layer);
+
+#endif

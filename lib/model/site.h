@@ -1,0 +1,64 @@
+/* site.h: the places in the forward pass that can be watched: one row a place.
+ *
+ * Names are the ones users type and files carry: `weights`, and with its layer `h.0.weights`.
+ */
+#ifndef ATTN_MODEL_SITE_H
+#define ATTN_MODEL_SITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+/* In the order of the forward pass: a pass that watches nothing beyond a site stops there. */
+enum site {
+    SITE_EMBEDDING,
+    SITE_RESID_PRE,
+    SITE_LN_1,
+    SITE_Q,
+    SITE_K,
+    SITE_V,
+    SITE_SCORES,
+    SITE_MASKED,
+    SITE_WEIGHTS,
+    SITE_CONTEXT,
+    SITE_ATTN_OUT,
+    SITE_RESID_MID,
+    SITE_LN_2,
+    SITE_MLP_ACT,
+    SITE_MLP_OUT,
+    SITE_RESID_POST,
+    SITE_LN_F,
+    SITE_LOGITS,
+    SITE_COUNT,
+};
+
+/* What the axes of a site mean; every site has two or three. */
+enum site_axes {
+    AXES_TOKEN_CHANNEL,   /* [T, C] */
+    AXES_TOKEN_WORD,      /* [T, V]: one column an entry of the vocabulary */
+    AXES_HEAD_TOKEN_DIM,  /* [H, T, D]: query heads */
+    AXES_GROUP_TOKEN_DIM, /* [Hkv, S, D]: key/value heads, over the tokens that are looked at */
+    AXES_HEAD_QUERY_KEY,  /* [H, T, S] */
+};
+
+struct site_row {
+    const char *name;
+    enum site_axes axes;
+    bool in_layer;     /* one in every layer, or one in the model */
+    bool masked;       /* beyond the causal mask there is nothing to see */
+    const char *about; /* a line for help */
+    const char *alias; /* TransformerLens' name, or NULL */
+};
+
+extern const struct site_row site_rows[SITE_COUNT];
+
+/* The site of that name; false when there is none. */
+bool site_find(const char *name, size_t size, enum site *site);
+
+enum { SITE_NAME_BYTES = 32 };
+
+/* Write the tensor's name, `h.3.weights` or `ln_f`; returns `name`. */
+const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int layer);
+
+#endif

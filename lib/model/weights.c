@@ -1,0 +1,328 @@
+#include "model/weights.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/num.h"
+#include "model/parameter_table.h"
+
+struct parameter {
+    struct found_tensor found;
+    const float *data; /* NULL until it is used as float32 */
+};
+
+static size_t rows_in_model(const struct weights *weights)
+{
+    return PARAMETERS_OF_MODEL + weights->config->n_layer * PARAMETERS_OF_LAYER;
+}
+
+static struct parameter *parameter_at(const struct weights *weights, enum parameter_id id,
+                                      size_t layer)
+{
+    size_t index = (size_t)id;
+    if (id >= PARAMETERS_OF_MODEL)
+        index += layer * PARAMETERS_OF_LAYER;
+    return &weights->parameters[index];
+}
+
+static int fail(const struct weights *weights, const char *file, const char *tensor,
+                struct err *err)
+{
+    return err_prefix(err, "'%s/%s': tensor '%s'", weights->folder->path, file, tensor);
+}
+
+static bool same_shape(const struct safetensors_entry *entry, size_t rank, const size_t *shape)
+{
+    return entry->rank == rank && memcmp(entry->shape, shape, rank * sizeof *shape) == 0;
+}
+
+static int shape_error(const struct safetensors_entry *entry, size_t rank, const size_t *shape,
+                       struct err *err)
+{
+    char expected[PARAMETER_SHAPE_BYTES];
+    char found[PARAMETER_SHAPE_BYTES];
+    return err_set(err, "expected %s, found %s", parameter_shape_text(expected, rank, shape),
+                   parameter_shape_text(found, entry->rank, entry->shape));
+}
+
+/* Find one tensor of the table and hold it against the config. */
+static int check_parameter(struct weights *weights, enum parameter_id id, size_t layer,
+                           struct err *err)
+{
+    const struct parameter_row *row = &parameter_rows[id];
+    struct parameter *parameter = parameter_at(weights, id, layer);
+    char name[PARAMETER_NAME_BYTES];
+    if (!parameter_is_used(id, weights->config))
+        return 0;
+    parameter_name(name, id, layer);
+    parameter->found = checkpoint_find(&weights->checkpoint, name);
+    const struct safetensors_entry *entry = parameter->found.entry;
+    if (!entry && row->optional)
+        return 0;
+    if (!entry) {
+        err_set(err, "expected in the file, found none of that name");
+        return fail(weights, weights->checkpoint.shards[0].name, name, err);
+    }
+    size_t shape[2];
+    size_t rank = parameter_shape(shape, id, weights->config);
+    if (!same_shape(entry, rank, shape)) {
+        shape_error(entry, rank, shape, err);
+        return fail(weights, parameter->found.file, name, err);
+    }
+    if (!dtype_is_weight(entry->dtype)) {
+        err_unsupported(err, "expected F32, F16, BF16 or F64, found %s", dtype_name(entry->dtype));
+        return fail(weights, parameter->found.file, name, err);
+    }
+    return 0;
+}
+
+static int check_parameters(struct weights *weights, struct err *err)
+{
+    for (int id = 0; id < PARAMETERS_OF_MODEL; id++)
+        if (check_parameter(weights, (enum parameter_id)id, 0, err))
+            return -1;
+    for (size_t layer = 0; layer < weights->config->n_layer; layer++)
+        for (int id = PARAMETERS_OF_MODEL; id < PARAMETERS; id++)
+            if (check_parameter(weights, (enum parameter_id)id, layer, err))
+                return -1;
+    return 0;
+}
+
+/* The number in "h.12.attn…" or "transformer.h.12.attn…"; -1 where the name has none. */
+static long layer_of_name(const char *name)
+{
+    static const char prefix[] = "transformer.";
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+        name += sizeof prefix - 1;
+    if (strncmp(name, "h.", 2) != 0 || name[2] < '0' || name[2] > '9')
+        return -1;
+    return strtol(name + 2, NULL, 10);
+}
+
+/* A file with more layers than the config says is not the model that the config describes. */
+static int check_layers(const struct weights *weights, struct err *err)
+{
+    for (size_t s = 0; s < weights->checkpoint.count; s++) {
+        const struct shard *shard = &weights->checkpoint.shards[s];
+        for (size_t i = 0; i < shard->tensors.count; i++) {
+            const char *name = shard->tensors.entries[i].name;
+            long layer = layer_of_name(name);
+            if (layer >= 0 && (size_t)layer >= weights->config->n_layer) {
+                err_set(err, "expected layers below n_layer = %zu, found layer %ld",
+                        weights->config->n_layer, layer);
+                return fail(weights, shard->name, name, err);
+            }
+        }
+    }
+    return 0;
+}
+
+int weights_open(struct weights *weights, const struct config *config, const struct folder *folder,
+                 struct err *err)
+{
+    *weights = (struct weights){.config = config, .folder = folder};
+    if (checkpoint_open(&weights->checkpoint, folder, err))
+        return -1;
+    weights->parameters =
+        arena_alloc(&weights->arena, rows_in_model(weights), sizeof *weights->parameters, err);
+    if (!weights->parameters || check_layers(weights, err) || check_parameters(weights, err))
+        goto failed;
+    return 0;
+failed:
+    weights_release(weights);
+    return -1;
+}
+
+void weights_release(struct weights *weights)
+{
+    checkpoint_release(&weights->checkpoint);
+    arena_release(&weights->arena);
+    *weights = (struct weights){0};
+}
+
+static bool usable_in_place(const struct safetensors_entry *entry)
+{
+    return entry->dtype == DTYPE_F32 && (uintptr_t)entry->data % sizeof(float) == 0;
+}
+
+/* The tensor as float32: where it lies, or converted and kept. NULL, with no error, when the model
+ * has no such tensor. */
+static int load(struct weights *weights, enum parameter_id id, size_t layer, const float **data,
+                struct err *err)
+{
+    struct parameter *parameter = parameter_at(weights, id, layer);
+    const struct safetensors_entry *entry = parameter->found.entry;
+    if (entry && !parameter->data && usable_in_place(entry)) {
+        parameter->data = entry->data;
+    } else if (entry && !parameter->data) {
+        float *copy = arena_alloc(&weights->arena, entry->count, sizeof *copy, err);
+        if (!copy)
+            return -1;
+        dtype_to_float(copy, entry->data, entry->dtype, entry->count);
+        parameter->data = copy;
+    }
+    *data = parameter->data;
+    return 0;
+}
+
+static int load_norm(struct weights *weights, enum parameter_id scale, size_t layer,
+                     struct norm *norm, struct err *err)
+{
+    norm->epsilon = weights->config->epsilon;
+    return load(weights, scale, layer, &norm->scale, err) ||
+                   load(weights, scale + 1, layer, &norm->shift, err)
+               ? -1
+               : 0;
+}
+
+/* The table lists each matrix with its bias behind it. */
+static int load_linear(struct weights *weights, enum parameter_id matrix, size_t layer,
+                       struct weight *weight, struct err *err)
+{
+    size_t shape[2];
+    parameter_shape(shape, matrix, weights->config);
+    weight->in = shape[0];
+    weight->out = weight->stride = shape[1];
+    return load(weights, matrix, layer, &weight->data, err) ||
+                   load(weights, matrix + 1, layer, &weight->bias, err)
+               ? -1
+               : 0;
+}
+
+static struct weight columns_of(const struct weight *whole, size_t first, size_t count)
+{
+    struct weight part = *whole;
+    part.data += first;
+    part.bias = whole->bias ? whole->bias + first : NULL;
+    part.out = count;
+    return part;
+}
+
+/* GPT-2 keeps queries, keys and values side by side in one matrix [C, 3C]. */
+static int load_joined(struct weights *weights, size_t layer, struct block_weights *block,
+                       struct err *err)
+{
+    struct weight joined;
+    size_t width = weights->config->n_embd;
+    if (load_linear(weights, PARAMETER_C_ATTN, layer, &joined, err))
+        return -1;
+    block->q = columns_of(&joined, 0, width);
+    block->k = columns_of(&joined, width, width);
+    block->v = columns_of(&joined, 2 * width, width);
+    return 0;
+}
+
+int weights_block(struct weights *weights, size_t layer, struct block_weights *block,
+                  struct err *err)
+{
+    *block = (struct block_weights){0};
+    if (weights->config->kind == MODEL_ATTENTION) {
+        int failed = load_linear(weights, PARAMETER_Q, layer, &block->q, err) ||
+                     load_linear(weights, PARAMETER_K, layer, &block->k, err) ||
+                     load_linear(weights, PARAMETER_V, layer, &block->v, err) ||
+                     load_linear(weights, PARAMETER_OUT, layer, &block->out, err);
+        return failed ? -1 : 0;
+    }
+    int failed = load_norm(weights, PARAMETER_LN_1, layer, &block->ln_1, err) ||
+                 load_joined(weights, layer, block, err) ||
+                 load_linear(weights, PARAMETER_ATTN_PROJ, layer, &block->out, err) ||
+                 load_norm(weights, PARAMETER_LN_2, layer, &block->ln_2, err) ||
+                 load_linear(weights, PARAMETER_FC, layer, &block->fc, err) ||
+                 load_linear(weights, PARAMETER_MLP_PROJ, layer, &block->proj, err);
+    return failed ? -1 : 0;
+}
+
+int weights_final_norm(struct weights *weights, struct norm *norm, struct err *err)
+{
+    return load_norm(weights, PARAMETER_LN_F, 0, norm, err);
+}
+
+int weights_unembedding(struct weights *weights, const float **matrix, struct err *err)
+{
+    bool own = !weights->config->tied && parameter_at(weights, PARAMETER_LM_HEAD, 0)->found.entry;
+    return load(weights, own ? PARAMETER_LM_HEAD : PARAMETER_WTE, 0, matrix, err);
+}
+
+static const char *row_of(const struct safetensors_entry *entry, size_t row)
+{
+    return (const char *)entry->data + row * entry->shape[1] * dtype_size_bytes(entry->dtype);
+}
+
+void weights_embed_token(const struct weights *weights, float *y, uint32_t id)
+{
+    const struct safetensors_entry *wte = parameter_at(weights, PARAMETER_WTE, 0)->found.entry;
+    dtype_to_float(y, row_of(wte, id), wte->dtype, wte->shape[1]);
+}
+
+void weights_add_position(const struct weights *weights, float *y, size_t position)
+{
+    enum { PART = 256 };
+    float part[PART];
+    const struct safetensors_entry *wpe = parameter_at(weights, PARAMETER_WPE, 0)->found.entry;
+    if (!wpe)
+        return;
+    const char *row = row_of(wpe, position);
+    size_t step = PART * dtype_size_bytes(wpe->dtype);
+    for (size_t done = 0; done < wpe->shape[1]; done += PART, row += step) {
+        size_t rest = wpe->shape[1] - done;
+        size_t count = rest < PART ? rest : PART;
+        dtype_to_float(part, row, wpe->dtype, count);
+        for (size_t i = 0; i < count; i++)
+            y[done + i] += part[i];
+    }
+}
+
+/* The element that is no finite number, or the count of elements. */
+static size_t find_bad(const struct safetensors_entry *entry, float *bad)
+{
+    const char *at = entry->data;
+    size_t size = dtype_size_bytes(entry->dtype);
+    for (size_t i = 0; i < entry->count; i++, at += size) {
+        dtype_to_float(bad, at, entry->dtype, 1);
+        if (!isfinite(*bad))
+            return i;
+    }
+    return entry->count;
+}
+
+int weights_check_finite(struct weights *weights, int layer, struct err *err)
+{
+    int first = layer < 0 ? 0 : PARAMETERS_OF_MODEL;
+    int end = layer < 0 ? PARAMETERS_OF_MODEL : PARAMETERS;
+    for (int id = first; id < end; id++) {
+        size_t at_layer = layer < 0 ? 0 : (size_t)layer;
+        struct found_tensor found = parameter_at(weights, (enum parameter_id)id, at_layer)->found;
+        float bad = 0;
+        size_t index = found.entry ? find_bad(found.entry, &bad) : 0;
+        if (!found.entry || index == found.entry->count)
+            continue;
+        char value[NUM_FLOAT_BYTES];
+        num_float(value, bad);
+        err_set(err, "expected finite numbers, found %s at element %zu", value, index);
+        return fail(weights, found.file, found.entry->name, err);
+    }
+    return 0;
+}
+
+size_t weights_parameter_count(const struct weights *weights)
+{
+    return rows_in_model(weights);
+}
+
+struct parameter_info weights_parameter(const struct weights *weights, size_t index)
+{
+    size_t layer = 0;
+    size_t id = index;
+    if (index >= PARAMETERS_OF_MODEL) {
+        layer = (index - PARAMETERS_OF_MODEL) / PARAMETERS_OF_LAYER;
+        id = PARAMETERS_OF_MODEL + (index - PARAMETERS_OF_MODEL) % PARAMETERS_OF_LAYER;
+    }
+    struct parameter_info info = {.entry = weights->parameters[index].found.entry,
+                                  .file = weights->parameters[index].found.file};
+    parameter_name(info.name, (enum parameter_id)id, layer);
+    return info;
+}

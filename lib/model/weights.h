@@ -1,0 +1,77 @@
+/* weights.h: a model's parameters as the forward pass wants them: borrowed views of the file.
+ *
+ * One table names every tensor with its shape; weights_open checks all of them against the file
+ * before anything runs. float32 tensors are used where they lie in the mapped file; other types are
+ * read as float32 when a layer is first used, so what is never used is never touched.
+ *
+ *     struct block_weights block;
+ *     if (weights_block(weights, layer, &block, err)) ...
+ *     linear(machine, q, x, &block.q, ACTIVATION_NONE);
+ */
+#ifndef ATTN_MODEL_WEIGHTS_H
+#define ATTN_MODEL_WEIGHTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/folder.h"
+#include "math/gemm.h"
+#include "math/rows.h"
+#include "model/checkpoint.h"
+#include "model/config.h"
+
+struct block_weights {
+    struct norm ln_1;
+    struct weight q, k, v; /* [C, H·dk], [C, Hkv·dk], [C, Hkv·dv] */
+    struct weight out;     /* [H·dv, C] */
+    struct norm ln_2;
+    struct weight fc;   /* [C, I] */
+    struct weight proj; /* [I, C] */
+};
+
+struct weights {
+    const struct config *config;
+    const struct folder *folder;
+    struct checkpoint checkpoint;
+    struct parameter *parameters; /* the rows of the table, those in layers once a layer */
+    struct arena arena;           /* tensors that had to be converted */
+};
+
+/* Open the checkpoint and check every tensor: there, of a supported type, of the config's shape; no
+ * layer beyond n_layer. Errors name file and tensor. On failure nothing is held. config and folder
+ * must outlive the weights. */
+int weights_open(struct weights *weights, const struct config *config, const struct folder *folder,
+                 struct err *err);
+void weights_release(struct weights *weights);
+
+/* The parameters of a layer, read as float32 by now. */
+int weights_block(struct weights *weights, size_t layer, struct block_weights *block,
+                  struct err *err);
+
+/* The final norm; and the matrix [V, C] that makes logits (the token embedding, where it is tied).
+ */
+int weights_final_norm(struct weights *weights, struct norm *norm, struct err *err);
+int weights_unembedding(struct weights *weights, const float **matrix, struct err *err);
+
+/* y [C] = the embedding of a token; y += the embedding of a position (nothing, where there is
+ * none). */
+void weights_embed_token(const struct weights *weights, float *y, uint32_t id);
+void weights_add_position(const struct weights *weights, float *y, size_t position);
+
+/* Explain a pass that went wrong: if a parameter of this layer (-1: outside the layers) is not a
+ * finite number, set the message that names it and return -1; else 0. */
+int weights_check_finite(struct weights *weights, int layer, struct err *err);
+
+/* What `info` lists. */
+struct parameter_info {
+    char name[64];
+    const struct safetensors_entry *entry; /* NULL: absent, and not needed */
+    const char *file;
+};
+
+size_t weights_parameter_count(const struct weights *weights);
+struct parameter_info weights_parameter(const struct weights *weights, size_t index);
+
+#endif
