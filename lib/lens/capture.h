@@ -1,0 +1,43 @@
+/* capture.h: a sink that keeps what it sees: dense copies, only the heads that were asked for.
+ *
+ *     struct capture capture;
+ *     if (capture_init(&capture, &selection, config, sequence_count, &arena, err)) ...
+ *     struct tap tap = {.watch = &watch, .sink = capture_sink, .context = &capture};
+ *     ... forward ...
+ *     capture.lists[s].items[i] ...
+ */
+#ifndef ATTN_LENS_CAPTURE_H
+#define ATTN_LENS_CAPTURE_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "lens/report.h"
+#include "lens/selection.h"
+#include "model/config.h"
+#include "model/tap.h"
+
+/* What one sequence gave, in the order of the pass. */
+struct kept_list {
+    struct kept *items;
+    size_t count;
+};
+
+struct capture {
+    struct kept_list *lists;               /* [sequence] */
+    size_t room;                           /* items of each list */
+    const size_t *query_heads, *key_heads; /* NULL: all */
+    size_t query_head_count, key_head_count;
+    struct arena *arena;
+};
+
+/* Room for everything the selection can announce; all memory, now and later, is the arena's. */
+int capture_init(struct capture *capture, const struct selection *selection,
+                 const struct config *config, size_t sequences, struct arena *arena,
+                 struct err *err);
+
+/* A tap_sink; `context` is the capture. */
+int capture_sink(void *context, const struct announcement *seen, struct err *err);
+
+#endif

@@ -1,0 +1,34 @@
+/* reading.h: a text as tokens with their labels, ready to be shown. */
+#ifndef ATTN_LENS_READING_H
+#define ATTN_LENS_READING_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "lens/report.h"
+#include "text/tokenizer.h"
+
+/* What somebody gives to be read: a text, or a list of ids. */
+struct input {
+    const char *text; /* not 0-terminated; NULL: ids */
+    size_t size;
+    const char *ids; /* "3,1,4" */
+};
+
+/* What a model can read. */
+struct lexicon {
+    const struct tokenizer *tokenizer; /* NULL: only ids will do */
+    size_t id_limit;                   /* ids are below it: vocab_size */
+};
+
+/* Tokenize and label; all memory is the arena's. An empty text is refused. */
+int reading_make(struct reading *reading, const struct input *input, const struct lexicon *lexicon,
+                 struct arena *arena, struct err *err);
+
+/* Labels "0", "1", … below `count`; and of every word of a vocabulary, `count` of them. */
+const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err);
+const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
+                                    struct arena *arena, struct err *err);
+
+#endif

@@ -1,0 +1,130 @@
+#include "lens/report.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "text/label.h"
+
+/* What the places along an axis are called, and what stands at them. */
+enum things { OF_SENTENCE, OF_SOURCE, OF_NUMBERS, OF_WORDS };
+
+struct axis_row {
+    const char *name;
+    enum things things;
+};
+
+/* Rows and columns of a sheet, by the axes of its site. */
+static const struct axis_row axis_rows[][2] = {
+    [AXES_TOKEN_CHANNEL] = {{"token", OF_SENTENCE}, {"channel", OF_NUMBERS}},
+    [AXES_TOKEN_WORD] = {{"token", OF_SENTENCE}, {"word", OF_WORDS}},
+    [AXES_HEAD_TOKEN_DIM] = {{"token", OF_SENTENCE}, {"dim", OF_NUMBERS}},
+    [AXES_GROUP_TOKEN_DIM] = {{"token", OF_SOURCE}, {"dim", OF_NUMBERS}},
+    [AXES_HEAD_QUERY_KEY] = {{"query", OF_SENTENCE}, {"key", OF_SOURCE}},
+};
+
+/* What is looked at: the sentence itself, unless there is a source. */
+static const struct reading *looked_at(const struct report *report)
+{
+    return report->source.count ? &report->source : &report->sentence;
+}
+
+static const struct label *labels_of(const struct report *report, enum things things)
+{
+    switch (things) {
+    case OF_SENTENCE:
+        return report->sentence.labels;
+    case OF_SOURCE:
+        return looked_at(report)->labels;
+    case OF_WORDS:
+        return report->words ? report->words : report->numbers;
+    case OF_NUMBERS:
+        break;
+    }
+    return report->numbers;
+}
+
+static struct axis make_axis(const struct report *report, const struct axis_row *row, size_t size)
+{
+    return (struct axis){
+        .name = row->name,
+        .size = size,
+        .labels = labels_of(report, row->things),
+    };
+}
+
+size_t kept_sheet_count(const struct kept *kept)
+{
+    return kept->heads ? kept->shape[0] : 1;
+}
+
+struct sheet kept_sheet(const struct report *report, const struct kept *kept, size_t index)
+{
+    assert(index < kept_sheet_count(kept));
+    assert(kept->rank == (kept->heads ? 3 : 2));
+    const struct site_row *site = &site_rows[kept->site];
+    const struct axis_row *axes = axis_rows[site->axes];
+    size_t rows = kept->shape[kept->rank - 2];
+    size_t columns = kept->shape[kept->rank - 1];
+    return (struct sheet){
+        .tensor = site->name,
+        .layer = kept->layer,
+        .head = kept->heads ? (int)kept->heads[index] : -1,
+        .rows = make_axis(report, &axes[0], rows),
+        .columns = make_axis(report, &axes[1], columns),
+        .values = kept->data + index * rows * columns,
+        .causal = report->causal && site->masked,
+    };
+}
+
+size_t report_sheet_count(const struct report *report)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < report->tensor_count; i++)
+        count += kept_sheet_count(&report->tensors[i]);
+    return count;
+}
+
+struct kept report_kept(const struct report *report, size_t index)
+{
+    const struct kept *kept = report->tensors;
+    while (index >= kept_sheet_count(kept)) {
+        index -= kept_sheet_count(kept);
+        kept++;
+    }
+    struct kept one = *kept;
+    if (one.heads) {
+        one.heads += index;
+        one.data += index * one.shape[1] * one.shape[2];
+        one.shape[0] = 1;
+    }
+    return one;
+}
+
+struct sheet report_sheet(const struct report *report, size_t index)
+{
+    struct kept one = report_kept(report, index);
+    return kept_sheet(report, &one, 0);
+}
+
+static void text_visible(struct buf *out, const char *text, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        const char *blank = memchr(text + at, ' ', size - at);
+        size_t end = blank ? (size_t)(blank - text) : size;
+        label_visible(out, text + at, end - at);
+        if (blank)
+            buf_char(out, ' ');
+        at = end + (blank != NULL);
+    }
+}
+
+void reading_visible(struct buf *out, const struct reading *reading)
+{
+    if (reading->text) {
+        text_visible(out, reading->text, reading->size);
+        return;
+    }
+    buf_text(out, "ids ");
+    for (size_t i = 0; i < reading->count; i++)
+        buf_format(out, i ? ",%u" : "%u", reading->tokens[i].id);
+}

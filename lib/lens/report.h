@@ -1,0 +1,74 @@
+/* report.h: everything one sentence gave: its tokens, and the tensors that were kept.
+ *
+ * Writers take a report and read either the tensors, as they are, or the sheets they fall into: one
+ * for each head of a tensor with heads, one for a tensor without.
+ *
+ *     for (size_t i = 0; i < report->tensor_count; i++)
+ *         for (size_t k = 0; k < kept_sheet_count(&report->tensors[i]); k++) {
+ *             struct sheet sheet = kept_sheet(report, &report->tensors[i], k);
+ *             ...
+ *         }
+ */
+#ifndef ATTN_LENS_REPORT_H
+#define ATTN_LENS_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "lens/sheet.h"
+#include "model/site.h"
+#include "text/token.h"
+
+/* A tensor that was kept: dense, with only the heads that were asked for. */
+struct kept {
+    enum site site;
+    int layer; /* -1: belongs to no layer */
+    size_t rank;
+    size_t shape[3];
+    const float *data;
+    const size_t *heads; /* [shape[0]] the model's number of each head; NULL: no heads */
+};
+
+/* A text with its tokens and their labels. */
+struct reading {
+    const char *text; /* NULL when ids were given in its place */
+    size_t size;
+    const struct token *tokens; /* [count] */
+    const struct label *labels; /* [count] */
+    size_t count;
+    size_t dropped_count;       /* marks that the vocabulary does not have */
+    struct token dropped_first; /* where the first of them stood */
+};
+
+struct report {
+    const char *model; /* the name or path as it was given */
+    struct reading sentence;
+    struct reading source; /* what is looked at, for cross-attention; else count is 0 */
+    const struct kept *tensors;
+    size_t tensor_count;
+    const size_t *heads; /* the heads that were asked for; NULL: all */
+    size_t head_count;
+    const struct label *numbers; /* "0", "1", …: as many as a tensor has channels or dimensions */
+    const struct label *words;   /* the vocabulary, or NULL: numbers serve */
+    bool causal;
+};
+
+/* The sheets of one tensor: one for each of its heads, or one. */
+size_t kept_sheet_count(const struct kept *kept);
+
+/* Sheet `index` of a tensor: views, valid as long as the report. */
+struct sheet kept_sheet(const struct report *report, const struct kept *kept, size_t index);
+
+/* The sheets of all tensors, counted; and sheet `index` of them, in the order of the tensors. */
+size_t report_sheet_count(const struct report *report);
+struct sheet report_sheet(const struct report *report, size_t index);
+
+/* The tensor behind that sheet, with no other head than the sheet's. */
+struct kept report_kept(const struct report *report, size_t index);
+
+/* Append the text on one line, for headings: blanks stay, all else that a terminal could trip over
+ * is made visible as in label.h. In place of a text that is not known, `ids 3,1,4`. */
+void reading_visible(struct buf *out, const struct reading *reading);
+
+#endif

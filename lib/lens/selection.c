@@ -1,0 +1,165 @@
+#include "lens/selection.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "model/model.h"
+
+static int unknown_site(const char *name, size_t size, const struct config *config, struct err *err)
+{
+    struct buf known = {0};
+    for (int site = 0; site < SITE_COUNT; site++)
+        if (model_has_site(config, (enum site)site))
+            buf_format(&known, ", %s", site_rows[site].name);
+    err_usage(err, "--show: expected tokens%s or all, found '%.*s'", known.bytes ? known.bytes : "",
+              (int)size, name);
+    buf_release(&known);
+    return -1;
+}
+
+static int add_name(struct selection *selection, const char *name, size_t size,
+                    const struct config *config, struct err *err)
+{
+    enum site site;
+    if (size == 3 && memcmp(name, "all", 3) == 0) {
+        selection->tokens = true;
+        for (int any = 0; any < SITE_COUNT; any++)
+            if (model_has_site(config, (enum site)any))
+                selection->sites |= (uint32_t)1 << any;
+        return 0;
+    }
+    if (size == 6 && memcmp(name, "tokens", 6) == 0) {
+        selection->tokens = true;
+        return 0;
+    }
+    if (!site_find(name, size, &site))
+        return unknown_site(name, size, config, err);
+    if (!model_has_site(config, site))
+        return err_usage(err, "--show: a model of type \"%s\" has no '%s'",
+                         config_kind_name(config), site_rows[site].name);
+    selection->sites |= (uint32_t)1 << site;
+    return 0;
+}
+
+int selection_sites(struct selection *selection, const char *list, const struct config *config,
+                    struct err *err)
+{
+    selection->sites = 0;
+    selection->tokens = false;
+    for (const char *name = list;; name++) {
+        size_t size = strcspn(name, ",");
+        if (add_name(selection, name, size, config, err))
+            return -1;
+        name += size;
+        if (*name == '\0')
+            return 0;
+    }
+}
+
+/* The option and the range of one list, for its messages. */
+struct range {
+    const char *option;
+    const char *things;
+    size_t count;
+};
+
+static int bad_item(const struct range *range, const char *item, size_t size, struct err *err)
+{
+    return err_usage(err,
+                     "%s: expected numbers from 0 to %zu (or -%zu to -1 from the end), ranges "
+                     "such as 0-%zu, or all, found '%.*s': the model has %zu %s",
+                     range->option, range->count - 1, range->count, range->count - 1, (int)size,
+                     item, range->count, range->things);
+}
+
+/* One number; negative ones count from the end. */
+static bool parse_index(const char *text, size_t size, const struct range *range, size_t *index)
+{
+    char digits[24];
+    long long value = 0;
+    long long count = (long long)range->count;
+    if (size == 0 || size >= sizeof digits)
+        return false;
+    memcpy(digits, text, size);
+    digits[size] = '\0';
+    if (!num_parse_integer(digits, -count, count - 1, &value))
+        return false;
+    *index = (size_t)(value < 0 ? value + count : value);
+    return true;
+}
+
+/* `3`, `-1`, `0-2`, `-3--1`: mark what it means. */
+static int mark_item(bool *marked, const char *item, size_t size, const struct range *range,
+                     struct err *err)
+{
+    size_t first = 0;
+    size_t last = 0;
+    const char *dash = size > 1 ? memchr(item + 1, '-', size - 1) : NULL;
+    size_t head = dash ? (size_t)(dash - item) : size;
+    if (!parse_index(item, head, range, &first))
+        return bad_item(range, item, size, err);
+    last = first;
+    if (dash && !parse_index(dash + 1, size - head - 1, range, &last))
+        return bad_item(range, item, size, err);
+    if (last < first)
+        return bad_item(range, item, size, err);
+    for (size_t i = first; i <= last; i++)
+        marked[i] = true;
+    return 0;
+}
+
+static int parse_list(const char *list, const struct range *range, const size_t **indices,
+                      size_t *count, struct arena *arena, struct err *err)
+{
+    bool *marked = arena_alloc(arena, range->count, sizeof *marked, err);
+    size_t *found = arena_alloc(arena, range->count, sizeof *found, err);
+    if (!marked || !found)
+        return -1;
+    bool all = !list || strcmp(list, "all") == 0;
+    for (const char *item = list; !all; item++) {
+        size_t size = strcspn(item, ",");
+        if (mark_item(marked, item, size, range, err))
+            return -1;
+        item += size;
+        if (*item == '\0')
+            break;
+    }
+    *count = 0;
+    for (size_t i = 0; i < range->count; i++)
+        if (all || marked[i])
+            found[(*count)++] = i;
+    *indices = found;
+    return 0;
+}
+
+int selection_layers(struct selection *selection, const char *list, const struct config *config,
+                     struct arena *arena, struct err *err)
+{
+    struct range range = {"--layer", "layers", config->n_layer};
+    return parse_list(list, &range, &selection->layers, &selection->layer_count, arena, err);
+}
+
+int selection_heads(struct selection *selection, const char *list, const struct config *config,
+                    struct arena *arena, struct err *err)
+{
+    struct range range = {"--head", "heads", config->n_head};
+    selection->heads = NULL;
+    selection->head_count = config->n_head;
+    if (!list || strcmp(list, "all") == 0)
+        return 0;
+    return parse_list(list, &range, &selection->heads, &selection->head_count, arena, err);
+}
+
+void selection_watch(const struct selection *selection, struct watch *watch)
+{
+    for (int site = 0; site < SITE_COUNT; site++) {
+        if (!(selection->sites >> site & 1))
+            continue;
+        if (!site_rows[site].in_layer)
+            watch_add(watch, (enum site)site, 0);
+        for (size_t i = 0; site_rows[site].in_layer && i < selection->layer_count; i++)
+            watch_add(watch, (enum site)site, selection->layers[i]);
+    }
+}

@@ -1,0 +1,46 @@
+/* selection.h: what somebody wants to see, in the words of the command line: `weights,context` of
+ * layers `0,3-5` and heads `-1`.
+ *
+ *     struct selection selection = {0};
+ *     if (selection_sites(&selection, "weights,context", config, err) ||
+ *         selection_layers(&selection, "-1", config, &arena, err) ||
+ *         selection_heads(&selection, NULL, config, &arena, err)) ...
+ *     selection_watch(&selection, &watch);
+ */
+#ifndef ATTN_LENS_SELECTION_H
+#define ATTN_LENS_SELECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/config.h"
+#include "model/tap.h"
+
+struct selection {
+    uint32_t sites;       /* one bit a site */
+    bool tokens;          /* `tokens` was asked for: the table of them */
+    const size_t *layers; /* rising, each once */
+    size_t layer_count;
+    const size_t *heads; /* NULL: all */
+    size_t head_count;
+};
+
+/* Site names with commas between them, `tokens`, or `all` that the model has. Errors list the names
+ * there are; a site the model does not have is refused. */
+int selection_sites(struct selection *selection, const char *list, const struct config *config,
+                    struct err *err);
+
+/* Numbers and ranges with commas between them, `-1` for the last, or `all`; NULL: all. Numbers the
+ * model does not have are refused with the range it has. */
+int selection_layers(struct selection *selection, const char *list, const struct config *config,
+                     struct arena *arena, struct err *err);
+int selection_heads(struct selection *selection, const char *list, const struct config *config,
+                    struct arena *arena, struct err *err);
+
+/* Mark the (site, layer) pairs of the selection. */
+void selection_watch(const struct selection *selection, struct watch *watch);
+
+#endif

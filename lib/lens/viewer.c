@@ -1,0 +1,137 @@
+#include "lens/viewer.h"
+
+#include "lens/capture.h"
+#include "model/batch.h"
+#include "model/forward.h"
+
+int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
+{
+    *viewer = (struct viewer){0};
+    if (model_open(&viewer->model, model, err))
+        return -1;
+    if (tokenizer_open(&viewer->tokenizer, &viewer->model.folder, err) ||
+        machine_open(&viewer->machine, threads, err)) {
+        viewer_release(viewer);
+        return -1;
+    }
+    return 0;
+}
+
+void viewer_release(struct viewer *viewer)
+{
+    machine_release(&viewer->machine);
+    tokenizer_free(viewer->tokenizer);
+    model_release(&viewer->model);
+    *viewer = (struct viewer){0};
+}
+
+static int check_length(const struct viewer *viewer, const struct reading *reading, struct err *err)
+{
+    return batch_check_length(&viewer->model.config, reading->count, err);
+}
+
+int viewer_read(const struct viewer *viewer, struct subject *subject, const struct input *input,
+                const struct input *source, struct arena *arena, struct err *err)
+{
+    struct lexicon lexicon = {viewer->tokenizer, viewer->model.config.vocab_size};
+    *subject = (struct subject){0};
+    if (reading_make(&subject->sentence, input, &lexicon, arena, err) ||
+        check_length(viewer, &subject->sentence, err))
+        return -1;
+    if (source && (reading_make(&subject->source, source, &lexicon, arena, err) ||
+                   check_length(viewer, &subject->source, err)))
+        return err_prefix(err, "source");
+    return 0;
+}
+
+static const uint32_t *ids_of(const struct reading *reading, struct arena *arena, struct err *err)
+{
+    uint32_t *ids = arena_alloc(arena, reading->count, sizeof *ids, err);
+    for (size_t i = 0; ids && i < reading->count; i++)
+        ids[i] = reading->tokens[i].id;
+    return ids;
+}
+
+/* The sequences of the subjects. */
+static struct sequence *make_sequences(const struct subject *subjects, size_t count,
+                                       struct arena *arena, struct err *err)
+{
+    struct sequence *sequences = arena_alloc(arena, count, sizeof *sequences, err);
+    for (size_t i = 0; sequences && i < count; i++) {
+        const struct reading *source = &subjects[i].source;
+        sequences[i].count = subjects[i].sentence.count;
+        sequences[i].source_count = source->count;
+        sequences[i].ids = ids_of(&subjects[i].sentence, arena, err);
+        sequences[i].source_ids = source->count ? ids_of(source, arena, err) : NULL;
+        if (!sequences[i].ids || (source->count && !sequences[i].source_ids))
+            return NULL;
+    }
+    return sequences;
+}
+
+/* The most columns that are counted rather than named. */
+static size_t widest(const struct capture *capture, size_t count)
+{
+    size_t columns = 0;
+    for (size_t s = 0; s < count; s++) {
+        for (size_t i = 0; i < capture->lists[s].count; i++) {
+            const struct kept *kept = &capture->lists[s].items[i];
+            size_t width = kept->shape[kept->rank - 1];
+            if (site_rows[kept->site].axes != AXES_HEAD_QUERY_KEY && width > columns)
+                columns = width;
+        }
+    }
+    return columns;
+}
+
+static int make_reports(const struct viewer *viewer, const struct look *look,
+                        const struct capture *capture, struct arena *arena, struct err *err)
+{
+    const struct config *config = &viewer->model.config;
+    bool named = viewer->tokenizer && look->selection->sites >> SITE_LOGITS & 1;
+    const struct label *words =
+        named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
+    const struct label *numbers = labels_of_numbers(widest(capture, look->count), arena, err);
+    if (!numbers || (named && !words))
+        return -1;
+    for (size_t i = 0; i < look->count; i++)
+        look->reports[i] = (struct report){
+            .model = viewer->model.name,
+            .sentence = look->subjects[i].sentence,
+            .source = look->subjects[i].source,
+            .tensors = capture->lists[i].items,
+            .tensor_count = capture->lists[i].count,
+            .heads = look->selection->heads,
+            .head_count = look->selection->head_count,
+            .numbers = numbers,
+            .words = words,
+            .causal = config->causal,
+        };
+    return 0;
+}
+
+int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
+                struct err *err)
+{
+    struct watch watch;
+    struct capture capture;
+    struct batch batch;
+    struct model *model = &viewer->model;
+    struct arena scratch = {0}; /* gone when the pass is over */
+    int failed = -1;
+    size_t count = look->count;
+    const struct sequence *sequences = make_sequences(look->subjects, count, &scratch, err);
+    if (!sequences || batch_init(&batch, &model->config, sequences, count, &scratch, err) ||
+        watch_init(&watch, model->config.n_layer, &scratch, err) ||
+        capture_init(&capture, look->selection, &model->config, count, arena, err))
+        goto done;
+    selection_watch(look->selection, &watch);
+    struct tap tap = {.watch = &watch, .sink = capture_sink, .context = &capture};
+    struct run run = {&viewer->machine, &model->config, &model->weights, &batch};
+    if (forward(&run, &tap, &scratch, err))
+        goto done;
+    failed = make_reports(viewer, look, &capture, arena, err);
+done:
+    arena_release(&scratch);
+    return failed;
+}

@@ -1,0 +1,56 @@
+/* viewer.h: a model and all it takes to look at it: texts in, reports out.
+ *
+ *     struct viewer viewer = {0};
+ *     if (viewer_open(&viewer, "life", 0, err)) ...
+ *     struct subject subject = {0};
+ *     if (viewer_read(&viewer, &subject, &input, NULL, &arena, err) ||
+ *         viewer_look(&viewer, &(struct look){&selection, &subject, 1, &report}, &arena, err)) ...
+ *     viewer_release(&viewer);
+ */
+#ifndef ATTN_LENS_VIEWER_H
+#define ATTN_LENS_VIEWER_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "lens/reading.h"
+#include "lens/report.h"
+#include "lens/selection.h"
+#include "math/machine.h"
+#include "model/model.h"
+#include "text/tokenizer.h"
+
+struct viewer {
+    struct model model;
+    struct tokenizer *tokenizer; /* NULL: the model takes ids only */
+    struct machine machine;
+};
+
+/* What is looked at: a sentence, and in cross-attention the text it looks at. */
+struct subject {
+    struct reading sentence;
+    struct reading source;
+};
+
+/* A look at several subjects, and what it gives. */
+struct look {
+    const struct selection *selection;
+    const struct subject *subjects; /* [count] */
+    size_t count;
+    struct report *reports; /* [count], filled in */
+};
+
+/* Open a model by name or path (NULL: the default) on `threads` threads (0: one a processor). */
+int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
+void viewer_release(struct viewer *viewer);
+
+/* Tokenize an input and, unless NULL, its source. */
+int viewer_read(const struct viewer *viewer, struct subject *subject, const struct input *input,
+                const struct input *source, struct arena *arena, struct err *err);
+
+/* Run the subjects as one ragged batch. The reports live as long as `arena` and the viewer. */
+int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
+                struct err *err);
+
+#endif
