@@ -1,0 +1,90 @@
+#include "out/format.h"
+
+#include <string.h>
+
+const struct format format_rows[] = {
+    {
+        .name = "text",
+        .ending = ".txt",
+        .about = "tables to read, four decimals, fitted to the terminal",
+        .unit = UNIT_SENTENCE,
+        .has_tokens = true,
+        .write = text_page_write,
+    },
+    {
+        .name = "csv",
+        .ending = ".csv",
+        .about = "labelled matrices, as pandas, R and gnuplot read them",
+        .unit = UNIT_SHEET,
+        .write = csv_write,
+    },
+    {
+        .name = "tidy",
+        .ending = ".tidy.csv",
+        .about = "CSV with a line for every cell, for data frames",
+        .unit = UNIT_SENTENCE,
+        .write = tidy_write,
+    },
+    {
+        .name = "json",
+        .ending = ".json",
+        .about = "one object with the tokens and the tensors as nested arrays",
+        .unit = UNIT_SENTENCE,
+        .has_tokens = true,
+        .write = json_report_write,
+    },
+    {
+        .name = "jsonl",
+        .ending = ".jsonl",
+        .about = "the same objects, one line for each sentence",
+        .unit = UNIT_SENTENCE,
+        .has_tokens = true,
+        .write = jsonl_report_write,
+    },
+    {
+        .name = "npy",
+        .ending = ".npy",
+        .about = "numpy's file of one array, float32",
+        .unit = UNIT_TENSOR,
+        .one_sentence = true,
+        .write = npy_report_write,
+    },
+    {
+        .name = "safetensors",
+        .ending = ".safetensors",
+        .about = "every tensor under its name, float32, the tokens in the metadata",
+        .unit = UNIT_SENTENCE,
+        .one_sentence = true,
+        .has_tokens = true,
+        .write = tensors_report_write,
+    },
+};
+
+const size_t format_count = sizeof format_rows / sizeof *format_rows;
+
+const struct format *format_find(const char *name)
+{
+    for (size_t i = 0; i < format_count; i++)
+        if (strcmp(format_rows[i].name, name) == 0)
+            return &format_rows[i];
+    return NULL;
+}
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t path_size = strlen(path);
+    size_t ending_size = strlen(ending);
+    return path_size >= ending_size && strcmp(path + path_size - ending_size, ending) == 0;
+}
+
+const struct format *format_of_path(const char *path)
+{
+    const struct format *found = NULL;
+    for (size_t i = 0; i < format_count; i++) {
+        const struct format *row = &format_rows[i];
+        bool fits = ends_with(path, row->ending);
+        if (fits && (!found || strlen(row->ending) > strlen(found->ending)))
+            found = row;
+    }
+    return found;
+}

@@ -1,0 +1,65 @@
+/* format.h: the table of output formats; one row and one file a format.
+ *
+ * A writer puts one report into a stream. Where several sentences share a stream, the writer is
+ * called once for each, in order, and `place` tells which one this is. Failures to write stick to
+ * the stream; a writer returns -1 only for what it can tell itself.
+ *
+ *     const struct format *format = format_find("csv");
+ *     struct place place = {.index = 0, .count = 1, .columns = 80};
+ *     if (format->write(&stream, report, &place, err)) ...
+ */
+#ifndef ATTN_OUT_FORMAT_H
+#define ATTN_OUT_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/stream.h"
+#include "lens/report.h"
+
+struct place {
+    size_t index;     /* which sentence of this stream … */
+    size_t count;     /* … of how many */
+    size_t columns;   /* text: the width of the page; 0: endless */
+    size_t lines;     /* text: rows shown of a matrix before the middle is left out; 0: all */
+    bool show_tokens; /* text: the table of tokens comes first */
+};
+
+/* What one file holds when a folder is asked for. */
+enum format_unit {
+    UNIT_SENTENCE, /* everything of a sentence */
+    UNIT_TENSOR,
+    UNIT_SHEET,
+};
+
+struct format {
+    const char *name;   /* as in --format */
+    const char *ending; /* of file names, with its dot */
+    const char *about;  /* a line for help */
+    enum format_unit unit;
+    bool one_sentence; /* one stream can hold only one sentence */
+    bool has_tokens;   /* without any tensor there are still the tokens to write */
+    int (*write)(struct stream *out, const struct report *report, const struct place *place,
+                 struct err *err);
+};
+
+extern const struct format format_rows[];
+extern const size_t format_count;
+
+/* By name; by the ending of a path, the longest that fits (`.tidy.csv` before `.csv`). NULL when
+ * there is none. */
+const struct format *format_find(const char *name);
+const struct format *format_of_path(const char *path);
+
+/* The rows' writers, each in the file of its name. */
+int csv_write(struct stream *, const struct report *, const struct place *, struct err *);
+int tidy_write(struct stream *, const struct report *, const struct place *, struct err *);
+int text_page_write(struct stream *, const struct report *, const struct place *, struct err *);
+int json_report_write(struct stream *, const struct report *, const struct place *, struct err *);
+int jsonl_report_write(struct stream *, const struct report *, const struct place *, struct err *);
+int npy_report_write(struct stream *, const struct report *, const struct place *, struct err *);
+int tensors_report_write(struct stream *, const struct report *, const struct place *,
+                         struct err *);
+
+#endif

@@ -1,0 +1,56 @@
+#include "out/json_origin.h"
+
+#include <string.h>
+
+#include "format/json_text.h"
+
+static void write_text(struct stream *out, const char *text, size_t size)
+{
+    if (text)
+        json_write_text(out, text, size);
+    else
+        stream_text(out, "null");
+}
+
+static void write_tokens(struct stream *out, const struct reading *reading)
+{
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct token *token = &reading->tokens[i];
+        const char *plain = reading->labels[i].plain;
+        stream_format(out, "%s{\"id\": %u, \"text\": ", i ? ", " : "", token->id);
+        json_write_text(out, plain, strlen(plain));
+        if (reading->text)
+            stream_format(out, ", \"start\": %zu, \"end\": %zu", token->start, token->end);
+        stream_char(out, '}');
+    }
+}
+
+void json_origin_heads(struct stream *out, const size_t *heads, size_t count)
+{
+    stream_char(out, '[');
+    for (size_t i = 0; i < count; i++)
+        stream_format(out, i ? ", %zu" : "%zu", heads[i]);
+    stream_char(out, ']');
+}
+
+void json_origin_write(struct stream *out, const struct report *report, const char *gap)
+{
+    stream_text(out, "\"model\": ");
+    json_write_text(out, report->model, strlen(report->model));
+    stream_format(out, ",%s\"sentence\": ", gap);
+    write_text(out, report->sentence.text, report->sentence.size);
+    stream_format(out, ",%s\"tokens\": [", gap);
+    write_tokens(out, &report->sentence);
+    stream_char(out, ']');
+    if (report->source.count) {
+        stream_format(out, ",%s\"source\": ", gap);
+        write_text(out, report->source.text, report->source.size);
+        stream_format(out, ",%s\"source_tokens\": [", gap);
+        write_tokens(out, &report->source);
+        stream_char(out, ']');
+    }
+    if (report->heads) {
+        stream_format(out, ",%s\"heads\": ", gap);
+        json_origin_heads(out, report->heads, report->head_count);
+    }
+}

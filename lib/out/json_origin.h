@@ -1,0 +1,21 @@
+/* json_origin.h: where numbers come from, as the first members of a JSON object.
+ *
+ *     "model": "life", "sentence": "Life is", "tokens": [{"id": 0, "text": "Life", "start": 0,
+ *     "end": 4}, …], "source": …, "source_tokens": […], "heads": [0, 2]
+ *
+ * `source` is there for cross-attention, `heads` when heads were selected. When ids were given in
+ * place of a text, the text is null and its tokens have no `start` and `end`.
+ */
+#ifndef ATTN_OUT_JSON_ORIGIN_H
+#define ATTN_OUT_JSON_ORIGIN_H
+
+#include "base/stream.h"
+#include "lens/report.h"
+
+/* Write the members, `gap` (" " or a new line) behind each comma that parts them. */
+void json_origin_write(struct stream *out, const struct report *report, const char *gap);
+
+/* [0, 2] */
+void json_origin_heads(struct stream *out, const size_t *heads, size_t count);
+
+#endif

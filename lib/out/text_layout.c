@@ -1,0 +1,165 @@
+#include "out/text_layout.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+enum { FIXED_MAX = 9 }; /* columns */
+
+/* With nothing larger than this, four decimals would show little but zeros. */
+static const float SMALLEST = 0.001f;
+
+const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet)
+{
+    corner[0] = '\0';
+    if (sheet->head >= 0)
+        snprintf(corner, TEXT_CORNER_BYTES, "head %d", sheet->head);
+    return corner;
+}
+
+size_t text_number(char text[TEXT_NUMBER_BYTES], float value, bool scientific)
+{
+    const char *format = scientific ? "%.2e" : "%.4f";
+    int size = snprintf(text, TEXT_NUMBER_BYTES, format, (double)value);
+    return size > 0 ? (size_t)size : 0;
+}
+
+/* The finite numbers that are shown, from lowest to highest. */
+struct range {
+    float low;
+    float high;
+    bool infinite; /* there are others, too */
+};
+
+static void add_row(struct range *range, const struct sheet *sheet, size_t row)
+{
+    for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, row, c); c++) {
+        float value = sheet_cell(sheet, row, c);
+        if (!isfinite(value)) {
+            range->infinite = true;
+            continue;
+        }
+        range->low = fminf(range->low, value);
+        range->high = fmaxf(range->high, value);
+    }
+}
+
+/* Over all heads and the rows that are shown. All columns count, so that a wider terminal shows the
+ * same numbers in the same way. */
+static struct range find_range(const struct report *report, const struct kept *kept,
+                               const struct text_cut *rows)
+{
+    struct range range = {.low = FLT_MAX, .high = -FLT_MAX};
+    for (size_t i = 0; i < kept_sheet_count(kept); i++) {
+        struct sheet sheet = kept_sheet(report, kept, i);
+        for (size_t slot = 0; slot < text_cut_slots(rows); slot++)
+            if (!text_cut_between(rows, slot))
+                add_row(&range, &sheet, text_cut_place(rows, slot));
+    }
+    if (range.low > range.high)
+        range.low = range.high = 0;
+    return range;
+}
+
+static size_t number_width(const struct range *range, bool scientific)
+{
+    char text[TEXT_NUMBER_BYTES];
+    size_t low = text_number(text, range->low, scientific);
+    size_t high = text_number(text, range->high, scientific);
+    size_t least = range->infinite ? strlen("-inf") : 0;
+    size_t widest = low > high ? low : high;
+    return widest > least ? widest : least;
+}
+
+static void choose_numbers(struct text_layout *layout, const struct range *range)
+{
+    float largest = fmaxf(-range->low, range->high);
+    bool vanishing = largest > 0 && largest < SMALLEST;
+    layout->scientific = vanishing || number_width(range, false) > FIXED_MAX;
+    layout->cell_width = number_width(range, layout->scientific);
+}
+
+static size_t label_width(const struct axis *axis, const struct text_cut *cut)
+{
+    size_t widest = 0;
+    for (size_t slot = 0; slot < text_cut_slots(cut); slot++) {
+        const char *text = axis->labels[text_cut_place(cut, slot)].text;
+        size_t width = text_cut_between(cut, slot) ? 1 : utf8_width(text, strlen(text));
+        if (width > widest)
+            widest = width;
+    }
+    return widest < TEXT_LABEL_MAX ? widest : TEXT_LABEL_MAX;
+}
+
+static size_t slots_width(const struct text_layout *layout)
+{
+    size_t places = layout->columns.front + layout->columns.back;
+    size_t between = text_is_cut(&layout->columns) ? TEXT_GAP + 1 : 0;
+    return places * (TEXT_GAP + layout->cell_width) + between;
+}
+
+/* Where there is room, columns grow up to their longest label. */
+static void widen_cells(struct text_layout *layout, const struct axis *columns, size_t page)
+{
+    size_t wanted = label_width(columns, &layout->columns);
+    if (page > 0) {
+        size_t most = (page - layout->label_width) / columns->size - TEXT_GAP;
+        wanted = wanted < most ? wanted : most;
+    }
+    if (wanted > layout->cell_width)
+        layout->cell_width = wanted;
+}
+
+static void fit_columns(struct text_layout *layout, const struct axis *columns, size_t page)
+{
+    size_t slot = TEXT_GAP + layout->cell_width;
+    size_t beside = layout->label_width + TEXT_GAP + 1; /* what an ellipsis leaves no room for */
+    layout->columns = text_cut_to(columns->size, columns->size);
+    if (page == 0 || layout->label_width + slots_width(layout) <= page)
+        widen_cells(layout, columns, page);
+    else
+        layout->columns = text_cut_to(columns->size, page > beside ? (page - beside) / slot : 0);
+}
+
+static size_t count_blocks(const struct text_layout *layout, size_t sheets, size_t page)
+{
+    size_t block = layout->label_width + slots_width(layout) + TEXT_BLOCK_GAP;
+    size_t fitting = (page + TEXT_BLOCK_GAP) / block;
+    if (fitting > sheets)
+        fitting = sheets;
+    return fitting > 1 ? fitting : 1;
+}
+
+/* The column at the left holds the row labels and, above them, "head 3". */
+static size_t left_width(const struct report *report, const struct kept *kept,
+                         const struct text_cut *rows)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < kept_sheet_count(kept); i++) {
+        struct sheet sheet = kept_sheet(report, kept, i);
+        char corner[TEXT_CORNER_BYTES];
+        size_t corner_width = strlen(text_corner(corner, &sheet));
+        if (i == 0)
+            width = label_width(&sheet.rows, rows);
+        if (corner_width > width)
+            width = corner_width;
+    }
+    return width;
+}
+
+struct text_layout text_layout(const struct report *report, const struct kept *kept,
+                               const struct place *place)
+{
+    struct text_layout layout = {0};
+    struct sheet first = kept_sheet(report, kept, 0); /* its axes are those of all */
+    layout.rows = text_cut_lines(first.rows.size, place->lines);
+    layout.label_width = left_width(report, kept, &layout.rows);
+    struct range range = find_range(report, kept, &layout.rows);
+    choose_numbers(&layout, &range);
+    fit_columns(&layout, &first.columns, place->columns);
+    layout.side_by_side = count_blocks(&layout, kept_sheet_count(kept), place->columns);
+    return layout;
+}

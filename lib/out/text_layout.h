@@ -1,0 +1,43 @@
+/* text_layout.h: how the sheets of one tensor are fitted to a page.
+ *
+ * All heads of a tensor get one layout, so that equal numbers look equal and columns stand under
+ * columns. Numbers have four decimals; where that takes more than 9 columns, or would show nothing
+ * but zeros, they are written as 1.23e+08. A matrix that is too wide or too long loses its middle.
+ */
+#ifndef ATTN_OUT_TEXT_LAYOUT_H
+#define ATTN_OUT_TEXT_LAYOUT_H
+
+#include "lens/report.h"
+#include "out/format.h"
+#include "out/text_line.h"
+
+enum {
+    TEXT_GAP = 2,        /* blanks before every column */
+    TEXT_BLOCK_GAP = 4,  /* blanks between two heads side by side */
+    TEXT_LABEL_MAX = 16, /* columns; longer labels are shortened */
+};
+
+struct text_layout {
+    struct text_cut rows;
+    struct text_cut columns;
+    size_t label_width; /* of the column of labels at the left */
+    size_t cell_width;
+    bool scientific;
+    size_t side_by_side; /* heads in one row of blocks */
+};
+
+struct text_layout text_layout(const struct report *report, const struct kept *kept,
+                               const struct place *place);
+
+enum {
+    TEXT_CORNER_BYTES = 24,
+    TEXT_NUMBER_BYTES = 64, /* the longest float32 with four decimals has 45 */
+};
+
+/* "head 3", or nothing for a sheet without a head; returns `corner`. */
+const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet);
+
+/* 0.0386 or 3.86e-02; returns the length. */
+size_t text_number(char text[TEXT_NUMBER_BYTES], float value, bool scientific);
+
+#endif

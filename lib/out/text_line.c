@@ -1,0 +1,118 @@
+#include "out/text_line.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+static const char ellipsis[] = "…";
+
+void text_blanks(struct buf *line, size_t count)
+{
+    static const char blanks[] = "                                ";
+    for (size_t part = sizeof blanks - 1; count > 0; count -= part) {
+        if (part > count)
+            part = count;
+        buf_bytes(line, blanks, part);
+    }
+}
+
+/* The bytes of the longest beginning that is at most `width` columns wide. */
+static size_t beginning(const char *text, size_t size, size_t width)
+{
+    size_t at = 0;
+    while (at < size) {
+        size_t length = utf8_grapheme(text + at, size - at);
+        size_t columns = utf8_width(text + at, length);
+        if (length == 0 || columns > width)
+            break;
+        width -= columns;
+        at += length;
+    }
+    return at;
+}
+
+/* Append the text, shortened where it is too wide, between so many blanks that the cell is full. */
+static void put(struct buf *line, const char *text, size_t width, bool right)
+{
+    size_t size = strlen(text);
+    size_t columns = utf8_width(text, size);
+    bool fits = columns <= width;
+    if (!fits) {
+        size = width ? beginning(text, size, width - 1) : 0;
+        columns = utf8_width(text, size) + (width > 0);
+    }
+    if (right)
+        text_blanks(line, width - columns);
+    buf_bytes(line, text, size);
+    if (!fits && width > 0)
+        buf_text(line, ellipsis);
+    if (!right)
+        text_blanks(line, width - columns);
+}
+
+void text_left(struct buf *line, const char *text, size_t width)
+{
+    put(line, text, width, false);
+}
+
+void text_right(struct buf *line, const char *text, size_t width)
+{
+    put(line, text, width, true);
+}
+
+void text_shorten(struct buf *line, size_t width)
+{
+    if (width == 0 || line->size == 0 || utf8_width(line->bytes, line->size) <= width)
+        return;
+    line->size = beginning(line->bytes, line->size, width - 1);
+    buf_text(line, ellipsis);
+}
+
+int text_end(struct stream *out, struct buf *line, struct err *err)
+{
+    if (buf_check(line, err))
+        return -1;
+    size_t size = line->size;
+    while (size > 0 && line->bytes[size - 1] == ' ')
+        size--;
+    if (size > 0)
+        stream_bytes(out, line->bytes, size);
+    stream_char(out, '\n');
+    buf_clear(line);
+    return 0;
+}
+
+struct text_cut text_cut_to(size_t size, size_t shown)
+{
+    if (shown < 2)
+        shown = 2;
+    if (shown >= size)
+        return (struct text_cut){.front = size, .size = size};
+    return (struct text_cut){.front = (shown + 1) / 2, .back = shown / 2, .size = size};
+}
+
+struct text_cut text_cut_lines(size_t size, size_t lines)
+{
+    bool all = lines == 0 || size <= lines;
+    return text_cut_to(size, all ? size : lines - 1);
+}
+
+bool text_is_cut(const struct text_cut *cut)
+{
+    return cut->front + cut->back < cut->size;
+}
+
+size_t text_cut_slots(const struct text_cut *cut)
+{
+    return cut->front + cut->back + text_is_cut(cut);
+}
+
+bool text_cut_between(const struct text_cut *cut, size_t slot)
+{
+    return text_is_cut(cut) && slot == cut->front;
+}
+
+size_t text_cut_place(const struct text_cut *cut, size_t slot)
+{
+    return slot <= cut->front ? slot : cut->size - (text_cut_slots(cut) - slot);
+}

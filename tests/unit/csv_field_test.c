@@ -1,0 +1,66 @@
+#include "out/csv_field.h"
+
+#include <check.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+Suite *csv_field_suite(void);
+
+START_TEST(a_field_is_quoted_when_it_must_be)
+{
+    static const struct {
+        const char *text;
+        const char *field;
+    } cases[] = {
+        {"", ""},
+        {"Life", "Life"},
+        {"0:Life", "0:Life"},
+        {" the ", " the "},
+        {"it's", "it's"},
+        {"爱🍰", "爱🍰"},
+        {",", "\",\""},
+        {"\"", "\"\"\"\""},
+        {"\"\"", "\"\"\"\"\"\""},
+        {"a\"b,c", "\"a\"\"b,c\""},
+        {"\n", "\"\n\""},
+        {"\r", "\"\r\""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct buf out = {0};
+        buf_text(&out, "");
+        csv_field(&out, cases[i].text);
+        ck_assert_str_eq(out.bytes, cases[i].field);
+        buf_release(&out);
+    }
+}
+END_TEST
+
+START_TEST(bytes_that_are_not_utf8_become_replacement_characters)
+{
+    static const struct {
+        const char *text;
+        const char *field;
+    } cases[] = {
+        {"\xC3", "\xEF\xBF\xBD"},
+        {"a\xC3z", "a\xEF\xBF\xBDz"},
+        {"\xFF\xFE", "\xEF\xBF\xBD\xEF\xBF\xBD"},
+        {"\xC3\"", "\"\xEF\xBF\xBD\"\"\""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct buf out = {0};
+        csv_field(&out, cases[i].text);
+        ck_assert_str_eq(out.bytes, cases[i].field);
+        buf_release(&out);
+    }
+}
+END_TEST
+
+Suite *csv_field_suite(void)
+{
+    Suite *suite = suite_create("csv_field");
+    TCase *tests = tcase_create("csv_field");
+    tcase_add_test(tests, a_field_is_quoted_when_it_must_be);
+    tcase_add_test(tests, bytes_that_are_not_utf8_become_replacement_characters);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
