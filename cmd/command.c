@@ -1,0 +1,54 @@
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct command command_rows[] = {
+    {"run", FOR_RUN, "look at a sentence: attention, context, any tensor", "",
+     "attn-cli run --sentence \"Life is short, eat dessert first\"\n"
+     "attn-cli run -s \"Life is short, eat dessert first\" --layer all --show weights\n"
+     "attn-cli run -s \"Life is short\" --layer 0 --head 1 --format csv > head.csv\n"
+     "attn-cli run -m life -s \"Life is short\" --show q,k,scores,weights\n"
+     "printf 'Life is short\\nEat dessert\\n' | attn-cli run -f - -o weights.jsonl\n",
+     run_command},
+    {"tokenize", FOR_TOKENIZE, "show the tokens of a text: ids, words, byte ranges", "[TEXT]",
+     "attn-cli tokenize \"Life is short, eat dessert first\"\n"
+     "echo \"Life is short\" | attn-cli tokenize --ids\n",
+     tokenize_command},
+    {"info", FOR_INFO, "show what a model is, and what a run would take", "[MODEL]",
+     "attn-cli info\n"
+     "attn-cli info life\n"
+     "attn-cli info --tokens 16 --format json\n",
+     info_command},
+    {"help", FOR_HELP, "show the commands, or all about one", "[COMMAND]",
+     "attn-cli help run\n"
+     "attn-cli help --man | man -l -\n"
+     "eval \"$(attn-cli help --completion bash)\"\n",
+     help_command},
+};
+
+const size_t command_count = sizeof command_rows / sizeof *command_rows;
+
+const struct command *command_find(const char *name, struct err *err)
+{
+    const char *names[sizeof command_rows / sizeof *command_rows];
+    for (size_t i = 0; i < command_count; i++) {
+        if (strcmp(command_rows[i].name, name) == 0)
+            return &command_rows[i];
+        names[i] = command_rows[i].name;
+    }
+    const char *near = nearest_name(name, names, command_count);
+    if (near)
+        err_usage(err, "unknown command '%s': did you mean '%s'?", name, near);
+    else
+        err_usage(err, "unknown command '%s': 'attn-cli help' lists them", name);
+    return NULL;
+}
+
+const char *chosen_model(const struct options *options)
+{
+    const char *environment = getenv("ATTN_MODEL");
+    if (options->model)
+        return options->model;
+    return environment && *environment ? environment : NULL;
+}

@@ -1,0 +1,39 @@
+/* command.h: the commands: one row and one file each. */
+#ifndef ATTN_CMD_COMMAND_H
+#define ATTN_CMD_COMMAND_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "options.h"
+
+struct command {
+    const char *name;
+    int bit;              /* its FOR_… in the table of options */
+    const char *about;    /* one line */
+    const char *operands; /* what may follow the options; "" for nothing */
+    const char *examples; /* lines, each a command that works as it stands */
+    int (*run)(const struct options *options, struct err *err);
+};
+
+extern const struct command command_rows[];
+extern const size_t command_count;
+
+/* The command of that name, or NULL with a usage error that names the nearest one. */
+const struct command *command_find(const char *name, struct err *err);
+
+/* The rows' functions, each in the file of its name. 0, or -1 with `err`. */
+int run_command(const struct options *options, struct err *err);
+int tokenize_command(const struct options *options, struct err *err);
+int info_command(const struct options *options, struct err *err);
+int help_command(const struct options *options, struct err *err);
+
+/* The model that was asked for: the option, an operand of info, the environment; NULL: the default.
+ */
+const char *chosen_model(const struct options *options);
+
+/* A line on standard error that is worth knowing: "attn-cli: note: …"; nothing with --quiet. */
+void print_note(const struct options *options, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

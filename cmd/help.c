@@ -1,0 +1,203 @@
+#include "help.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "math/kernel.h"
+#include "model/bundled.h"
+#include "model/site.h"
+#include "out/format.h"
+
+#ifdef __clang__
+#define COMPILER __VERSION__ /* names clang itself */
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+enum {
+    NAME_COLUMNS = 22, /* of the left column of lists */
+    ABOUT_COLUMN = 2 + NAME_COLUMNS + 2,
+    PAGE_COLUMNS = 80,
+};
+
+/* "-s, --sentence TEXT" */
+static const char *option_form(char form[80], const struct option_row *row)
+{
+    char letter[8] = "    ";
+    if (row->letter)
+        snprintf(letter, sizeof letter, "-%c, ", row->letter);
+    snprintf(form, 80, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
+             row->argument ? row->argument : "");
+    return form;
+}
+
+/* A text in lines of at most PAGE_COLUMNS, all but the first indented; that one stands at `column`
+ * already. */
+static void write_wrapped(struct stream *out, const char *text, size_t column, size_t indent)
+{
+    const char *gap = "";
+    while (*text) {
+        size_t size = strcspn(text, " ");
+        size_t width = utf8_width(text, size);
+        if (*gap && column + 1 + width > PAGE_COLUMNS) {
+            stream_format(out, "\n%*s", (int)indent, "");
+            column = indent;
+            gap = "";
+        }
+        stream_text(out, gap);
+        stream_bytes(out, text, size);
+        column += strlen(gap) + width;
+        gap = " ";
+        text += size + (text[size] == ' ');
+    }
+    stream_char(out, '\n');
+}
+
+static void write_row(struct stream *out, const char *name, const char *about)
+{
+    stream_format(out, "  %-*s  ", NAME_COLUMNS, name);
+    write_wrapped(out, about, ABOUT_COLUMN, ABOUT_COLUMN);
+}
+
+static void write_indented(struct stream *out, const char *lines)
+{
+    for (const char *line = lines; *line;) {
+        size_t size = strcspn(line, "\n") + 1;
+        stream_text(out, "  ");
+        stream_bytes(out, line, size);
+        line += size;
+    }
+}
+
+static void write_options(struct stream *out, const struct command *command)
+{
+    char form[80];
+    stream_text(out, "\nOptions:\n");
+    for (size_t i = 0; i < option_count; i++)
+        if (option_rows[i].commands & command->bit)
+            write_row(out, option_form(form, &option_rows[i]), option_rows[i].about);
+}
+
+static void write_formats(struct stream *out)
+{
+    stream_text(out, "\nFormats (--format):\n");
+    for (size_t i = 0; i < format_count; i++)
+        write_row(out, format_rows[i].name, format_rows[i].about);
+}
+
+static void write_sites(struct stream *out)
+{
+    stream_text(out, "\nTensors (--show), in the order of the forward pass:\n");
+    write_row(out, "tokens", "the table of tokens, in a text page");
+    for (int site = 0; site < SITE_COUNT; site++)
+        write_row(out, site_rows[site].name, site_rows[site].about);
+}
+
+static void write_models(struct stream *out)
+{
+    stream_text(out, "\nBundled models (--model):\n ");
+    for (size_t i = 0; i < bundled_count; i++)
+        stream_format(out, "%s %s%s", i ? "," : "", bundled_models[i].path,
+                      i ? "" : " (the default)");
+    stream_text(out, "\n  A folder of that name is reached by a path: ./tiny\n");
+}
+
+static void overview(struct stream *out)
+{
+    stream_text(out, "attn-cli runs a GPT-style decoder and shows what every attention head looks "
+                     "at.\n\nExamples:\n");
+    write_indented(out, command_rows[0].examples);
+    stream_text(out, "\nUsage: attn-cli COMMAND [options], attn-cli --version\n"
+                     "\nCommands ('attn-cli help COMMAND' tells all about one):\n");
+    for (size_t i = 0; i < command_count; i++)
+        write_row(out, command_rows[i].name, command_rows[i].about);
+    write_models(out);
+    stream_char(out, '\n');
+    write_wrapped(out,
+                  "Exit status: 0 done, 1 a check said no, 2 wrong usage, 3 bad input, 4 a model "
+                  "that is not supported, 5 a result could not be written, 130 interrupted.",
+                  0, 0);
+}
+
+static void help_command_write(struct stream *out, const struct command *command)
+{
+    stream_format(out, "attn-cli %s: %s\n\nExamples:\n", command->name, command->about);
+    write_indented(out, command->examples);
+    stream_format(out, "\nUsage: attn-cli %s [options]%s%s\n", command->name,
+                  *command->operands ? " " : "", command->operands);
+    write_options(out, command);
+    if (command->bit == FOR_RUN) {
+        write_sites(out);
+        write_formats(out);
+    }
+    if (command->bit & (FOR_RUN | FOR_INFO | FOR_TOKENIZE))
+        write_models(out);
+}
+
+static void version(struct stream *out)
+{
+    struct kernels *kernels = NULL;
+    stream_text(out, "attn-cli " ATTN_VERSION "\n");
+    if (kernels_open(&kernels, NULL) == 0)
+        stream_format(out, "kernels: %s, %s\n", kernels_target(kernels), kernels_library());
+    kernels_free(kernels);
+    stream_format(out, "unicode: %s\n", utf8_unicode_version());
+    stream_text(out, "built:   " COMPILER "\n");
+}
+
+static int help_overview(struct err *err)
+{
+    struct stream out;
+    if (stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    overview(&out);
+    return stream_commit(&out, err);
+}
+
+int help_of(const struct command *command, struct err *err)
+{
+    struct stream out;
+    if (stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    help_command_write(&out, command);
+    return stream_commit(&out, err);
+}
+
+int help_version(struct err *err)
+{
+    struct stream out;
+    if (stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    version(&out);
+    return stream_commit(&out, err);
+}
+
+/* The manual or a completion script on standard output. */
+static int write_generated(const struct options *options, struct err *err)
+{
+    struct stream out;
+    if (stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    if (options->man)
+        manual_write(&out);
+    else if (completion_write(&out, options->completion, err)) {
+        stream_discard(&out);
+        return -1;
+    }
+    return stream_commit(&out, err);
+}
+
+int help_command(const struct options *options, struct err *err)
+{
+    if (options->man || options->completion)
+        return write_generated(options, err);
+    if (options->operands.count > 1)
+        return err_usage(err, "expected one command, found '%s' as well",
+                         options->operands.items[1]);
+    if (!options->operands.count)
+        return help_overview(err);
+    const struct command *command = command_find(options->operands.items[0], err);
+    return command ? help_of(command, err) : -1;
+}

@@ -1,0 +1,264 @@
+/* info.c: `attn-cli info`: what a model is, what it holds, and what a run of it would take. */
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/stream.h"
+#include "command.h"
+#include "format/json_text.h"
+#include "model/model.h"
+#include "model/parameter_table.h"
+#include "model/pass.h"
+#include "text/tokenizer.h"
+
+enum { TOKENS_SHOWN = 16 }; /* sizes are given for, where a model has no limit of its own */
+
+struct facts {
+    const struct model *model;
+    const struct tokenizer *tokenizer;
+    size_t parameters;   /* numbers in all tensors, a tied matrix once */
+    size_t weight_bytes; /* as they lie in the file */
+    size_t tokens;       /* of the text that sizes are told for */
+    const char *dtype;   /* of the tensors; "mixed" */
+};
+
+static void count_tensors(struct facts *facts)
+{
+    const struct weights *weights = &facts->model->weights;
+    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
+        const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
+        if (!entry)
+            continue;
+        const char *dtype = dtype_name(entry->dtype);
+        facts->parameters += entry->count;
+        facts->weight_bytes += entry->end - entry->begin;
+        facts->dtype = !facts->dtype || facts->dtype == dtype ? dtype : "mixed";
+    }
+}
+
+/* The width of a site that has a row for every token. */
+static size_t channels(const struct config *c, enum site site)
+{
+    if (site == SITE_MLP_ACT)
+        return c->n_inner;
+    bool joined = site == SITE_ATTN_OUT && !c->out_proj; /* the heads side by side */
+    return joined ? c->n_head * c->d_v : c->n_embd;
+}
+
+/* The floats of one site, over all its layers, for a text of some tokens. */
+static size_t site_floats(const struct config *c, enum site site, size_t tokens)
+{
+    size_t layers = site_rows[site].in_layer ? c->n_layer : 1;
+    switch (site_rows[site].axes) {
+    case AXES_TOKEN_WORD:
+        return tokens * c->vocab_size;
+    case AXES_HEAD_QUERY_KEY:
+        return layers * c->n_head * tokens * tokens;
+    case AXES_HEAD_TOKEN_DIM:
+        return layers * c->n_head * tokens * (site == SITE_CONTEXT ? c->d_v : c->d_k);
+    case AXES_GROUP_TOKEN_DIM:
+        return layers * c->n_kv_head * tokens * (site == SITE_V ? c->d_v : c->d_k);
+    case AXES_TOKEN_CHANNEL:
+        return layers * tokens * channels(c, site);
+    }
+    return 0;
+}
+
+static void write_size(struct stream *out, const char *name, size_t bytes)
+{
+    char text[NUM_SIZE_BYTES];
+    stream_format(out, "  %-14s %12s\n", name, num_size(text, bytes));
+}
+
+static void write_sizes(struct stream *out, const struct facts *facts)
+{
+    const struct config *c = &facts->model->config;
+    size_t all = 0;
+    stream_format(out,
+                  "\nWhat --show gives for %zu tokens, all layers, as float32 (csv and json take "
+                  "about three times that)\n",
+                  facts->tokens);
+    for (int site = 0; site < SITE_COUNT; site++) {
+        if (!model_has_site(c, (enum site)site))
+            continue;
+        size_t bytes = site_floats(c, (enum site)site, facts->tokens) * sizeof(float);
+        write_size(out, site_rows[site].name, bytes);
+        all += bytes;
+    }
+    write_size(out, "all", all);
+}
+
+/* The buffers of a pass over one text: pass.h lists them. */
+static size_t scratch_bytes(const struct config *c, size_t tokens)
+{
+    size_t row = 2 * c->n_embd + c->n_head * (c->d_k + c->d_v) + c->n_kv_head * (c->d_k + c->d_v);
+    if (c->kind == MODEL_GPT2)
+        row += c->n_embd + c->n_inner;
+    return row * (tokens + SPARE_ROWS) * sizeof(float);
+}
+
+static void write_heads(struct stream *out, const struct config *c)
+{
+    stream_format(out, "heads          %zu a layer", c->n_head);
+    if (c->n_kv_head != c->n_head)
+        stream_format(out, ", %zu of keys and values", c->n_kv_head);
+    if (c->d_k == c->d_v)
+        stream_format(out, ", %zu wide\n", c->d_k);
+    else
+        stream_format(out, ", keys %zu wide, values %zu\n", c->d_k, c->d_v);
+}
+
+static void write_config(struct stream *out, const struct facts *facts)
+{
+    const struct config *c = &facts->model->config;
+    const char *sight = c->causal  ? "causal"
+                        : c->cross ? "every token sees all of a second text (--source)"
+                                   : "every token sees every token";
+    stream_format(out, "type           %s, %s\n", config_kind_name(c), sight);
+    stream_format(out, "layers         %zu\n", c->n_layer);
+    write_heads(out, c);
+    stream_format(out, "channels       %zu\n", c->n_embd);
+    if (c->kind == MODEL_GPT2)
+        stream_format(out, "mlp            %zu wide, %s\n", c->n_inner,
+                      activation_name(c->activation));
+    stream_format(out, "vocabulary     %zu%s%s\n", c->vocab_size, facts->tokenizer ? ", " : "",
+                  facts->tokenizer ? tokenizer_kind(facts->tokenizer)
+                                   : ", no tokenizer: --ids only");
+    if (c->n_positions)
+        stream_format(out, "context        %zu tokens\n", c->n_positions);
+    else
+        stream_text(out, "context        no limit\n");
+}
+
+static void write_tensors(struct stream *out, const struct facts *facts)
+{
+    const struct weights *weights = &facts->model->weights;
+    char shape[PARAMETER_SHAPE_BYTES];
+    stream_text(out, "\nTensors\n");
+    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
+        struct parameter_info info = weights_parameter(weights, i);
+        if (info.entry)
+            stream_format(out, "  %-28s %-5s %s\n", info.name, dtype_name(info.entry->dtype),
+                          parameter_shape_text(shape, info.entry->rank, info.entry->shape));
+    }
+}
+
+static void write_summary(struct stream *out, const struct facts *facts)
+{
+    char weights[NUM_SIZE_BYTES];
+    char scratch[NUM_SIZE_BYTES];
+    size_t buffers = scratch_bytes(&facts->model->config, facts->tokens);
+    stream_format(out, "model          %s%s\n", facts->model->name,
+                  facts->model->folder.files ? " (in the binary)" : "");
+    write_config(out, facts);
+    stream_format(out, "parameters     %zu, %s, %s of weights\n", facts->parameters, facts->dtype,
+                  num_size(weights, facts->weight_bytes));
+    stream_format(out, "memory         %s for a run of %zu tokens, and what --show keeps\n",
+                  num_size(scratch, buffers), facts->tokens);
+    if (facts->model->folder.files && facts->model->config.kind == MODEL_GPT2)
+        stream_text(out, "note           the weights are random, not trained: there is nothing to "
+                         "find in them\n");
+}
+
+/* Member by member, for scripts. */
+static void write_json(struct stream *out, const struct facts *facts)
+{
+    const struct config *c = &facts->model->config;
+    const struct number {
+        const char *name;
+        size_t value;
+    } numbers[] = {
+        {"n_layer", c->n_layer},
+        {"n_head", c->n_head},
+        {"n_kv_head", c->n_kv_head},
+        {"n_embd", c->n_embd},
+        {"d_k", c->d_k},
+        {"d_v", c->d_v},
+        {"n_inner", c->n_inner},
+        {"n_positions", c->n_positions},
+        {"vocab_size", c->vocab_size},
+        {"parameters", facts->parameters},
+        {"weight_bytes", facts->weight_bytes},
+        {"tokens", facts->tokens},
+        {"run_bytes", scratch_bytes(c, facts->tokens)},
+    };
+    stream_text(out, "{\"model\": ");
+    json_write_text(out, facts->model->name, strlen(facts->model->name));
+    stream_format(out, ", \"model_type\": \"%s\", \"causal\": %s", config_kind_name(c),
+                  c->causal ? "true" : "false");
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        stream_format(out, ", \"%s\": %zu", numbers[i].name, numbers[i].value);
+    stream_text(out, ", \"tensor_bytes\": {");
+    const char *comma = "";
+    for (int site = 0; site < SITE_COUNT; site++) {
+        if (!model_has_site(c, (enum site)site))
+            continue;
+        size_t bytes = site_floats(c, (enum site)site, facts->tokens) * sizeof(float);
+        stream_format(out, "%s\"%s\": %zu", comma, site_rows[site].name, bytes);
+        comma = ", ";
+    }
+    stream_text(out, "}}\n");
+}
+
+static int write_info(const struct options *options, const struct facts *facts, struct err *err)
+{
+    struct stream out = {0};
+    if (stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    if (options->format && strcmp(options->format, "json") == 0) {
+        write_json(&out, facts);
+    } else {
+        write_summary(&out, facts);
+        write_sizes(&out, facts);
+        write_tensors(&out, facts);
+    }
+    return stream_commit(&out, err);
+}
+
+/* --tokens, else as many as the model takes. */
+static int choose_tokens(size_t *tokens, const struct options *options, const struct config *config,
+                         struct err *err)
+{
+    *tokens = config->n_positions ? config->n_positions : TOKENS_SHOWN;
+    if (!options->tokens)
+        return 0;
+    if (config->n_positions && (size_t)options->tokens > config->n_positions)
+        return err_usage(err, "--tokens: expected at most %zu (n_positions), found %lld",
+                         config->n_positions, options->tokens);
+    *tokens = (size_t)options->tokens;
+    return 0;
+}
+
+/* One model: an operand, --model, or the usual one. */
+static int choose_model(const char **name, const struct options *options, struct err *err)
+{
+    const struct texts *operands = &options->operands;
+    size_t named = operands->count + (options->model != NULL);
+    *name = operands->count ? operands->items[0] : chosen_model(options);
+    if (named <= 1)
+        return 0;
+    return err_usage(err, "expected one model, found '%s' as well",
+                     options->model ? options->model : operands->items[1]);
+}
+
+int info_command(const struct options *options, struct err *err)
+{
+    struct model model = {0};
+    struct tokenizer *tokenizer = NULL;
+    const char *name = NULL;
+    struct facts facts = {.model = &model};
+    if (options_check_page(options, err) || choose_model(&name, options, err) ||
+        model_open(&model, name, err))
+        return -1;
+    int failed = choose_tokens(&facts.tokens, options, &model.config, err) ||
+                 tokenizer_open(&tokenizer, &model.folder, err);
+    if (!failed) {
+        facts.tokenizer = tokenizer;
+        count_tensors(&facts);
+        failed = write_info(options, &facts, err);
+    }
+    tokenizer_free(tokenizer);
+    model_release(&model);
+    return failed ? -1 : 0;
+}

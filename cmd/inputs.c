@@ -1,0 +1,158 @@
+#include "inputs.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+
+/* A line of a file, without its end; `next` begins the one behind it. */
+struct line {
+    const char *bytes;
+    size_t size;
+    const char *next;
+};
+
+static struct line line_at(const char *bytes, const char *end)
+{
+    const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+    const char *stop = newline ? newline : end;
+    struct line line = {bytes, (size_t)(stop - bytes), newline ? newline + 1 : end};
+    if (line.size && line.bytes[line.size - 1] == '\r')
+        line.size--;
+    return line;
+}
+
+static bool is_blank(const struct line *line)
+{
+    for (size_t i = 0; i < line->size; i++)
+        if (line->bytes[i] != ' ' && line->bytes[i] != '\t')
+            return false;
+    return true;
+}
+
+static size_t count_lines(const struct file *file)
+{
+    size_t count = 0;
+    const char *end = file->bytes + file->size;
+    for (const char *at = file->bytes; at < end; count++)
+        at = line_at(at, end).next;
+    return count;
+}
+
+static void add_text(struct inputs *inputs, const char *bytes, size_t size, size_t line)
+{
+    inputs->lines[inputs->count] = line;
+    inputs->items[inputs->count++] = (struct input){.text = bytes, .size = size};
+}
+
+/* Some editors begin a file with an invisible mark that says "this is UTF-8". */
+static const char *behind_mark(const struct file *file)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t size = sizeof mark - 1;
+    bool marked = file->size >= size && memcmp(file->bytes, mark, size) == 0;
+    return file->bytes + (marked ? size : 0);
+}
+
+static void add_lines(struct inputs *inputs)
+{
+    const char *end = inputs->file.bytes + inputs->file.size;
+    size_t number = 1;
+    for (const char *at = behind_mark(&inputs->file); at < end; number++) {
+        struct line line = line_at(at, end);
+        if (!is_blank(&line))
+            add_text(inputs, line.bytes, line.size, number);
+        at = line.next;
+    }
+}
+
+static bool is_standard_input(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+static const char *shown_path(const char *path)
+{
+    return is_standard_input(path) ? "standard input" : path;
+}
+
+int inputs_read_file(struct file *file, const char *path, struct err *err)
+{
+    if (is_standard_input(path))
+        return file_read(file, STDIN_FILENO, shown_path(path), err);
+    return file_map(file, path, err);
+}
+
+static int make_room(struct inputs *inputs, size_t count, struct err *err)
+{
+    inputs->items = arena_alloc(&inputs->arena, count, sizeof *inputs->items, err);
+    inputs->lines = arena_alloc(&inputs->arena, count, sizeof *inputs->lines, err);
+    return inputs->items && inputs->lines ? 0 : -1;
+}
+
+int inputs_open(struct inputs *inputs, const struct options *options, struct err *err)
+{
+    *inputs = (struct inputs){.path = options->file};
+    if (!options->sentences.count && !options->file && !options->ids)
+        return err_usage(err, "expected a text: --sentence TEXT, --file PATH or --ids LIST");
+    if (options->file && inputs_read_file(&inputs->file, options->file, err))
+        return -1;
+    if (make_room(inputs, options->sentences.count + count_lines(&inputs->file) + 1, err))
+        goto failed;
+    for (size_t i = 0; i < options->sentences.count; i++)
+        add_text(inputs, options->sentences.items[i], strlen(options->sentences.items[i]), 0);
+    if (options->file)
+        add_lines(inputs);
+    if (options->ids)
+        inputs->items[inputs->count++] = (struct input){.ids = options->ids};
+    if (inputs->count)
+        return 0;
+    err_set(err, "'%s': expected a sentence, found %s", shown_path(options->file),
+            inputs->file.size ? "only blank lines" : "nothing");
+failed:
+    inputs_release(inputs);
+    return -1;
+}
+
+void inputs_release(struct inputs *inputs)
+{
+    arena_release(&inputs->arena);
+    file_release(&inputs->file);
+    *inputs = (struct inputs){0};
+}
+
+void inputs_place(struct buf *place, const struct inputs *inputs, size_t index)
+{
+    if (!inputs->items[index].text)
+        buf_text(place, "--ids");
+    else if (inputs->lines[index])
+        buf_format(place, "'%s' line %zu", shown_path(inputs->path), inputs->lines[index]);
+    else if (inputs->count > 1)
+        buf_format(place, "sentence %zu", index);
+}
+
+void dropped_add(struct dropped *dropped, const struct reading *reading, size_t index)
+{
+    const struct token *first = &reading->dropped_first;
+    if (!reading->dropped_count)
+        return;
+    if (!dropped->count) {
+        dropped->input = index;
+        dropped->at = first->start;
+        label_excerpt(dropped->first, reading->text + first->start, first->end - first->start);
+    }
+    dropped->count += reading->dropped_count;
+}
+
+void dropped_note(const struct dropped *dropped, const struct options *options, const char *place)
+{
+    bool one = dropped->count == 1;
+    bool placed = place && *place;
+    if (!dropped->count)
+        return;
+    print_note(options, "%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s",
+               dropped->count, one ? "mark that is" : "marks that are", one ? "was" : "were",
+               dropped->first, dropped->at, placed ? " of " : "", placed ? place : "",
+               one ? "" : " is the first");
+}

@@ -1,0 +1,50 @@
+/* inputs.h: the texts a command works on, from --sentence, --file or --ids. */
+#ifndef ATTN_CMD_INPUTS_H
+#define ATTN_CMD_INPUTS_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "lens/reading.h"
+#include "options.h"
+#include "text/label.h"
+
+struct inputs {
+    struct input *items;
+    size_t *lines; /* where each stands in the file, from 1; 0: not in it */
+    size_t count;
+    const char *path;
+    struct file file; /* what they point into */
+    struct arena arena;
+};
+
+/* Sentences in the order given, then a sentence for each line of the file that is not blank, then
+ * the ids. None at all is a usage error. */
+int inputs_open(struct inputs *inputs, const struct options *options, struct err *err);
+void inputs_release(struct inputs *inputs);
+
+/* Append where a text came from, as messages say it: 'story.txt' line 3, --ids, sentence 1; nothing
+ * for the only sentence. */
+void inputs_place(struct buf *place, const struct inputs *inputs, size_t index);
+
+/* The marks that the vocabulary does not have, over all texts. */
+struct dropped {
+    size_t count;
+    size_t input; /* where the first one stands: in which text … */
+    size_t at;    /* … at which byte */
+    char first[LABEL_EXCERPT_BYTES];
+};
+
+void dropped_add(struct dropped *dropped, const struct reading *reading, size_t index);
+
+/* Say on standard error, in one line, that they were left out; `place` is that of the text with the
+ * first one, NULL or "" where it goes without saying. */
+void dropped_note(const struct dropped *dropped, const struct options *options, const char *place);
+
+/* A whole file or, for "-", standard input. */
+int inputs_read_file(struct file *file, const char *path, struct err *err);
+
+#endif

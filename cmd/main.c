@@ -1,0 +1,150 @@
+/* main.c: from argv to a command, from its error to a line and an exit status. */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/stream.h"
+#include "base/utf8.h"
+#include "command.h"
+#include "help.h"
+#include "text/label.h"
+
+enum { STATUS_OF_SIGNALS = 128, STATUS_BROKEN_FILE = 3 };
+
+static void print_line(const char *kind, const char *text)
+{
+    struct buf line = {0};
+    buf_text(&line, "attn-cli: ");
+    buf_text(&line, kind);
+    for (const char *part = text; *part;) { /* blanks stay blanks; all else is made visible */
+        size_t size = strcspn(part, " ");
+        label_visible(&line, part, size);
+        part += size;
+        for (; *part == ' '; part++)
+            buf_char(&line, ' ');
+    }
+    buf_char(&line, '\n');
+    const char *bytes = line.out_of_memory ? text : line.bytes;
+    if (write(STDERR_FILENO, bytes, strlen(bytes)) < 0)
+        errno = 0; /* there is nobody left to tell */
+    buf_release(&line);
+}
+
+void print_note(const struct options *options, const char *format, ...)
+{
+    char text[ERR_TEXT_BYTES];
+    va_list args;
+    if (options->quiet)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    print_line("note: ", text);
+}
+
+/* Interrupted: no half-written file stays behind. */
+static void leave(int signal_number)
+{
+    stream_remove_temporaries();
+    _exit(STATUS_OF_SIGNALS + signal_number);
+}
+
+/* A mapped file that is shorter than it was: the system has no other way to say so. */
+static void explain_bus_error(int signal_number)
+{
+    static const char text[] =
+        "attn-cli: error: a model file became shorter while it was being read\n";
+    (void)signal_number;
+    stream_remove_temporaries();
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        errno = 0;
+    _exit(STATUS_BROKEN_FILE);
+}
+
+static void set_signals(void)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = leave};
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        sigaction(ending[i], &action, NULL);
+    action.sa_handler = explain_bus_error;
+    sigaction(SIGBUS, &action, NULL);
+    signal(SIGPIPE, SIG_DFL); /* a closed pipe ends quietly, whatever the parent process ignored */
+    signal(SIGXFSZ, SIG_IGN); /* too large a file is a write error */
+}
+
+/* Standard output may be a file on a full disk that says so only now. */
+static int close_output(struct err *err)
+{
+    if (close(STDOUT_FILENO) == 0 || errno == EBADF)
+        return 0;
+    return err_output(err, "cannot write 'standard output': %s", strerror(errno));
+}
+
+static int run_named(const char *name, char **arguments, struct arena *arena, struct err *err)
+{
+    struct options options = {0};
+    const struct command *command = command_find(name, err);
+    if (!command || options_parse(&options, command->bit, arguments, arena, err))
+        return -1;
+    if (options.help)
+        return help_of(command, err);
+    return command->run(&options, err);
+}
+
+/* An option where a command should be: one of a command's, or a misspelt one of the program's. */
+static int option_first(const char *argument, struct err *err)
+{
+    static const char *const own[] = {"help", "version"};
+    bool known = argument[1] != '-' || option_is_known(argument + 2);
+    const char *near = known ? NULL : nearest_name(argument + 2, own, sizeof own / sizeof *own);
+    if (near)
+        return err_usage(err, "unknown option '%s': did you mean '--%s'?", argument, near);
+    return err_usage(err, "expected a command before '%s': try 'attn-cli run %s …'", argument,
+                     argument);
+}
+
+static bool is_one_of(const char *word, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static int dispatch(char **argv, struct arena *arena, struct err *err)
+{
+    static const char *const help_words[] = {"--help", "-h"};
+    static const char *const version_words[] = {"--version", "-V", "version"};
+    if (!argv[1])
+        return err_usage(err, "expected a command: 'attn-cli help' lists them");
+    if (is_one_of(argv[1], help_words, sizeof help_words / sizeof *help_words))
+        return run_named("help", argv + 2, arena, err);
+    if (is_one_of(argv[1], version_words, sizeof version_words / sizeof *version_words))
+        return help_version(err);
+    if (argv[1][0] == '-')
+        return option_first(argv[1], err);
+    return run_named(argv[1], argv + 2, arena, err);
+}
+
+int main(int argc, char **argv)
+{
+    static struct err err;
+    struct arena arena = {0};
+    (void)argc;
+    set_signals();
+    int failed = dispatch(argv, &arena, &err);
+    arena_release(&arena);
+    if (!failed)
+        failed = close_output(&err);
+    if (failed)
+        print_line("error: ", err.text);
+    return failed ? (int)err.kind : EXIT_SUCCESS;
+}

@@ -1,0 +1,232 @@
+#include "options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/utf8.h"
+
+enum { NAME_BYTES = 64 }; /* of an option or a command that could be meant */
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+    return c < least ? c : least;
+}
+
+/* How many letters must be put in, taken out or changed to turn one word into the other. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[NAME_BYTES + 1];
+    size_t width = strlen(b);
+    if (width > NAME_BYTES)
+        return NAME_BYTES;
+    for (size_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < width; j++) {
+            size_t above = row[j + 1];
+            row[j + 1] = smallest(above + 1, row[j] + 1, diagonal + (a[i] != b[j]));
+            diagonal = above;
+        }
+    }
+    return row[width];
+}
+
+const char *nearest_name(const char *word, const char *const *candidates, size_t count)
+{
+    const char *nearest = NULL;
+    size_t best = strlen(word) / 2 + 1; /* more than half of it wrong: something else was meant */
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = edit_distance(word, candidates[i]);
+        bool begins = strlen(word) > 1 && strncmp(candidates[i], word, strlen(word)) == 0;
+        if (begins)
+            distance = 1;
+        if (distance < best) {
+            best = distance;
+            nearest = candidates[i];
+        }
+    }
+    return nearest;
+}
+
+/* The walk through the arguments. */
+struct reader {
+    struct options *options;
+    int command;
+    char **next;
+    struct arena *arena;
+    struct err *err;
+};
+
+static const struct option_row *find_name(const struct reader *reader, const char *name,
+                                          size_t size)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (row->commands & reader->command && strlen(row->name) == size &&
+            memcmp(row->name, name, size) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+static const struct option_row *find_letter(const struct reader *reader, char letter)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (option_rows[i].commands & reader->command && option_rows[i].letter == letter)
+            return &option_rows[i];
+    return NULL;
+}
+
+bool option_is_known(const char *name)
+{
+    size_t size = strcspn(name, "=");
+    for (size_t i = 0; i < option_count; i++)
+        if (strlen(option_rows[i].name) == size && memcmp(option_rows[i].name, name, size) == 0)
+            return true;
+    return false;
+}
+
+/* `name` ends where its value, if there is one, begins. */
+static int unknown_name(const struct reader *reader, const char *name, size_t size)
+{
+    const char *names[64];
+    char word[NAME_BYTES];
+    size_t count = 0;
+    snprintf(word, sizeof word, "%.*s", (int)size, name);
+    for (size_t i = 0; i < option_count && count < sizeof names / sizeof *names; i++)
+        if (option_rows[i].commands & reader->command)
+            names[count++] = option_rows[i].name;
+    const char *near = nearest_name(word, names, count);
+    if (near)
+        return err_usage(reader->err, "unknown option '--%s': did you mean '--%s'?", word, near);
+    return err_usage(reader->err, "unknown option '--%.*s': --help lists them", (int)size, name);
+}
+
+static int unknown_letter(const struct reader *reader, const char *letter)
+{
+    size_t size = utf8_grapheme(letter, strlen(letter));
+    return err_usage(reader->err, "unknown option '-%.*s': --help lists them", size ? (int)size : 1,
+                     letter);
+}
+
+static int add_text(struct reader *reader, struct texts *texts, const char *text)
+{
+    size_t count = texts->count;
+    bool full = (count & (count - 1)) == 0; /* room doubles: 1, 2, 4, … */
+    if (full) {
+        size_t room = count ? 2 * count : 1;
+        const char **items = arena_alloc(reader->arena, room, sizeof *items, reader->err);
+        if (!items)
+            return -1;
+        for (size_t i = 0; i < count; i++)
+            items[i] = texts->items[i];
+        texts->items = items;
+    }
+    texts->items[texts->count++] = text;
+    return 0;
+}
+
+static int set_number(struct reader *reader, const struct option_row *row, const char *text,
+                      void *field)
+{
+    if (num_parse_integer(text, row->min, row->max, field))
+        return 0;
+    return err_usage(reader->err, "--%s: expected a whole number from %lld to %lld, found '%s'",
+                     row->name, row->min, row->max, text);
+}
+
+/* Put an option's value, NULL for a flag, into its field. */
+static int set_option(struct reader *reader, const struct option_row *row, const char *value)
+{
+    void *field = (char *)reader->options + row->offset;
+    switch (row->kind) {
+    case OPTION_FLAG:
+        *(bool *)field = true;
+        return 0;
+    case OPTION_TEXT:
+        *(const char **)field = value;
+        return 0;
+    case OPTION_TEXTS:
+        return add_text(reader, field, value);
+    case OPTION_NUMBER:
+        return set_number(reader, row, value, field);
+    }
+    return 0;
+}
+
+static int missing_value(const struct reader *reader, const struct option_row *row)
+{
+    return err_usage(reader->err, "--%s: expected a value (%s), found the end of the line",
+                     row->name, row->argument);
+}
+
+static int read_long(struct reader *reader, char *argument)
+{
+    const char *name = argument + 2;
+    size_t size = strcspn(name, "=");
+    const char *value = name[size] == '=' ? name + size + 1 : NULL;
+    const struct option_row *row = find_name(reader, name, size);
+    if (!row)
+        return unknown_name(reader, name, size);
+    if (row->kind == OPTION_FLAG && value)
+        return err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value);
+    if (row->kind != OPTION_FLAG && !value)
+        value = *reader->next ? *reader->next++ : NULL;
+    if (row->kind != OPTION_FLAG && !value)
+        return missing_value(reader, row);
+    return set_option(reader, row, value);
+}
+
+/* `-q`, `-qv`, `-m life`, `-mlife`. */
+static int read_letters(struct reader *reader, char *argument)
+{
+    for (const char *letter = argument + 1; *letter; letter++) {
+        const struct option_row *row = find_letter(reader, *letter);
+        if (!row)
+            return unknown_letter(reader, letter);
+        if (row->kind == OPTION_FLAG) {
+            set_option(reader, row, NULL);
+            continue;
+        }
+        const char *value = letter[1] ? letter + 1 : *reader->next;
+        if (!value)
+            return missing_value(reader, row);
+        reader->next += letter[1] == '\0';
+        return set_option(reader, row, value);
+    }
+    return 0;
+}
+
+int options_parse(struct options *options, int command, char **arguments, struct arena *arena,
+                  struct err *err)
+{
+    struct reader reader = {options, command, arguments, arena, err};
+    bool only_operands = false;
+    while (*reader.next) {
+        char *argument = *reader.next++;
+        int failed = 0;
+        if (only_operands || argument[0] != '-' || argument[1] == '\0')
+            failed = add_text(&reader, &options->operands, argument);
+        else if (strcmp(argument, "--") == 0)
+            only_operands = true;
+        else if (argument[1] == '-')
+            failed = read_long(&reader, argument);
+        else
+            failed = read_letters(&reader, argument);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+int options_check_page(const struct options *options, struct err *err)
+{
+    const char *format = options->format;
+    if (!format || strcmp(format, "text") == 0 || strcmp(format, "json") == 0)
+        return 0;
+    return err_usage(err, "--format: expected text or json, found '%s'", format);
+}

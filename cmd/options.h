@@ -1,0 +1,83 @@
+/* options.h: the command line as a struct: one table row an option.
+ *
+ * Every option has a long form; `--name value`, `--name=value`, `-n value`, `-nvalue` and grouped
+ * flags are read, `--` ends options. What is not in the table for this command is refused, with the
+ * nearest name that is. Help, the man page and the completions walk the same rows.
+ */
+#ifndef ATTN_CMD_OPTIONS_H
+#define ATTN_CMD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+/* The commands an option belongs to. */
+enum {
+    FOR_RUN = 1 << 0,
+    FOR_TOKENIZE = 1 << 1,
+    FOR_INFO = 1 << 2,
+    FOR_HELP = 1 << 3,
+    FOR_ALL = ~0,
+};
+
+struct texts {
+    const char **items;
+    size_t count;
+};
+
+struct options {
+    const char *model;
+    struct texts sentences;
+    const char *file;
+    const char *ids;
+    const char *source;
+    const char *show;
+    const char *layer;
+    const char *head;
+    const char *format;
+    const char *output;
+    const char *completion;
+    long long threads; /* 0: one a processor */
+    long long width;   /* 0: the terminal's */
+    long long tokens;  /* 0: not given */
+    bool full;
+    bool only_ids;
+    bool man;
+    bool quiet;
+    bool verbose;
+    bool help;
+    struct texts operands;
+};
+
+enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER };
+
+struct option_row {
+    const char *name;
+    char letter; /* 0: none */
+    enum option_kind kind;
+    const char *argument; /* what help calls its value: DIR, N, … */
+    size_t offset;        /* of its field in struct options */
+    int commands;         /* FOR_… */
+    long long min, max;   /* of numbers */
+    const char *about;
+};
+
+extern const struct option_row option_rows[];
+extern const size_t option_count;
+
+/* Read what follows the command's name. Texts are borrowed from `arguments`. Errors are usage. */
+int options_parse(struct options *options, int command, char **arguments, struct arena *arena,
+                  struct err *err);
+
+/* True when any command has an option of that long name; what follows a `=` does not count. */
+bool option_is_known(const char *name);
+
+/* --format of commands that print a page or JSON. */
+int options_check_page(const struct options *options, struct err *err);
+
+/* The text among `candidates` that `word` was probably meant to be; NULL when none is near. */
+const char *nearest_name(const char *word, const char *const *candidates, size_t count);
+
+#endif

@@ -1,0 +1,307 @@
+/* run.c: `attn-cli run`: sentences in, what was asked for out.
+ *
+ * Options, model, tokens, selection; then groups of sentences, each one ragged batch; the output is
+ * only begun when the first group is computed.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/stream.h"
+#include "command.h"
+#include "inputs.h"
+#include "lens/viewer.h"
+#include "out/folder_out.h"
+#include "out/format.h"
+#include "page.h"
+
+enum {
+    GROUP_TOKENS = 1024, /* of the sentences that share a pass */
+    GROUP_SENTENCES = 256,
+};
+
+struct job {
+    const struct options *options;
+    struct viewer viewer;
+    struct inputs inputs;
+    struct selection selection;
+    const struct format *format;
+    bool to_stdout;
+    bool to_folder;
+    bool chosen; /* layers or tensors were named: no hint is needed */
+    struct place place;
+    struct stream stream;
+    struct arena arena;
+};
+
+static bool is_folder(const char *path)
+{
+    return path[strlen(path) - 1] == '/' || file_is_directory(path);
+}
+
+static int unknown_format(const char *name, struct err *err)
+{
+    struct buf known = {0};
+    for (size_t i = 0; i < format_count; i++)
+        buf_format(&known, "%s%s", i ? ", " : "", format_rows[i].name);
+    err_usage(err, "--format: expected one of %s, found '%s'", known.bytes ? known.bytes : "",
+              name);
+    buf_release(&known);
+    return -1;
+}
+
+/* --format, else the ending of -o, else text for people. */
+static int choose_format(struct job *job, struct err *err)
+{
+    const char *name = job->options->format;
+    const char *output = job->options->output;
+    if (output && !*output)
+        return err_usage(err, "--output: expected a path, found ''");
+    job->to_stdout = !output || strcmp(output, "-") == 0;
+    job->to_folder = !job->to_stdout && is_folder(output);
+    if (name) {
+        job->format = format_find(name);
+        return job->format ? 0 : unknown_format(name, err);
+    }
+    if (job->to_folder)
+        return err_usage(err, "--output: a folder needs --format, for example --format csv");
+    job->format = job->to_stdout ? format_find("text") : format_of_path(output);
+    if (!job->format)
+        return err_usage(
+            err, "--output: cannot tell a format from the ending of '%s': give --format", output);
+    return 0;
+}
+
+/* A page shows the last layer unless told otherwise; data formats hold every layer. */
+static int choose_selection(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    const struct config *config = &job->viewer.model.config;
+    bool page = strcmp(job->format->name, "text") == 0;
+    const char *show = page ? "tokens,weights,context" : "weights";
+    const char *layer = page ? "-1" : "all";
+    job->chosen = !page || options->show || options->layer || options->head;
+    return selection_sites(&job->selection, options->show ? options->show : show, config, err) ||
+                   selection_layers(&job->selection, options->layer ? options->layer : layer,
+                                    config, &job->arena, err) ||
+                   selection_heads(&job->selection, options->head, config, &job->arena, err)
+               ? -1
+               : 0;
+}
+
+static int check_source(const struct job *job, struct err *err)
+{
+    const struct model *model = &job->viewer.model;
+    const char *source = job->options->source;
+    if (source && !model->config.cross)
+        return err_usage(err, "--source: expected none: '%s' attends to its own sentence",
+                         model->name);
+    if (!source && model->config.cross)
+        return err_usage(err, "--source: expected a text that '%s' attends to, found none",
+                         model->name);
+    return 0;
+}
+
+/* What was asked for must fit into what is to be written. */
+static int check_format(const struct job *job, struct err *err)
+{
+    const char *name = job->format->name;
+    if (!job->selection.sites && !job->format->has_tokens)
+        return err_usage(
+            err, "--show tokens: --format %s has no place for them: show a tensor, too", name);
+    if (job->format->one_sentence && !job->to_folder && job->inputs.count > 1)
+        return err_usage(err,
+                         "--format %s: one file holds one sentence, found %zu: give a folder (-o "
+                         "DIR/)",
+                         name, job->inputs.count);
+    return 0;
+}
+
+static int prepare(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    if (options->operands.count)
+        return err_usage(err, "unexpected argument '%s': a sentence is given by --sentence",
+                         options->operands.items[0]);
+    if (choose_format(job, err) || inputs_open(&job->inputs, options, err) ||
+        viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err))
+        return -1;
+    if (choose_selection(job, err) || check_source(job, err) || check_format(job, err))
+        return -1;
+    job->place = (struct place){
+        .count = job->inputs.count,
+        .columns = page_columns(options),
+        .lines = page_lines(options),
+        .show_tokens = job->selection.tokens,
+    };
+    return 0;
+}
+
+/* Put before an error which text it is about. */
+static int blame(const struct job *job, size_t index, struct err *err)
+{
+    struct buf place = {0};
+    inputs_place(&place, &job->inputs, index);
+    if (place.size)
+        err_prefix(err, "%s", place.bytes);
+    buf_release(&place);
+    return -1;
+}
+
+/* Tokenize input `index`; errors say which one it is. */
+static int read_subject(const struct job *job, struct subject *subject, size_t index,
+                        struct arena *arena, struct err *err)
+{
+    const char *text = job->options->source;
+    struct input source = {.text = text, .size = text ? strlen(text) : 0};
+    if (viewer_read(&job->viewer, subject, &job->inputs.items[index], text ? &source : NULL, arena,
+                    err))
+        return blame(job, index, err);
+    return 0;
+}
+
+static void note_dropped(const struct job *job, const struct dropped *dropped)
+{
+    struct buf place = {0};
+    inputs_place(&place, &job->inputs, dropped->input);
+    dropped_note(dropped, job->options, place.bytes);
+    buf_release(&place);
+}
+
+/* Every sentence must be sound before the first is computed: no output stops half-way for a word.
+ */
+static int check_inputs(struct job *job, struct err *err)
+{
+    struct dropped dropped = {0};
+    struct dropped in_source = {0};
+    for (size_t i = 0; i < job->inputs.count; i++) {
+        struct arena arena = {0};
+        struct subject subject;
+        int failed = read_subject(job, &subject, i, &arena, err);
+        if (!failed)
+            dropped_add(&dropped, &subject.sentence, i);
+        if (!failed && i == 0) /* it is the same for all */
+            dropped_add(&in_source, &subject.source, i);
+        arena_release(&arena);
+        if (failed)
+            return -1;
+    }
+    note_dropped(job, &dropped);
+    dropped_note(&in_source, job->options, "the source");
+    return 0;
+}
+
+static int open_output(struct job *job, struct err *err)
+{
+    const char *path = job->options->output;
+    if (job->stream.buffer || job->to_folder)
+        return 0;
+    if (job->to_stdout)
+        return stream_to(&job->stream, STDOUT_FILENO, err);
+    return stream_open(&job->stream, path, err);
+}
+
+static int write_report(struct job *job, const struct report *report, struct err *err)
+{
+    if (job->to_folder)
+        return folder_out_write(job->options->output, job->format, report, &job->place, err);
+    return job->format->write(&job->stream, report, &job->place, err);
+}
+
+static int write_group(struct job *job, const struct look *look, struct err *err)
+{
+    if (open_output(job, err))
+        return -1;
+    for (size_t i = 0; i < look->count; i++, job->place.index++)
+        if (write_report(job, &look->reports[i], err))
+            return -1;
+    return 0;
+}
+
+/* Read as many of the sentences from `first` on as share a pass. */
+static int read_group(const struct job *job, struct subject *subjects, size_t first, size_t *count,
+                      struct arena *arena, struct err *err)
+{
+    size_t tokens = 0;
+    *count = 0;
+    while (first + *count < job->inputs.count && *count < GROUP_SENTENCES &&
+           tokens < GROUP_TOKENS) {
+        struct subject *subject = &subjects[*count];
+        if (read_subject(job, subject, first + *count, arena, err))
+            return -1;
+        tokens += subject->sentence.count;
+        (*count)++;
+    }
+    return 0;
+}
+
+/* Read, run and write one group; `*done` counts the sentences that are finished. */
+static int run_group(struct job *job, size_t *done, struct err *err)
+{
+    struct arena arena = {0}; /* one group's: memory does not grow with their number */
+    int failed = -1;
+    struct subject *subjects = arena_alloc(&arena, GROUP_SENTENCES, sizeof *subjects, err);
+    struct report *reports = arena_alloc(&arena, GROUP_SENTENCES, sizeof *reports, err);
+    struct look look = {.selection = &job->selection, .subjects = subjects, .reports = reports};
+    if (!subjects || !reports || read_group(job, subjects, *done, &look.count, &arena, err) ||
+        viewer_look(&job->viewer, &look, &arena, err) || write_group(job, &look, err))
+        goto done;
+    *done += look.count;
+    failed = 0;
+done:
+    arena_release(&arena);
+    return failed;
+}
+
+/* Below a page that shows a part: how to see the rest. Files hold results alone. */
+static void write_hint(struct job *job)
+{
+    const struct config *config = &job->viewer.model.config;
+    struct stream *out = &job->stream;
+    if (job->chosen || !job->to_stdout)
+        return;
+    stream_char(out, '\n');
+    if (config->n_layer > 1)
+        stream_format(out, "This is layer %zu, the last of %zu. ", config->n_layer - 1,
+                      config->n_layer);
+    stream_format(out, "More: %s%s--show all, --format csv; 'attn-cli help run'.\n",
+                  config->n_layer > 1 ? "--layer all, " : "",
+                  config->n_head > 1 ? "--head 0, " : "");
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int run_all(struct job *job, struct err *err)
+{
+    double start = seconds();
+    for (size_t done = 0; done < job->inputs.count;)
+        if (run_group(job, &done, err))
+            return -1;
+    write_hint(job);
+    if (job->options->verbose)
+        print_note(job->options, "%zu text%s through '%s' on %zu thread%s, %s kernels: %.1f ms",
+                   job->inputs.count, job->inputs.count == 1 ? "" : "s", job->viewer.model.name,
+                   pool_threads(job->viewer.machine.pool),
+                   pool_threads(job->viewer.machine.pool) == 1 ? "" : "s",
+                   kernels_target(job->viewer.machine.kernels), 1e3 * (seconds() - start));
+    return job->to_folder ? 0 : stream_commit(&job->stream, err);
+}
+
+int run_command(const struct options *options, struct err *err)
+{
+    struct job job = {.options = options};
+    int failed = prepare(&job, err) || check_inputs(&job, err) || run_all(&job, err);
+    stream_discard(&job.stream);
+    viewer_release(&job.viewer);
+    inputs_release(&job.inputs);
+    arena_release(&job.arena);
+    return failed ? -1 : 0;
+}

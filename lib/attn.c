@@ -1,0 +1,128 @@
+#include "attn.h"
+
+#include <stdio.h>
+
+#include "base/heap.h"
+#include "lens/selection.h"
+#include "lens/viewer.h"
+#include "model/batch.h"
+#include "model/forward.h"
+
+struct attn_model {
+    struct viewer viewer;
+};
+
+/* Hand an inner error to the outside; returns -1. */
+static int give(struct attn_error *error, const struct err *err)
+{
+    if (!error)
+        return -1;
+    error->status = (int)err->kind;
+    snprintf(error->text, sizeof error->text, "%.*s", ATTN_ERROR_BYTES - 1, err->text);
+    return -1;
+}
+
+struct attn_model *attn_open(const char *name, size_t threads, struct attn_error *error)
+{
+    struct err err = {0};
+    struct attn_model *model = heap_alloc(1, sizeof *model, &err);
+    if (!model || viewer_open(&model->viewer, name, threads, &err)) {
+        give(error, &err);
+        heap_free(model);
+        return NULL;
+    }
+    return model;
+}
+
+void attn_close(struct attn_model *model)
+{
+    if (model)
+        viewer_release(&model->viewer);
+    heap_free(model);
+}
+
+static int copy_ids(struct attn_ids *ids, const struct reading *reading, struct err *err)
+{
+    ids->count = reading->count;
+    ids->ids = heap_alloc(ids->count, sizeof *ids->ids, err);
+    ids->starts = heap_alloc(ids->count, sizeof *ids->starts, err);
+    ids->ends = heap_alloc(ids->count, sizeof *ids->ends, err);
+    if (!ids->ids || !ids->starts || !ids->ends)
+        return -1;
+    for (size_t i = 0; i < ids->count; i++) {
+        ids->ids[i] = reading->tokens[i].id;
+        ids->starts[i] = reading->tokens[i].start;
+        ids->ends[i] = reading->tokens[i].end;
+    }
+    return 0;
+}
+
+int attn_encode(const struct attn_model *model, const char *text, size_t size, struct attn_ids *ids,
+                struct attn_error *error)
+{
+    struct err err = {0};
+    struct arena arena = {0};
+    struct subject subject;
+    struct input input = {.text = text, .size = size};
+    *ids = (struct attn_ids){0};
+    int failed = viewer_read(&model->viewer, &subject, &input, NULL, &arena, &err) ||
+                 copy_ids(ids, &subject.sentence, &err);
+    arena_release(&arena);
+    if (!failed)
+        return 0;
+    attn_ids_free(ids);
+    return give(error, &err);
+}
+
+void attn_ids_free(struct attn_ids *ids)
+{
+    heap_free(ids->ids);
+    heap_free(ids->starts);
+    heap_free(ids->ends);
+    *ids = (struct attn_ids){0};
+}
+
+/* The caller's sink in the dress of ours. */
+static int pass_on(void *context, const struct announcement *seen, struct err *err)
+{
+    const struct attn_request *request = context;
+    char name[SITE_NAME_BYTES];
+    struct attn_tensor tensor = {
+        .name = site_tensor_name(name, seen->site, seen->layer),
+        .layer = seen->layer,
+        .data = seen->values.data,
+        .rank = seen->values.rank,
+    };
+    for (size_t axis = 0; axis < tensor.rank; axis++) {
+        tensor.shape[axis] = seen->values.shape[axis];
+        tensor.stride[axis] = seen->values.stride[axis];
+    }
+    if (request->sink(request->context, &tensor))
+        return err_set(err, "'%s': the sink ended the pass", name);
+    return 0;
+}
+
+int attn_run(struct attn_model *model, const struct attn_ids *ids,
+             const struct attn_request *request, struct attn_error *error)
+{
+    struct err err = {0};
+    struct arena arena = {0};
+    struct selection selection = {0};
+    struct watch watch;
+    struct batch batch;
+    struct model *inner = &model->viewer.model;
+    struct attn_request copy = *request;
+    struct sequence sequence = {.ids = ids->ids, .count = ids->count};
+    struct tap tap = {.watch = &watch, .sink = pass_on, .context = &copy};
+    struct run run = {&model->viewer.machine, &inner->config, &inner->weights, &batch};
+    int failed = selection_sites(&selection, request->show, &inner->config, &err) ||
+                 selection_layers(&selection, request->layers, &inner->config, &arena, &err) ||
+                 watch_init(&watch, inner->config.n_layer, &arena, &err) ||
+                 batch_init(&batch, &inner->config, &sequence, 1, &arena, &err);
+    if (!failed) {
+        selection_watch(&selection, &watch);
+        failed = forward(&run, &tap, &arena, &err);
+    }
+    arena_release(&arena);
+    return failed ? give(error, &err) : 0;
+}

@@ -1,0 +1,123 @@
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "attn.h"
+
+/* What a sink saw. */
+struct seen {
+    char names[8][32];
+    size_t count;
+    float row_sum; /* of the last tensor's first row */
+    size_t rank;
+    size_t shape[ATTN_AXES_MAX];
+    int answer; /* what the sink returns */
+};
+
+static int look(void *context, const struct attn_tensor *tensor)
+{
+    struct seen *seen = context;
+    ck_assert_uint_lt(seen->count, 8);
+    strncpy(seen->names[seen->count++], tensor->name, sizeof seen->names[0] - 1);
+    seen->rank = tensor->rank;
+    memcpy(seen->shape, tensor->shape, sizeof seen->shape);
+    seen->row_sum = 0;
+    for (size_t i = 0; i < tensor->shape[tensor->rank - 1]; i++)
+        seen->row_sum += tensor->data[i * tensor->stride[tensor->rank - 1]];
+    return seen->answer;
+}
+
+START_TEST(a_model_is_opened_run_and_closed)
+{
+    static const char text[] = "Life is short, eat dessert first";
+    struct attn_error error = {0};
+    struct seen seen = {0};
+    struct attn_ids ids = {0};
+    struct attn_request request = {.show = "weights", .sink = look, .context = &seen};
+    struct attn_model *model = attn_open("life", 1, &error);
+    ck_assert_msg(model != NULL, "%s", error.text);
+    ck_assert_int_eq(attn_encode(model, text, strlen(text), &ids, &error), 0);
+    ck_assert_uint_eq(ids.count, 6);
+    ck_assert_uint_eq(ids.ids[1], 4);
+    ck_assert_uint_eq(ids.starts[1], 5);
+    ck_assert_uint_eq(ids.ends[1], 7);
+    ck_assert_int_eq(attn_run(model, &ids, &request, &error), 0);
+    ck_assert_uint_eq(seen.count, 1);
+    ck_assert_str_eq(seen.names[0], "h.0.weights");
+    ck_assert_uint_eq(seen.rank, 3);
+    ck_assert_uint_eq(seen.shape[0], 1);
+    ck_assert_uint_eq(seen.shape[1], 6);
+    ck_assert_uint_eq(seen.shape[2], 6);
+    ck_assert_float_eq_tol(seen.row_sum, 1.0f, 1e-6f);
+    attn_ids_free(&ids);
+    attn_close(model);
+}
+END_TEST
+
+START_TEST(layers_are_chosen_as_on_the_command_line)
+{
+    struct attn_error error = {0};
+    struct seen seen = {0};
+    uint32_t list[] = {1, 2, 3};
+    struct attn_ids ids = {.ids = list, .count = 3};
+    struct attn_request request = {
+        .show = "resid_pre,logits", .layers = "-1", .sink = look, .context = &seen};
+    struct attn_model *model = attn_open("tiny", 0, &error);
+    ck_assert_int_eq(attn_run(model, &ids, &request, &error), 0);
+    ck_assert_uint_eq(seen.count, 2);
+    ck_assert_str_eq(seen.names[0], "h.1.resid_pre");
+    ck_assert_str_eq(seen.names[1], "logits");
+    ck_assert_uint_eq(seen.shape[0], 3);
+    ck_assert_uint_eq(seen.shape[1], 512);
+    attn_close(model);
+}
+END_TEST
+
+START_TEST(a_sink_can_end_the_pass)
+{
+    struct attn_error error = {0};
+    struct seen seen = {.answer = 1};
+    uint32_t list[] = {1, 2, 3};
+    struct attn_ids ids = {.ids = list, .count = 3};
+    struct attn_request request = {.show = "all", .sink = look, .context = &seen};
+    struct attn_model *model = attn_open("tiny", 1, &error);
+    ck_assert_int_eq(attn_run(model, &ids, &request, &error), -1);
+    ck_assert_uint_eq(seen.count, 1);
+    ck_assert_str_eq(error.text, "'embedding': the sink ended the pass");
+    attn_close(model);
+}
+END_TEST
+
+START_TEST(errors_carry_the_status_and_the_message_of_the_command)
+{
+    struct attn_error error = {0};
+    struct attn_ids ids = {0};
+    ck_assert_ptr_null(attn_open("no/such/model", 1, &error));
+    ck_assert_int_eq(error.status, 3);
+    ck_assert_ptr_nonnull(strstr(error.text, "'no/such/model'"));
+    struct attn_model *model = attn_open("life", 1, &error);
+    ck_assert_int_eq(attn_encode(model, "Lfe", 3, &ids, &error), -1);
+    ck_assert_int_eq(error.status, 3);
+    ck_assert_ptr_nonnull(strstr(error.text, "'Lfe'"));
+    ck_assert_ptr_null(ids.ids);
+    struct attn_request request = {.show = "nothing", .sink = look};
+    ck_assert_int_eq(attn_run(model, &ids, &request, &error), -1);
+    ck_assert_int_eq(error.status, 2);
+    ck_assert_int_eq(attn_encode(model, "Lfe", 3, &ids, NULL), -1); /* nobody wants to know */
+    attn_close(model);
+    attn_close(NULL);
+}
+END_TEST
+
+Suite *attn_suite(void);
+Suite *attn_suite(void)
+{
+    Suite *suite = suite_create("attn");
+    TCase *tests = tcase_create("attn");
+    tcase_add_test(tests, a_model_is_opened_run_and_closed);
+    tcase_add_test(tests, layers_are_chosen_as_on_the_command_line);
+    tcase_add_test(tests, a_sink_can_end_the_pass);
+    tcase_add_test(tests, errors_carry_the_status_and_the_message_of_the_command);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
