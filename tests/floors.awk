@@ -1,0 +1,89 @@
+# Prints a line for each #include that does not point down and each library beyond its fence.
+#
+#     (cd TREE && awk -f floors.awk cmd/*.c lib/*/*.[ch])
+
+BEGIN {
+    split("base format text math model lens train out attn cmd", rooms)
+    split("1    2      3    3    4     5    5     6   7    8", floors)
+    for (i in rooms)
+        floor[rooms[i]] = floors[i] # attn: lib/attn.h, the public face
+    heap = "(malloc|calloc|realloc|free|strdup|strndup|asprintf|aligned_alloc|posix_memalign)"
+    speech = "(printf|fprintf|puts|putchar|perror|exit|_exit|abort)"
+}
+
+FNR == 1 {
+    in_comment = 0
+    parts = split(FILENAME, path, "/")
+    room = path[1] == "cmd" ? "cmd" : parts == 2 ? "attn" : path[2]
+}
+
+function fault(what) {
+    printf "%s:%d: %s\n", FILENAME, FNR, what
+}
+
+# The line without comments and texts.
+function code(line,    at) {
+    gsub(/"([^"\\]|\\.)*"/, "\"\"", line)
+    if (in_comment) {
+        at = index(line, "*/")
+        if (!at)
+            return ""
+        line = substr(line, at + 2)
+        in_comment = 0
+    }
+    gsub(/\/\*([^*]|\*[^\/])*\*\//, "", line)
+    sub(/\/\/.*/, "", line)
+    at = index(line, "/*")
+    if (at) {
+        in_comment = 1
+        line = substr(line, 1, at - 1)
+    }
+    return line
+}
+
+function calls(line, names) {
+    return line ~ ("(^|[^A-Za-z0-9_])" names " *[(]")
+}
+
+# "room/file.h" goes down or stays; only cmd's own and the public face stand in no room.
+function check_own(file,    target) {
+    if (file ~ /\//)
+        target = substr(file, 1, index(file, "/") - 1)
+    else
+        target = file == "attn.h" ? "attn" : room == "cmd" ? "cmd" : "?"
+    if (!(target in floor))
+        fault("\"" file "\" names no room of lib")
+    else if (target != room && floor[target] >= floor[room])
+        fault("\"" file "\" is not below " room)
+}
+
+function check_foreign(file) {
+    if (file ~ /libxsmm/ && room != "math")
+        fault(file " belongs to lib/math")
+    if (file ~ /cJSON/ && FILENAME != "lib/format/json.c")
+        fault(file " belongs to lib/format/json.c")
+    if (file ~ /utf8proc/ && FILENAME != "lib/base/utf8.c")
+        fault(file " belongs to lib/base/utf8.c")
+    if (file ~ /^check\.h$/)
+        fault(file " belongs to tests")
+}
+
+/^[ \t]*#[ \t]*include/ {
+    file = $0
+    sub(/^[^"<]*/, "", file)
+    own = file ~ /^"/
+    file = substr(file, 2)
+    sub(/[">].*/, "", file)
+    check_foreign(file)
+    if (own)
+        check_own(file)
+    next
+}
+
+{
+    line = code($0)
+    if (room != "base" && calls(line, heap))
+        fault("the heap belongs to lib/base")
+    if (room != "cmd" && calls(line, speech))
+        fault("only cmd prints and exits")
+}

@@ -1,0 +1,85 @@
+#!/bin/sh
+# The house's floors (floors.awk): checks cmd and lib, then that planted faults are found.
+#
+#     sh tests/floors.sh
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+rules=$(pwd)/tests/floors.awk
+copy=$(mktemp -d) || exit 1
+trap 'rm -rf "$copy"' EXIT
+passed=0 failed=0
+
+faults_in() { # DIR: a line a fault; nothing when the tree is clean
+    (cd "$1" && find cmd lib -name '*.[ch]' | sort | xargs awk -f "$rules")
+}
+
+judge() { # SUCCESS WHAT
+    if [ "$1" = 0 ]; then
+        passed=$((passed + 1))
+    else
+        printf '%s\n' "$2"
+        failed=$((failed + 1))
+    fi
+}
+
+# A copy of the tree with a line more in FILE: sets `faults` to what is found there.
+plant() { # FILE LINE
+    rm -rf "${copy:?}/cmd" "${copy:?}/lib"
+    cp -R cmd lib "$copy/"
+    mkdir -p "$copy/${1%/*}"
+    printf '%s\n' "$2" >>"$copy/$1"
+    faults=$(faults_in "$copy" | grep "^$1:")
+}
+
+faults=$(faults_in .)
+[ -z "$faults" ]
+judge $? "$faults"
+
+while IFS='|' read -r file line; do
+    plant "$file" "$line"
+    [ -n "$faults" ]
+    judge $? "not found: $file: $line"
+done <<'PLANTS'
+lib/base/planted.c|#include "format/json.h"
+lib/format/planted.c|#include "math/gemm.h"
+lib/text/planted.c|#include "math/gemm.h"
+lib/math/planted.h|#include "text/token.h"
+lib/math/planted.c|#  include "model/tap.h"
+lib/model/planted.c|#include "lens/sheet.h"
+lib/lens/planted.c|#include "train/adam.h"
+lib/lens/planted.c|#include "out/format.h"
+lib/out/planted.h|#include "attn.h"
+lib/out/planted.c|#include "format.h"
+lib/out/planted.c|#include "../cmd/run.h"
+lib/attn.c|#include "cmd/run.h"
+lib/model/planted.c|#include <libxsmm_generator.h>
+cmd/planted.c|#include <libxsmm.h>
+lib/format/planted.c|#include <cjson/cJSON.h>
+lib/text/planted.c|#include <utf8proc.h>
+lib/base/planted.c|#include <check.h>
+lib/math/planted.c|    float *x = malloc(4);
+cmd/planted.c|    free (x);
+lib/out/planted.c|    /* kept */ x = strdup("free(") + 1;
+lib/out/planted.c|    fprintf(stderr, "no");
+lib/base/planted.c|    exit(1);
+PLANTS
+
+while IFS='|' read -r file line; do
+    plant "$file" "$line"
+    judge "${#faults}" "wrongly found: $file: $line"
+done <<'PLANTS'
+lib/model/planted.c|#include "math/gemm.h"
+lib/model/planted.c|#include "model/tap.h"
+lib/attn.c|#include "out/format.h"
+cmd/planted.c|#include "attn.h"
+cmd/planted.c|#include "options.h"
+lib/math/planted.c|#include <libxsmm_generator.h>
+lib/text/planted.c|    heap_free(x); /* never free(x) */
+lib/text/planted.c|    err_set(err, "malloc(%zu)", size);
+lib/base/planted.c|    x = realloc(x, size);
+cmd/planted.c|    printf("%s", text);
+PLANTS
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" = 0 ]

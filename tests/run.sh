@@ -1,0 +1,58 @@
+#!/bin/sh
+# Run every stage of the tests on what was built and sum up.
+#
+#     sh tests/run.sh [BUILD]
+#
+# A stage is a command whose last line reads `N passed, N failed`, or goes on with `, N skipped`.
+# What else it prints is shown when something failed; why a check was skipped is always shown. The
+# last line of all has the same form. Status 1 when anything failed.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${1:-build}
+
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+passed=0 failed=0 skipped=0
+
+seconds() {
+    date +%s.%N | sed 's/N$/0/' # not every date knows %N
+}
+
+stage() { # NAME COMMAND...
+    name=$1
+    shift
+    began=$(seconds)
+    "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    closing=$(tail -n 1 "$log")
+    counts=$(printf '%s\n' "$closing" |
+        sed -nE 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 \4/p')
+    [ -n "$counts" ] || closing="ended with status $status and without a count"
+    # shellcheck disable=SC2086 # two or three numbers
+    set -- ${counts:-0 1}
+    [ "$status" != 0 ] && [ "$2" = 0 ] && set -- "$1" 1 "${3-}"
+    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + ${3:-0}))
+    printf '%-8s %s  (%.1f s)\n' "$name" "$closing" \
+        "$(printf '%s %s\n' "$(seconds)" "$began" | awk '{ print $1 - $2 }')"
+    if [ "$2" = 0 ]; then
+        sed -n 's/^skipped: /         &/p' "$log"
+    else
+        sed 's/^/    /' "$log"
+    fi
+}
+
+# Tests on a busy machine wait; only one that hangs takes a minute.
+export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-60}"
+
+stage unit "$build/unit"
+stage floors sh tests/floors.sh
+stage style sh tests/style.sh
+stage models sh tests/models.sh "$build"
+stage oracle "$build/oracle" "$build/attn-cli" tests/golden/*
+stage install sh tests/install.sh "$build"
+stage cli sh tests/cli.sh "$build"
+
+closing="$passed passed, $failed failed"
+[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
+printf '%s\n' "$closing"
+[ "$failed" = 0 ]

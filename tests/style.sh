@@ -1,0 +1,110 @@
+#!/bin/sh
+# What can be counted of the house's style: sizes, names, blanks, and clang-format's opinion.
+#
+#     sh tests/style.sh
+#
+# Each rule is one check; what breaks it is printed as FILE:LINE: what.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+LINES_OF_A_FILE=400
+LINES_OF_A_FUNCTION=60
+COLUMNS_OF_A_LINE=100
+CLANG_FORMAT=14 # versions differ in details; .clang-format is written for this one
+
+c_files=$(find cmd lib models tests -name '*.[ch]' | sort)
+text_files="$c_files
+$(find . -maxdepth 1 -type f \( -name '*.sh' -o -name '*.md' -o -name Makefile \) | sort)
+$(find .ci models tests -type f \( -name '*.sh' -o -name '*.awk' -o -name 'run' -o -name '*.md' \
+    -o -name words.txt \) | sort)"
+passed=0 failed=0 skipped=0
+
+rule() { # NAME COMMAND...: kept when the command prints nothing
+    name=$1
+    shift
+    found=$("$@" 2>&1)
+    if [ -z "$found" ]; then
+        passed=$((passed + 1))
+    else
+        printf '%s:\n%s\n' "$name" "$found"
+        failed=$((failed + 1))
+    fi
+}
+
+# awk over files; bytes, not characters, so that every awk does the same.
+over() { # FILES PROGRAM [VARIABLE=VALUE]
+    # shellcheck disable=SC2086 # a word a file
+    LC_ALL=C awk ${3:+-v "$3"} "$2" $1
+}
+
+long_files() {
+    over "$c_files" 'FNR == max + 1 { print FILENAME ": more than " max " lines" }' \
+        "max=$LINES_OF_A_FILE"
+}
+
+# A function's { and } stand at the left edge; the line above the { is its name.
+long_functions() {
+    over "$c_files" '
+        /^\{/ { name = FNR - 1 }
+        /^\}/ && name {
+            if (FNR - name + 1 > max)
+                print FILENAME ":" name ": a function of " FNR - name + 1 " lines"
+            name = 0
+        }' "max=$LINES_OF_A_FUNCTION"
+}
+
+long_lines() {
+    # shellcheck disable=SC2016 # $0 is awk's
+    over "$text_files" '
+        FILENAME ~ /\.md$/ { next }
+        { line = $0; gsub(/[\200-\277]/, "", line) }
+        FILENAME ~ /Makefile$/ { gsub(/\t/, "        ", line) }
+        length(line) > max { print FILENAME ":" FNR ": " length(line) " columns" }
+    ' "max=$COLUMNS_OF_A_LINE"
+}
+
+tabs() {
+    over "$text_files" 'FILENAME !~ /Makefile$/ && /\t/ { print FILENAME ":" FNR ": a tab" }'
+}
+
+trailing_blanks() {
+    over "$text_files" '/[ \t\r]$/ { print FILENAME ":" FNR ": blanks at the end" }'
+}
+
+repeated_names() {
+    printf '%s\n' "$c_files" | sed 's|.*/||' | sort | uniq -d |
+        sed 's/$/: two files have this name/'
+}
+
+# Every module's tests are in the table, so that they are run.
+unlisted_suites() {
+    for file in tests/unit/*_test.c; do
+        module=$(basename "$file" _test.c)
+        grep -q "^SUITE($module)$" tests/unit/suites.h || printf '%s: not in suites.h\n' "$file"
+    done
+}
+
+unformatted() {
+    # shellcheck disable=SC2086 # a word a file
+    clang-format --dry-run $c_files 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning: .*//p' | sort -u
+}
+
+rule "files of more than $LINES_OF_A_FILE lines" long_files
+rule "functions of more than $LINES_OF_A_FUNCTION lines" long_functions
+rule "lines of more than $COLUMNS_OF_A_LINE columns" long_lines
+rule 'tabs' tabs
+rule 'blanks at the end of a line' trailing_blanks
+rule 'names that repeat' repeated_names
+rule 'test suites that nobody runs' unlisted_suites
+case $(clang-format --version 2>/dev/null) in
+*"version $CLANG_FORMAT."*) rule 'not as clang-format has it' unformatted ;;
+*)
+    printf 'skipped: format: clang-format %s is not installed\n' "$CLANG_FORMAT"
+    skipped=1
+    ;;
+esac
+
+closing="$passed passed, $failed failed"
+[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
+printf '%s\n' "$closing"
+[ "$failed" = 0 ]

@@ -1,0 +1,41 @@
+#!/bin/sh
+# The unit tests and a few command lines under valgrind: nothing wild, uninitialised or leaked.
+#
+#     sh tests/valgrind.sh [BUILD]
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${1:-build}
+
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+passed=0 failed=0
+
+# A program that ends with another status than expected, or with valgrind's own, has failed.
+check() { # STATUS COMMAND...
+    expected=$1
+    shift
+    valgrind --quiet --leak-check=full --error-exitcode=99 "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    if [ "$status" = "$expected" ]; then
+        passed=$((passed + 1))
+    else
+        printf 'expected status %d, found %d: %s\n' "$expected" "$status" "$*"
+        tail -n 40 "$log"
+        failed=$((failed + 1))
+    fi
+}
+
+sentence='Life is short, eat dessert first'
+
+# Each test is a process of its own and is checked for leaks when it ends; valgrind takes its time.
+CK_DEFAULT_TIMEOUT=600 check 0 "$build/unit"
+check 0 "$build/attn-cli" --version
+check 0 "$build/attn-cli" run --sentence "$sentence"
+check 0 "$build/attn-cli" run --model life --sentence "$sentence" --show all --format json
+check 0 "$build/attn-cli" run --model journey --sentence 'Your journey starts' --format csv
+check 2 "$build/attn-cli" run --no-such-option
+check 3 "$build/attn-cli" run --model life --sentence 'nobody knows'
+check 3 "$build/attn-cli" run --model models/none --sentence "$sentence"
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" = 0 ]
