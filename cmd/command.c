@@ -9,9 +9,9 @@ const struct command command_rows[] = {
      "attn-cli run -s \"Life is short, eat dessert first\" --layer all --show weights\n"
      "attn-cli run -s \"Life is short\" --layer 0 --head 1 --format csv > head.csv\n"
      "attn-cli run -m life -s \"Life is short\" --show q,k,scores,weights\n"
-     "printf 'Life is short\\nEat dessert\\n' | attn-cli run -f - -o weights.jsonl\n",
+     "printf 'Life is short\\neat dessert\\n' | attn-cli run -f - -o weights.jsonl\n",
      run_command},
-    {"tokenize", FOR_TOKENIZE, "show the tokens of a text: ids, words, byte ranges", "[TEXT]",
+    {"tokenize", FOR_TOKENIZE, "show the tokens of a text: ids, words, byte ranges", "[TEXT]...",
      "attn-cli tokenize \"Life is short, eat dessert first\"\n"
      "echo \"Life is short\" | attn-cli tokenize --ids\n",
      tokenize_command},

@@ -76,8 +76,8 @@ static void write_sizes(struct stream *out, const struct facts *facts)
     const struct config *c = &facts->model->config;
     size_t all = 0;
     stream_format(out,
-                  "\nWhat --show gives for %zu tokens, all layers, as float32 (csv and json take "
-                  "about three times that)\n",
+                  "\nWhat --show gives for %zu tokens, all layers, as float32; csv and json take "
+                  "about\nthree times that\n",
                   facts->tokens);
     for (int site = 0; site < SITE_COUNT; site++) {
         if (!model_has_site(c, (enum site)site))

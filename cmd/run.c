@@ -265,7 +265,7 @@ static void write_hint(struct job *job)
         return;
     stream_char(out, '\n');
     if (config->n_layer > 1)
-        stream_format(out, "This is layer %zu, the last of %zu. ", config->n_layer - 1,
+        stream_format(out, "This is layer %zu, the last of %zu.\n", config->n_layer - 1,
                       config->n_layer);
     stream_format(out, "More: %s%s--show all, --format csv; 'attn-cli help run'.\n",
                   config->n_layer > 1 ? "--layer all, " : "",

@@ -2,6 +2,7 @@
  *
  * A text is taken whole, to the byte, its last newline included.
  */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 #include "model/model.h"
 #include "out/json_origin.h"
 #include "out/text_tokens.h"
+
+enum { PLACE_BYTES = 32 };
 
 struct job {
     const struct options *options;
@@ -106,17 +109,25 @@ static int gather(struct job *job, struct err *err)
     return 0;
 }
 
+/* "text 1", for messages; NULL where there is only one. */
+static const char *place_of(const struct job *job, size_t index, char place[PLACE_BYTES])
+{
+    snprintf(place, PLACE_BYTES, "text %zu", index);
+    return job->count > 1 ? place : NULL;
+}
+
 /* All of them before the first is written: no output stops half-way for a word. */
 static int read_all(struct job *job, struct err *err)
 {
     struct lexicon lexicon = {.tokenizer = job->tokenizer};
     struct dropped dropped = {0};
+    char place[PLACE_BYTES];
     for (size_t i = 0; i < job->count; i++) {
         if (reading_make(&job->readings[i], &job->inputs[i], &lexicon, &job->arena, err))
-            return job->count > 1 ? err_prefix(err, "text %zu", i) : -1;
+            return place_of(job, i, place) ? err_prefix(err, "%s", place) : -1;
         dropped_add(&dropped, &job->readings[i], i);
     }
-    dropped_note(&dropped, job->options, NULL);
+    dropped_note(&dropped, job->options, place_of(job, dropped.input, place));
     return 0;
 }
 

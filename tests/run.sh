@@ -51,6 +51,7 @@ stage models sh tests/models.sh "$build"
 stage oracle "$build/oracle" "$build/attn-cli" tests/golden/*
 stage install sh tests/install.sh "$build"
 stage cli sh tests/cli.sh "$build"
+stage readers sh tests/readers.sh "$build"
 
 closing="$passed passed, $failed failed"
 [ "$skipped" = 0 ] || closing="$closing, $skipped skipped"

@@ -1,4 +1,5 @@
-# What the command-line cases make their files from; read by cli.sh.
+# shellcheck shell=sh
+# What the command-line cases make their files from; read by cli.sh and readers.sh.
 
 model() { # NAME FOLDER: a copy of one of models/ or golden/, to be changed
     mkdir -p "$2"
@@ -16,7 +17,7 @@ zeros() { # BYTES
     head -c "$1" /dev/zero
 }
 
-pack() { # HEADER: a safetensors file: the header's length in eight bytes, the header, standard input
+pack() { # HEADER: a safetensors file: eight bytes of length, the header, standard input
     length=$(printf '%s' "$1" | wc -c)
     # shellcheck disable=SC2059 # the inner printf writes the format
     printf "$(printf '\\%03o\\%03o\\0\\0\\0\\0\\0\\0' $((length % 256)) $((length / 256)))"

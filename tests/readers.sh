@@ -1,0 +1,186 @@
+#!/bin/sh
+# What other tools make of the files: pandas, numpy, safetensors, R, gnuplot, jq, if they are there.
+#
+#     sh tests/readers.sh [BUILD]
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${1:-build}
+
+ROOT=$(pwd)
+case $build in
+/*) attn=$build/attn-cli ;;
+*) attn=$ROOT/$build/attn-cli ;;
+esac
+export LC_ALL=C.UTF-8
+here=$(mktemp -d) || exit 1
+trap 'rm -rf "$here"' EXIT
+cd "$here" || exit 1
+passed=0 failed=0 skipped=0
+
+# shellcheck source=tests/cli/recipes.sh
+. "$ROOT/tests/cli/recipes.sh"
+
+skip() { # TOOL
+    printf 'skipped: %s is not installed\n' "$1"
+    skipped=$((skipped + 1))
+}
+
+same() { # WHAT EXPECTED FOUND
+    if [ "$2" = "$3" ]; then
+        passed=$((passed + 1))
+    else
+        printf '%s:\nexpected: %s\nfound:    %s\n' "$1" "$2" "$3"
+        failed=$((failed + 1))
+    fi
+}
+
+# The first python3 that has a module: the one on the path may be without those of the system.
+python_with() { # MODULE
+    for python in python3 /usr/bin/python3; do
+        "$python" -c "import $1" 2>/dev/null && printf '%s\n' "$python" && return
+    done
+    return 1
+}
+
+# --- what is read --------------------------------------------------------------------------------
+
+life='Life is short eat dessert first'
+"$attn" run -m life -s "$life" -o life.csv
+"$attn" run -m life -s "$life" -o life.tidy.csv
+"$attn" run -m life -s "$life" --show weights -o life.npy
+"$attn" run -m life -s "$life" --show q,weights -o life.safetensors
+"$attn" run -m life -s "$life" -s 'Life is' -o life.json
+"$attn" run -m life -s "$life" -s 'Life is' -o life.jsonl
+"$attn" run -m life-causal -s 'Life is Life' --show masked -o causal.csv
+"$attn" run -m life-causal -s 'Life is Life' --show masked -o causal.npy
+"$attn" run -m life-causal -s 'Life is Life' --show masked -o causal.json
+"$attn" run -m life-4-heads -s 'Life is short' -o heads.csv
+word_model marks '[",", "\"", "\n", "我", "NA", "#"]' 6
+"$attn" run -m marks -s ',"
+我NA#' -o marks.csv
+"$attn" run -m marks -s ',"
+我NA#' -o marks.tidy.csv
+
+# --- who reads it --------------------------------------------------------------------------------
+# A line a file: the example's numbers; minus infinity, and a token that stands twice; marks.
+
+if python=$(python_with pandas); then
+    same pandas '6 6 0.6870 0:Life 5:first
+-inf 0:Life 1:is 2:Life
+0:, 1:" 2:↵ 3:我 4:NA 5:#
+36 8 1.000000 1.000000
+,|"|
+|我|NA|#
+2 4 Life is 4' "$("$python" - <<'END' 2>&1
+import pandas
+life, causal, marks = (pandas.read_csv(name + ".csv", index_col=0)
+                       for name in ("life", "causal", "marks"))
+print(*life.shape, "%.4f" % life.loc["1:is", "1:is"], life.columns[0], life.index[5])
+print(causal.iloc[0, 1], *causal.index)
+print(*marks.columns)
+tidy = pandas.read_csv("life.tidy.csv")
+sums = tidy.groupby(["tensor", "layer", "head", "row"]).value.sum()
+print(*tidy.shape, "%.6f %.6f" % (sums.min(), sums.max()))
+print(*pandas.read_csv("marks.tidy.csv", keep_default_na=False).row_token.unique(), sep="|")
+lines = pandas.read_json("life.jsonl", lines=True)
+print(*lines.shape, lines.sentence[1], lines.tokens[1][1]["id"])
+END
+    )"
+else
+    skip pandas
+fi
+
+if python=$(python_with numpy); then
+    same numpy '(1, 6, 6) float32 0.6870 True True
+[-inf, -inf]
+True' "$("$python" - <<'END' 2>&1
+import numpy
+life = numpy.load("life.npy", mmap_mode="r")
+print(life.shape, life.dtype, "%.4f" % life[0, 1, 1], life.flags["C_CONTIGUOUS"],
+      life.offset % 64 == 0)
+print([float(numpy.load("causal.npy")[0, row, row + 1]) for row in (0, 1)])
+table = numpy.genfromtxt("life.csv", delimiter=",", skip_header=1, dtype=numpy.float32)
+print((table[:, 1:] == life[0]).all())
+END
+    )"
+else
+    skip numpy
+fi
+
+if python=$(python_with safetensors.numpy); then
+    same safetensors "['h.0.q', 'h.0.weights'] (1, 6, 6) 0.6870
+$life" "$("$python" - <<'END' 2>&1
+import safetensors
+with safetensors.safe_open("life.safetensors", "numpy") as file:
+    weights = file.get_tensor("h.0.weights")
+    print(sorted(file.keys()), weights.shape, "%.4f" % weights[0, 1, 1])
+    print(file.metadata()["sentence"])
+END
+    )"
+else
+    skip "Python's safetensors"
+fi
+
+if command -v Rscript >/dev/null; then
+    cat >read.R <<'END'
+read <- function(name) read.csv(name, row.names = 1, check.names = FALSE)
+life <- read("life.csv")
+causal <- read("causal.csv")
+tidy <- read.csv("life.tidy.csv")
+marks <- read.csv("marks.tidy.csv", na.strings = "")
+say <- function(...) cat(paste(c(...), collapse = "|"), "\n", sep = "")
+say(dim(life), round(life["1:is", "1:is"], 4), colnames(life)[1], rownames(life)[6])
+say(causal[1, 2], class(causal[[3]]), rownames(causal))
+say(colnames(read("marks.csv")))
+say(dim(tidy), round(tapply(tidy$value, tidy$row, sum), 6))
+say(unique(marks$row_token), any(is.na(marks$row_token)))
+END
+    same R '6|6|0.687|0:Life|5:first
+-Inf|numeric|0:Life|1:is|2:Life
+0:,|1:"|2:↵|3:我|4:NA|5:#
+36|8|1|1|1|1|1|1
+,|"|
+|我|NA|#|FALSE' "$(Rscript --vanilla read.R 2>&1)"
+else
+    skip R
+fi
+
+if command -v gnuplot >/dev/null; then
+    plot() { # TERMINAL WHAT: as README.md and lib/out/csv.c say it is plotted
+        gnuplot -e "set datafile separator comma; $1; plot $2 with image" 2>&1
+    }
+    cells() { # COLUMN ROW: how many there are in what was plotted, and this one
+        awk -v column="$1" -v row="$2" '
+            $4 == "i" { count++ }
+            $1 == column && $2 == row { cell = $3 }
+            END { print count, cell }' table
+    }
+    plot "set table 'table'" '"life.csv" matrix rowheaders columnheaders' >plain
+    same 'gnuplot, numbers' '36 0.687006' "$(cells 1 1)"
+    plot "set table 'table'" '"heads.csv" index 3 matrix rowheaders every :::1' >>plain
+    same 'gnuplot, the last of several blocks' '9 0.919374' "$(cells 1 2)"
+    plot 'set terminal dumb 120 30' '"life.csv" matrix rowheaders columnheaders' >page
+    same 'gnuplot, labels at two sides' '1:is 1:is 5:first 5:first' \
+        "$(grep -o -e '[15]:[a-z]*' page | sort | tr '\n' ' ' | sed 's/ $//')"
+    same 'gnuplot has nothing to say' '' "$(cat plain)"
+else
+    skip gnuplot
+fi
+
+if command -v jq >/dev/null; then
+    same jq "6870 2
+$life
+[\"Life\",\"is\"]
+[null,null,true]" "$(
+        jq -r '"\(.[0].tensors["h.0.weights"][0][1][1] * 10000 | round) \(length)"' life.json
+        jq -r '.[0].sentence' life.json
+        jq -c 'select(.sentence == "Life is") | [.tokens[].text]' life.jsonl
+        jq -c '.tensors["h.0.masked"][0] | [.[0][1], .[1][2], .[2][2] != null]' causal.json)"
+else
+    skip jq
+fi
+
+closing="$passed passed, $failed failed"
+[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
+printf '%s\n' "$closing"
+[ "$failed" = 0 ]
