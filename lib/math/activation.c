@@ -38,16 +38,17 @@ static void gelu_row(float *x, size_t count)
         x[i] = 0.5f * x[i] * erfcf(-x[i] * 0.70710678f);
 }
 
+/* Where a curve is flat an infinity would end as a finite number. 0 · ∞ is NaN, which is found. */
 static void relu_row(float *x, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        x[i] = x[i] < 0 ? 0 : x[i]; /* NaN passes, so that it is found */
+        x[i] = x[i] < 0 ? 0.0f * x[i] + 0.0f : x[i]; /* + 0: not -0 */
 }
 
 static void tanh_row(float *x, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        x[i] = tanhf(x[i]);
+        x[i] = tanhf(x[i]) + 0.0f * x[i];
 }
 
 static const struct activation_row {

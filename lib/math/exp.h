@@ -14,15 +14,17 @@ static inline float exp_float(float x)
     const float magic = 12582912.0f; /* 1.5 · 2^23: adding it rounds to a whole number */
     float rounded = x * 1.44269504f + magic;
     float n = rounded - magic;
-    float r = x - n * 0.693359375f; /* ln 2 in two parts; the first product is exact */
-    r = r - n * -2.12194440e-4f;
+    float high_r = x - n * 0.693359375f; /* ln 2 in two parts; the first product is exact */
+    float low_r = n * -2.12194440e-4f;
+    float r = high_r - low_r;
+    float lost = (high_r - r) - low_r; /* what rounding r left over: a quarter of a unit */
     float p = 1.0f / 5040;
     p = p * r + 1.0f / 720;
     p = p * r + 1.0f / 120;
     p = p * r + 1.0f / 24;
     p = p * r + 1.0f / 6;
     p = p * r + 0.5f;
-    p = p * r * r + r;
+    p = p * r * r + lost + r;
     uint32_t bits = 0;
     memcpy(&bits, &rounded, sizeof bits);
     /* 2^n in two factors, so that n = 128 and n = -126 do not leave the range of exponents. */

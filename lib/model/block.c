@@ -91,5 +91,5 @@ bool block(struct pass *pass, size_t layer)
         return true;
     }
     bool over = (pass->config->kind == MODEL_GPT2 ? gpt2_block : attention_block)(pass, layer, &w);
-    return over || pass_check_stream(pass, SITE_RESID_POST, layer);
+    return over || pass_check_stream(pass, layer);
 }

@@ -178,6 +178,15 @@ static int check_stack(const struct config *config, struct err *err)
     return 0;
 }
 
+/* What has no default. */
+static int check_required(const struct config *config, struct err *err)
+{
+    if (config->vocab_size && config->n_embd)
+        return 0;
+    return err_set(err, "field '%s': expected a number, found nothing",
+                   config->vocab_size ? "n_embd" : "vocab_size");
+}
+
 static int parse_attention(struct config *config, const struct json *root, struct err *err)
 {
     *config = (struct config){
@@ -188,12 +197,8 @@ static int parse_attention(struct config *config, const struct json *root, struc
         .bos_id = -1,
         .eos_id = -1,
     };
-    static const char *const required[] = {"vocab_size", "n_embd"};
-    for (size_t i = 0; i < sizeof required / sizeof *required; i++)
-        if (!json_member(root, required[i]))
-            return err_set(err, "field '%s': expected a number, found nothing", required[i]);
     size_t rows = sizeof attention_sizes / sizeof *attention_sizes;
-    if (read_sizes(config, root, attention_sizes, rows, err) ||
+    if (read_sizes(config, root, attention_sizes, rows, err) || check_required(config, err) ||
         json_bool(root, "causal", &config->causal, err) ||
         json_bool(root, "projections", &config->projections, err) ||
         json_bool(root, "out_proj", &config->out_proj, err) ||

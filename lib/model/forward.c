@@ -22,8 +22,7 @@ static bool embed_batch(struct pass *pass)
         if (pass->config->cross)
             embed(pass, pass->scratch.source, batch->keys[s], batch->sequences[s].source_ids);
     }
-    return pass_check_stream(pass, SITE_EMBEDDING, 0) ||
-           tap_rows(pass, SITE_EMBEDDING, 0, pass->scratch.x);
+    return pass_check_embedding(pass) || tap_rows(pass, SITE_EMBEDDING, 0, pass->scratch.x);
 }
 
 static void transpose(struct matrix y, struct matrix x)

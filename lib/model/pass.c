@@ -127,16 +127,30 @@ bool pass_fail_number(struct pass *pass, enum site site, size_t layer, size_t se
     return true;
 }
 
-bool pass_check_stream(struct pass *pass, enum site site, size_t layer)
+/* Fail if the rows of any sequence hold something that is no number. */
+static bool check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows,
+                       const struct span *spans)
 {
-    const struct matrix *x = &pass->scratch.x;
     for (size_t s = 0; s < pass->batch->count; s++) {
-        struct span span = pass->batch->queries[s];
-        size_t count = span.count * x->columns;
-        if (first_bad(x->data + span.first * x->stride, count, false) < count)
+        size_t count = spans[s].count * rows.columns;
+        if (first_bad(rows.data + spans[s].first * rows.stride, count, false) < count)
             return pass_fail_number(pass, site, layer, s);
     }
     return false;
+}
+
+bool pass_check_embedding(struct pass *pass)
+{
+    const struct batch *batch = pass->batch;
+    if (check_rows(pass, SITE_EMBEDDING, 0, pass->scratch.x, batch->queries))
+        return true;
+    return pass->config->cross &&
+           check_rows(pass, SITE_EMBEDDING, 0, pass->scratch.source, batch->keys);
+}
+
+bool pass_check_stream(struct pass *pass, size_t layer)
+{
+    return check_rows(pass, SITE_RESID_POST, layer, pass->scratch.x, pass->batch->queries);
 }
 
 /* True when every element is finite (-infinity included, where masked scores may have it). */
