@@ -61,17 +61,21 @@ int selection_sites(struct selection *selection, const char *list, const struct 
 /* The option and the range of one list, for its messages. */
 struct range {
     const char *option;
-    const char *things;
+    const char *thing;
     size_t count;
 };
 
 static int bad_item(const struct range *range, const char *item, size_t size, struct err *err)
 {
+    size_t last = range->count - 1;
+    if (last == 0)
+        return err_usage(err, "%s: expected 0 or all, found '%.*s': the model has one %s",
+                         range->option, (int)size, item, range->thing);
     return err_usage(err,
                      "%s: expected numbers from 0 to %zu (or -%zu to -1 from the end), ranges "
-                     "such as 0-%zu, or all, found '%.*s': the model has %zu %s",
-                     range->option, range->count - 1, range->count, range->count - 1, (int)size,
-                     item, range->count, range->things);
+                     "such as 0-%zu, or all, found '%.*s': the model has %zu %ss",
+                     range->option, last, range->count, last, (int)size, item, range->count,
+                     range->thing);
 }
 
 /* One number; negative ones count from the end. */
@@ -137,14 +141,14 @@ static int parse_list(const char *list, const struct range *range, const size_t 
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err)
 {
-    struct range range = {"--layer", "layers", config->n_layer};
+    struct range range = {"--layer", "layer", config->n_layer};
     return parse_list(list, &range, &selection->layers, &selection->layer_count, arena, err);
 }
 
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err)
 {
-    struct range range = {"--head", "heads", config->n_head};
+    struct range range = {"--head", "head", config->n_head};
     selection->heads = NULL;
     selection->head_count = config->n_head;
     if (!list || strcmp(list, "all") == 0)

@@ -80,7 +80,9 @@ static int open_index(struct checkpoint *checkpoint, const struct folder *folder
     int failed = -1;
     if (folder_open(&file, folder, index_name, err))
         return -1;
-    if (json_parse(&root, file.bytes, file.size, err))
+    checkpoint->name = index_name;
+    if (json_parse(&root, file.bytes, file.size, err) ||
+        (json_is_object(root) && json_unique_keys(root, err)))
         goto named;
     const struct json *map = json_is_object(root) ? json_member(root, "weight_map") : NULL;
     if (!map || !json_is_object(map) || json_count(map) == 0) {
@@ -107,7 +109,7 @@ static int open_single(struct checkpoint *checkpoint, const struct folder *folde
     if (!checkpoint->shards)
         return -1;
     checkpoint->count = 1;
-    checkpoint->shards[0].name = single_name;
+    checkpoint->name = checkpoint->shards[0].name = single_name;
     return open_shards(checkpoint, folder, err);
 }
 

@@ -19,6 +19,7 @@ struct shard {
 };
 
 struct checkpoint {
+    const char *name; /* of the file that was opened first: of the tensors, or of their index */
     struct shard *shards;
     size_t count;
     struct arena arena;

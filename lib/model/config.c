@@ -126,6 +126,16 @@ static int parse_gpt2(struct config *config, const struct json *root, struct err
     return 0;
 }
 
+/* All heads side by side are a dimension like any other. */
+static int check_width(const struct config *config, const char *key, size_t size, struct err *err)
+{
+    size_t width = config->n_head * size;
+    if (width > (size_t)dimension_max)
+        return err_set(err, "field '%s': expected n_head · %s of at most %lld, found %zu", key, key,
+                       dimension_max, width);
+    return 0;
+}
+
 /* Fill in the sizes of heads that were not given, and refuse those that contradict. */
 static int settle_heads(struct config *config, struct err *err)
 {
@@ -141,6 +151,9 @@ static int settle_heads(struct config *config, struct err *err)
         config->d_k = natural;
     if (!config->d_v)
         config->d_v = natural;
+    if (check_width(config, "d_k", config->d_k, err) ||
+        check_width(config, "d_v", config->d_v, err))
+        return -1;
     if (config->projections)
         return 0;
     if (config->d_k != natural || config->d_v != natural || config->n_kv_head != config->n_head)

@@ -69,8 +69,8 @@ bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t l
  * Returns true, as the taps do. */
 bool pass_fail_number(struct pass *pass, enum site site, size_t layer, size_t sequence);
 
-/* The same, if the embedding of any sequence or its source holds something that is no number, or the
- * stream that leaves a layer; false when all is well. */
+/* The same, if the embedding of any sequence or its source holds something that is no number, or
+ * the stream that leaves a layer; false when all is well. */
 bool pass_check_embedding(struct pass *pass);
 bool pass_check_stream(struct pass *pass, size_t layer);
 

@@ -65,7 +65,7 @@ static int check_parameter(struct weights *weights, enum parameter_id id, size_t
         return 0;
     if (!entry) {
         err_set(err, "expected in the file, found none of that name");
-        return fail(weights, weights->checkpoint.shards[0].name, name, err);
+        return fail(weights, weights->checkpoint.name, name, err);
     }
     size_t shape[2];
     size_t rank = parameter_shape(shape, id, weights->config);

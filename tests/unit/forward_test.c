@@ -1,0 +1,285 @@
+#include "model/forward.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "forward_rig.h"
+#include "patience.h"
+#include "reference_model.h"
+
+Suite *forward_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* clang-format off */
+static const char odd_sizes[] =
+    JSON({"model_type": "gpt2", "vocab_size": 71, "n_positions": 256, "n_embd": 24, "n_layer": 2,
+          "n_head": 3, "n_inner": 37});
+static const char three_layers[] =
+    JSON({"model_type": "gpt2", "vocab_size": 71, "n_positions": 256, "n_embd": 24, "n_layer": 3,
+          "n_head": 3, "n_inner": 37});
+static const char wide[] =
+    JSON({"model_type": "gpt2", "vocab_size": 71, "n_positions": 256, "n_embd": 96, "n_layer": 2,
+          "n_head": 3});
+static const char with_activation[] =
+    JSON({"model_type": "gpt2", "vocab_size": 20, "n_positions": 20, "n_embd": 12, "n_layer": 2,
+          "n_head": 2, "activation_function": "%s"});
+static const char *const configs[] = {
+    JSON({"model_type": "gpt2", "vocab_size": 30, "n_positions": 100, "n_embd": 20, "n_layer": 3,
+          "n_head": 5, "scale_attn_weights": false}),
+    JSON({"model_type": "gpt2", "vocab_size": 30, "n_positions": 100, "n_embd": 20, "n_layer": 4,
+          "n_head": 5, "scale_attn_by_inverse_layer_idx": true, "layer_norm_epsilon": 0.5}),
+    JSON({"model_type": "gpt2", "vocab_size": 131, "n_positions": 100, "n_embd": 16, "n_layer": 1,
+          "n_head": 1, "tie_word_embeddings": false}),
+    JSON({"model_type": "gpt2", "vocab_size": 1, "n_positions": 100, "n_embd": 1, "n_layer": 2,
+          "n_head": 1, "n_inner": 1}),
+    JSON({"model_type": "gpt2", "vocab_size": 40, "n_positions": 100, "n_embd": 9, "n_layer": 1,
+          "n_head": 9, "n_inner": 129}),
+    JSON({"model_type": "gpt2", "vocab_size": 40, "n_positions": 100, "n_embd": 146, "n_layer": 1,
+          "n_head": 2, "n_inner": 65}),
+};
+/* clang-format on */
+
+/* Run one text of `length` tokens and hold everything against the reference. */
+static void judge_length(struct rig *rig, size_t length)
+{
+    struct recording seen = {0};
+    struct err err = {0};
+    struct sequence sequence = {.ids = rig_ids(rig->model, 3, length), .count = length};
+    ck_assert_msg(!rig_run(rig, &seen, &sequence, 1, &err), "%s", err.text);
+    rig_judge(rig, &seen, 0, &sequence);
+    recording_release(&seen);
+}
+
+static void judge_config(const char *config, const size_t *lengths, size_t count)
+{
+    struct tiny_model model;
+    struct rig rig;
+    tiny_model_make(&model, config);
+    rig_open(&rig, &model, 1);
+    rig_watch_all(&rig);
+    for (size_t i = 0; i < count; i++)
+        judge_length(&rig, lengths[i]);
+    rig_close(&rig);
+    tiny_model_release(&model);
+}
+
+START_TEST(texts_of_every_length_are_as_the_formulas_say)
+{
+    static const size_t lengths[] = {1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 130, 200};
+    judge_config(odd_sizes, lengths, COUNT(lengths));
+}
+END_TEST
+
+START_TEST(every_activation_is_as_the_formulas_say)
+{
+    static const char *const names[] = {"gelu_new", "gelu_pytorch_tanh", "gelu", "relu", "silu",
+                                        "tanh",     "quick_gelu"};
+    static const size_t lengths[] = {17};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char config[256];
+        snprintf(config, sizeof config, with_activation, names[i]);
+        judge_config(config, lengths, COUNT(lengths));
+    }
+}
+END_TEST
+
+START_TEST(every_option_of_a_config_is_as_the_formulas_say)
+{
+    static const size_t lengths[] = {1, 18, 70};
+    for (size_t i = 0; i < COUNT(configs); i++)
+        judge_config(configs[i], lengths, COUNT(lengths));
+}
+END_TEST
+
+/* --- the same bits ---------------------------------------------------------------------------- */
+
+/* Everything in `part` has the bits that it has in `whole`. */
+static void check_same(const struct recording *part, size_t part_index,
+                       const struct recording *whole, size_t whole_index)
+{
+    for (size_t i = 0; i < part->count; i++) {
+        const struct record *found = &part->records[i];
+        if (found->sequence != part_index)
+            continue;
+        const struct record *expected =
+            recording_find(whole, found->site, found->layer, whole_index);
+        ck_assert_ptr_nonnull(expected);
+        ck_assert_mem_eq(found->shape, expected->shape, found->rank * sizeof *found->shape);
+        ck_assert_msg(!memcmp(found->values, expected->values, found->count * sizeof(float)),
+                      "layer %d, %s: other bits", found->layer, site_rows[found->site].name);
+    }
+}
+
+/* A text of 70 tokens, everything watched. */
+static void run_whole(struct rig *rig, struct recording *seen, struct sequence *sequence)
+{
+    struct err err = {0};
+    *sequence = (struct sequence){.ids = rig_ids(rig->model, 0, 70), .count = 70};
+    *seen = (struct recording){0};
+    rig_watch_all(rig);
+    ck_assert_msg(!rig_run(rig, seen, sequence, 1, &err), "%s", err.text);
+}
+
+START_TEST(a_site_watched_alone_has_the_bits_it_has_among_all)
+{
+    static struct recording whole;
+    struct tiny_model model;
+    struct sequence sequence;
+    struct rig rig;
+    tiny_model_make(&model, three_layers);
+    rig_open(&rig, &model, 1);
+    run_whole(&rig, &whole, &sequence);
+    for (int site = 0; site < SITE_COUNT; site++) {
+        for (size_t layer = 0; layer < (site_rows[site].in_layer ? 3 : 1); layer++) {
+            static struct recording alone;
+            alone = (struct recording){0};
+            rig_watch_nothing(&rig);
+            watch_add(&rig.watch, (enum site)site, layer);
+            ck_assert_int_eq(rig_run(&rig, &alone, &sequence, 1, NULL), 0);
+            ck_assert_uint_eq(alone.count, 1);
+            ck_assert_int_eq(alone.records[0].site, site);
+            ck_assert_int_eq(alone.records[0].layer, site_rows[site].in_layer ? (int)layer : -1);
+            check_same(&alone, 0, &whole, 0);
+            recording_release(&alone);
+        }
+    }
+    recording_release(&whole);
+    rig_close(&rig);
+    tiny_model_release(&model);
+}
+END_TEST
+
+START_TEST(two_sites_watched_together_have_the_bits_they_have_among_all)
+{
+    static struct recording whole;
+    struct tiny_model model;
+    struct sequence sequence;
+    struct rig rig;
+    tiny_model_make(&model, three_layers);
+    rig_open(&rig, &model, 1);
+    run_whole(&rig, &whole, &sequence);
+    for (int pair = 0; pair < SITE_COUNT * SITE_COUNT; pair += (int)one_of(5)) {
+        static struct recording both;
+        both = (struct recording){0};
+        rig_watch_nothing(&rig);
+        watch_add(&rig.watch, (enum site)(pair / SITE_COUNT), 1);
+        watch_add(&rig.watch, (enum site)(pair % SITE_COUNT), 0);
+        ck_assert_int_eq(rig_run(&rig, &both, &sequence, 1, NULL), 0);
+        check_same(&both, 0, &whole, 0);
+        recording_release(&both);
+    }
+    recording_release(&whole);
+    rig_close(&rig);
+    tiny_model_release(&model);
+}
+END_TEST
+
+static const size_t ragged_lengths[] = {1, 64, 7, 130, 2, 65, 16};
+
+/* Seven texts of other lengths, everything watched. */
+static void run_ragged(struct rig *rig, struct recording *seen, struct sequence *sequences)
+{
+    struct err err = {0};
+    for (size_t s = 0; s < COUNT(ragged_lengths); s++)
+        sequences[s] = (struct sequence){.ids = rig_ids(rig->model, 100 * s, ragged_lengths[s]),
+                                         .count = ragged_lengths[s]};
+    *seen = (struct recording){0};
+    rig_watch_all(rig);
+    ck_assert_msg(!rig_run(rig, seen, sequences, COUNT(ragged_lengths), &err), "%s", err.text);
+}
+
+START_TEST(a_text_in_a_batch_has_the_bits_it_has_alone)
+{
+    static struct recording batch, alone;
+    struct sequence sequences[COUNT(ragged_lengths)];
+    struct tiny_model model;
+    struct rig rig;
+    tiny_model_make(&model, three_layers);
+    rig_open(&rig, &model, 1);
+    run_ragged(&rig, &batch, sequences);
+    for (size_t s = 0; s < COUNT(ragged_lengths); s++) {
+        alone = (struct recording){0};
+        ck_assert_int_eq(rig_run(&rig, &alone, &sequences[s], 1, NULL), 0);
+        ck_assert_uint_eq(alone.count * COUNT(ragged_lengths), batch.count);
+        check_same(&alone, 0, &batch, s);
+        rig_judge(&rig, &batch, s, &sequences[s]);
+        recording_release(&alone);
+    }
+    recording_release(&batch);
+    rig_close(&rig);
+    tiny_model_release(&model);
+}
+END_TEST
+
+/* Large enough that the pool shares the work. */
+START_TEST(threads_do_not_change_a_bit)
+{
+    static struct recording one, several;
+    struct sequence sequences[COUNT(ragged_lengths)];
+    struct tiny_model model;
+    struct rig rig;
+    tiny_model_make(&model, wide);
+    rig_open(&rig, &model, 1);
+    run_ragged(&rig, &one, sequences);
+    rig_close(&rig);
+    for (size_t threads = 2; threads <= 3; threads += one_of(2)) {
+        rig_open(&rig, &model, threads);
+        run_ragged(&rig, &several, sequences);
+        ck_assert_uint_eq(several.count, one.count);
+        for (size_t s = 0; s < COUNT(sequences); s++)
+            check_same(&several, s, &one, s);
+        recording_release(&several);
+        rig_close(&rig);
+    }
+    recording_release(&one);
+    tiny_model_release(&model);
+}
+END_TEST
+
+START_TEST(weights_of_every_type_and_place_give_the_same_bits)
+{
+    static const struct {
+        enum dtype dtype;
+        size_t shift;
+    } cases[] = {{DTYPE_F16, 0}, {DTYPE_BF16, 0}, {DTYPE_F64, 0},  {DTYPE_F32, 1}, {DTYPE_F32, 2},
+                 {DTYPE_F32, 4}, {DTYPE_F16, 1},  {DTYPE_BF16, 3}, {DTYPE_F64, 5}};
+    static struct recording plain, other;
+    struct tiny_model model;
+    struct sequence sequence;
+    struct rig rig;
+    tiny_model_make(&model, three_layers);
+    rig_open(&rig, &model, 1);
+    run_whole(&rig, &plain, &sequence);
+    rig_close(&rig);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        tiny_model_retype(&model, cases[i].dtype);
+        tiny_model_write(&model, cases[i].shift);
+        rig_open(&rig, &model, 1);
+        run_whole(&rig, &other, &sequence);
+        ck_assert_uint_eq(other.count, plain.count);
+        check_same(&other, 0, &plain, 0);
+        recording_release(&other);
+        rig_close(&rig);
+    }
+    recording_release(&plain);
+    tiny_model_release(&model);
+}
+END_TEST
+
+Suite *forward_suite(void)
+{
+    Suite *suite = suite_create("forward");
+    TCase *tests = tcase_create("forward");
+    tcase_add_test(tests, texts_of_every_length_are_as_the_formulas_say);
+    tcase_add_test(tests, every_activation_is_as_the_formulas_say);
+    tcase_add_test(tests, every_option_of_a_config_is_as_the_formulas_say);
+    tcase_add_test(tests, a_site_watched_alone_has_the_bits_it_has_among_all);
+    tcase_add_test(tests, two_sites_watched_together_have_the_bits_they_have_among_all);
+    tcase_add_test(tests, a_text_in_a_batch_has_the_bits_it_has_alone);
+    tcase_add_test(tests, threads_do_not_change_a_bit);
+    tcase_add_test(tests, weights_of_every_type_and_place_give_the_same_bits);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

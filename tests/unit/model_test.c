@@ -1,0 +1,158 @@
+#include "model/model.h"
+
+#include <check.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/heap.h"
+#include "model/bundled.h"
+#include "scratch.h"
+
+Suite *model_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct folder folder;
+static struct err err;
+
+static void find(const char *name)
+{
+    err = (struct err){0};
+    ck_assert_msg(!model_find(&folder, name, &err), "%s", err.text);
+}
+
+START_TEST(no_name_finds_the_default_model)
+{
+    find(NULL);
+    ck_assert_str_eq(folder.path, bundled_default);
+    ck_assert_ptr_nonnull(folder.files);
+}
+END_TEST
+
+START_TEST(a_bundled_name_counts_more_than_a_directory)
+{
+    ck_assert_int_eq(mkdir("life", 0777), 0);
+    find("life");
+    ck_assert_ptr_nonnull(folder.files);
+    find("./life");
+    ck_assert_ptr_null(folder.files);
+    ck_assert_str_eq(folder.path, "./life");
+}
+END_TEST
+
+/* All names of the table stand in the message. */
+static void expect_refusal(const char *name, const char *found)
+{
+    char list[1024] = "";
+    char expected[2048];
+    for (size_t i = 0; i < bundled_count; i++) {
+        strcat(list, i ? ", " : "");
+        strcat(list, bundled_models[i].path);
+    }
+    snprintf(expected, sizeof expected,
+             "'%s': expected a model directory or a bundled model (%s), found %s", name, list,
+             found);
+    err = (struct err){0};
+    ck_assert_int_eq(model_find(&folder, name, &err), -1);
+    ck_assert_str_eq(err.text, expected);
+    ck_assert_int_eq(err.kind, ERR_INPUT);
+}
+
+START_TEST(what_is_neither_is_refused_with_the_names_there_are)
+{
+    scratch_write("file", "");
+    expect_refusal("nowhere", "nothing");
+    expect_refusal("", "nothing");
+    expect_refusal("Tiny", "nothing");
+    expect_refusal("file", "a file");
+}
+END_TEST
+
+START_TEST(every_bundled_model_opens)
+{
+    for (size_t i = 0; i < bundled_count; i++) {
+        struct model model;
+        err = (struct err){0};
+        ck_assert_msg(!model_open(&model, bundled_models[i].path, &err), "%s", err.text);
+        ck_assert_str_eq(model.name, bundled_models[i].path);
+        ck_assert_uint_ge(model.config.vocab_size, 1);
+        model_release(&model);
+    }
+}
+END_TEST
+
+START_TEST(the_default_model_knows_its_name)
+{
+    struct model model;
+    ck_assert_int_eq(model_open(&model, NULL, NULL), 0);
+    ck_assert_str_eq(model.name, bundled_default);
+    model_release(&model);
+    ck_assert_ptr_null(model.name);
+    model_release(&model);
+}
+END_TEST
+
+START_TEST(a_directory_is_a_model_when_its_files_are)
+{
+    struct model model;
+    ck_assert_int_eq(mkdir("mine", 0777), 0);
+    err = (struct err){0};
+    ck_assert_int_eq(model_open(&model, "mine", &err), -1);
+    ck_assert_str_eq(err.text, "cannot open 'mine/config.json': No such file or directory");
+    scratch_write("mine/config.json", "{\"model_type\":\"gpt2\"}");
+    err = (struct err){0};
+    ck_assert_int_eq(model_open(&model, "mine", &err), -1);
+    ck_assert_str_eq(err.text, "cannot open 'mine/model.safetensors': No such file or directory");
+    ck_assert_ptr_null(model.name);
+}
+END_TEST
+
+START_TEST(without_memory_nothing_is_held)
+{
+    int failed = -1;
+    for (size_t nth = 1; failed; nth++) {
+        struct model model;
+        err = (struct err){0};
+        heap_fail_at(nth, 0);
+        failed = model_open(&model, "tiny", &err);
+        heap_fail_at(0, 0);
+        ck_assert(!failed || strstr(err.text, "out of memory"));
+        ck_assert(failed || nth > 5);
+        model_release(&model);
+    }
+}
+END_TEST
+
+START_TEST(bare_attention_has_no_sites_of_a_transformer_block)
+{
+    static const struct config gpt2 = {.kind = MODEL_GPT2};
+    static const struct config attention = {.kind = MODEL_ATTENTION};
+    static const enum site shared[] = {SITE_EMBEDDING, SITE_Q,       SITE_K,
+                                       SITE_V,         SITE_SCORES,  SITE_MASKED,
+                                       SITE_WEIGHTS,   SITE_CONTEXT, SITE_ATTN_OUT};
+    for (int site = 0; site < SITE_COUNT; site++) {
+        bool is_shared = false;
+        for (size_t i = 0; i < COUNT(shared); i++)
+            is_shared |= (int)shared[i] == site;
+        ck_assert(model_has_site(&gpt2, (enum site)site));
+        ck_assert_int_eq(model_has_site(&attention, (enum site)site), is_shared);
+    }
+}
+END_TEST
+
+Suite *model_suite(void)
+{
+    Suite *suite = suite_create("model");
+    TCase *tests = tcase_create("model");
+    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
+    tcase_add_test(tests, no_name_finds_the_default_model);
+    tcase_add_test(tests, a_bundled_name_counts_more_than_a_directory);
+    tcase_add_test(tests, what_is_neither_is_refused_with_the_names_there_are);
+    tcase_add_test(tests, every_bundled_model_opens);
+    tcase_add_test(tests, the_default_model_knows_its_name);
+    tcase_add_test(tests, a_directory_is_a_model_when_its_files_are);
+    tcase_add_test(tests, without_memory_nothing_is_held);
+    tcase_add_test(tests, bare_attention_has_no_sites_of_a_transformer_block);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,311 @@
+/* The commands are no part of the library: their table of options and its reader are built in here.
+ */
+#include "../../cmd/options.c"
+#include "../../cmd/option_table.c"
+
+#include <check.h>
+
+#include "base/heap.h"
+
+Suite *options_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct options options;
+static struct arena arena;
+static struct err err;
+
+static void empty(void)
+{
+    options = (struct options){0};
+    arena = (struct arena){0};
+    err = (struct err){0};
+}
+
+static void release(void)
+{
+    arena_release(&arena);
+}
+
+/* Parse the words up to NULL. */
+static int parse(int command, char **words)
+{
+    options = (struct options){0};
+    err = (struct err){0};
+    return options_parse(&options, command, words, &arena, &err);
+}
+
+#define WORDS(...) ((char *[]){__VA_ARGS__, NULL})
+
+static void must_parse(int command, char **words)
+{
+    ck_assert_msg(!parse(command, words), "%s", err.text);
+}
+
+START_TEST(a_value_stands_behind_its_option_in_every_form)
+{
+    char **const forms[] = {
+        WORDS("--model", "life"), WORDS("--model=life"),
+        WORDS("-m", "life"),      WORDS("-mlife"),
+        WORDS("-qmlife"),         WORDS("-q", "-m", "life"),
+        WORDS("-qm", "life"),     WORDS("--model=x", "--model=life"),
+    };
+    for (size_t i = 0; i < COUNT(forms); i++) {
+        must_parse(FOR_RUN, forms[i]);
+        ck_assert_str_eq(options.model, "life");
+        ck_assert_uint_eq(options.operands.count, 0);
+    }
+}
+END_TEST
+
+START_TEST(a_value_may_look_like_anything)
+{
+    static const char *const values[] = {"", "-1", "--quiet", "--", "a=b", "=", "\xff", " "};
+    for (size_t i = 0; i < COUNT(values); i++) {
+        char joined[32];
+        must_parse(FOR_RUN, WORDS("--layer", (char *)values[i]));
+        ck_assert_str_eq(options.layer, values[i]);
+        snprintf(joined, sizeof joined, "--layer=%s", values[i]);
+        must_parse(FOR_RUN, WORDS(joined));
+        ck_assert_str_eq(options.layer, values[i]);
+    }
+    ck_assert(!options.quiet);
+}
+END_TEST
+
+START_TEST(flags_are_set_alone_and_in_groups)
+{
+    must_parse(FOR_RUN, WORDS("-qv"));
+    ck_assert(options.quiet && options.verbose && !options.help);
+    must_parse(FOR_RUN, WORDS("--quiet", "-h", "--quiet"));
+    ck_assert(options.quiet && !options.verbose && options.help);
+}
+END_TEST
+
+START_TEST(texts_are_kept_in_their_order)
+{
+    char *words[2 * 9 + 1] = {0};
+    char texts[9][2];
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        memcpy(texts[i], (char[]){(char)('a' + i), '\0'}, 2);
+        words[2 * i] = "--sentence";
+        words[2 * i + 1] = texts[i];
+    }
+    must_parse(FOR_RUN, words);
+    ck_assert_uint_eq(options.sentences.count, COUNT(texts));
+    for (size_t i = 0; i < COUNT(texts); i++)
+        ck_assert_ptr_eq(options.sentences.items[i], texts[i]);
+}
+END_TEST
+
+START_TEST(what_is_no_option_is_an_operand)
+{
+    must_parse(FOR_RUN, WORDS("a", "-q", "-", "", "--", "-q", "--model", "--"));
+    static const char *const operands[] = {"a", "-", "", "-q", "--model", "--"};
+    ck_assert_uint_eq(options.operands.count, COUNT(operands));
+    for (size_t i = 0; i < COUNT(operands); i++)
+        ck_assert_str_eq(options.operands.items[i], operands[i]);
+    ck_assert(options.quiet && !options.model);
+}
+END_TEST
+
+START_TEST(numbers_are_read_whole_and_in_their_range)
+{
+    must_parse(FOR_RUN, WORDS("-t3", "--width=100000"));
+    ck_assert_int_eq(options.threads, 3);
+    ck_assert_int_eq(options.width, 100000);
+    static const char *const wrong[] = {
+        "0", "257", "-1", "", "3x", "0x1", "1.5", " 1", "99999999999999999999"};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char expected[128];
+        ck_assert_int_eq(parse(FOR_RUN, WORDS("--threads", (char *)wrong[i])), -1);
+        snprintf(expected, sizeof expected,
+                 "--threads: expected a whole number from 1 to 256, found '%s'", wrong[i]);
+        ck_assert_str_eq(err.text, expected);
+        ck_assert_int_eq(err.kind, ERR_USAGE);
+    }
+}
+END_TEST
+
+START_TEST(one_name_may_mean_one_thing_here_and_another_there)
+{
+    must_parse(FOR_RUN, WORDS("--ids", "3,1"));
+    ck_assert_str_eq(options.ids, "3,1");
+    ck_assert(!options.only_ids);
+    must_parse(FOR_TOKENIZE, WORDS("--ids", "3,1"));
+    ck_assert(options.only_ids && !options.ids);
+    ck_assert_str_eq(options.operands.items[0], "3,1");
+}
+END_TEST
+
+START_TEST(what_is_wrong_is_said)
+{
+    const struct {
+        int command;
+        char **words;
+        const char *message;
+    } cases[] = {
+        {FOR_RUN, WORDS("--modle", "x"), "unknown option '--modle': did you mean '--model'?"},
+        {FOR_RUN, WORDS("--sentences=x"),
+         "unknown option '--sentences': did you mean '--sentence'?"},
+        {FOR_RUN, WORDS("--sent", "x"), "unknown option '--sent': did you mean '--sentence'?"},
+        {FOR_RUN, WORDS("--zzzzzzzz=1"), "unknown option '--zzzzzzzz': --help lists them"},
+        {FOR_RUN, WORDS("--=x"), "unknown option '--': --help lists them"},
+        {FOR_RUN, WORDS("-z"), "unknown option '-z': --help lists them"},
+        {FOR_RUN, WORDS("-qz"), "unknown option '-z': --help lists them"},
+        {FOR_RUN, WORDS("-\xC3\xA9"), "unknown option '-\xC3\xA9': --help lists them"},
+        {FOR_RUN, WORDS("-n3"), "unknown option '-n': --help lists them"}, /* info's */
+        {FOR_INFO, WORDS("--sentence", "x"), "unknown option '--sentence': --help lists them"},
+        {FOR_RUN, WORDS("--quiet=yes"), "--quiet: expected no value, found 'yes'"},
+        {FOR_RUN, WORDS("--quiet="), "--quiet: expected no value, found ''"},
+        {FOR_RUN, WORDS("-q", "--model"),
+         "--model: expected a value (DIR|NAME), found the end of the line"},
+        {FOR_RUN, WORDS("-qs"), "--sentence: expected a value (TEXT), found the end of the line"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        ck_assert_int_eq(parse(cases[i].command, cases[i].words), -1);
+        ck_assert_str_eq(err.text, cases[i].message);
+        ck_assert_int_eq(err.kind, ERR_USAGE);
+    }
+}
+END_TEST
+
+START_TEST(every_name_of_the_table_is_known)
+{
+    for (size_t i = 0; i < option_count; i++)
+        ck_assert(option_is_known(option_rows[i].name));
+    ck_assert(option_is_known("model=life"));
+    ck_assert(!option_is_known(""));
+    ck_assert(!option_is_known("mode"));
+    ck_assert(!option_is_known("models"));
+}
+END_TEST
+
+START_TEST(distances_are_letters_put_in_taken_out_or_changed)
+{
+    static const struct {
+        const char *a, *b;
+        size_t distance;
+    } cases[] = {
+        {"", "", 0},           {"", "abc", 3},       {"abc", "", 3},       {"model", "model", 0},
+        {"modle", "model", 2}, {"model", "mode", 1}, {"mdel", "model", 1}, {"kitten", "sitting", 3},
+        {"abc", "xyz", 3},     {"ab", "ba", 2},      {"aaaa", "a", 3},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        ck_assert_uint_eq(edit_distance(cases[i].a, cases[i].b), cases[i].distance);
+        ck_assert_uint_eq(edit_distance(cases[i].b, cases[i].a), cases[i].distance);
+    }
+}
+END_TEST
+
+START_TEST(the_nearest_name_is_near)
+{
+    static const char *const names[] = {"run", "tokenize", "info", "help"};
+    static const struct {
+        const char *word, *nearest;
+    } cases[] = {
+        {"rnu", NULL},
+        {"rn", "run"},
+        {"runs", "run"},
+        {"ru", "run"},
+        {"r", NULL},
+        {"tok", "tokenize"},
+        {"tokenise", "tokenize"},
+        {"inof", "info"},
+        {"halp", "help"},
+        {"", NULL},
+        {"xyz", NULL},
+        {"i", NULL},
+        {"RUN", NULL},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *nearest = nearest_name(cases[i].word, names, COUNT(names));
+        const char *expected = cases[i].nearest;
+        ck_assert_msg(expected ? nearest && strcmp(nearest, expected) == 0 : !nearest, "%s: %s",
+                      cases[i].word, nearest ? nearest : "none");
+    }
+}
+END_TEST
+
+START_TEST(words_of_any_length_are_compared)
+{
+    static const char *const names[] = {"model"};
+    static char word[100000];
+    memset(word, 'm', sizeof word - 1);
+    ck_assert_ptr_null(nearest_name(word, names, 1));
+    ck_assert_uint_eq(edit_distance("a", word), NAME_BYTES);
+    ck_assert_ptr_null(nearest_name("a", (const char *const[]){word}, 1));
+    word[0] = word[1] = '-';
+    ck_assert_int_eq(parse(FOR_RUN, WORDS(word)), -1);
+    ck_assert_msg(strncmp(err.text, "unknown option '--mmm", 21) == 0, "%.40s", err.text);
+    ck_assert_str_eq(err.text + strlen(err.text) - 3, "...");
+}
+END_TEST
+
+/* One name or letter means one thing in a command, and its field has the kind's type. */
+START_TEST(the_table_is_sound)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        ck_assert(row->about && *row->about);
+        ck_assert_int_eq(row->argument == NULL, row->kind == OPTION_FLAG);
+        ck_assert_int_eq(row->min < row->max, row->kind == OPTION_NUMBER);
+        ck_assert_uint_lt(strlen(row->name), NAME_BYTES);
+        for (size_t k = 0; k < i; k++) {
+            const struct option_row *other = &option_rows[k];
+            if (!(row->commands & other->commands))
+                continue;
+            ck_assert_str_ne(row->name, other->name);
+            ck_assert(row->letter == 0 || row->letter != other->letter);
+        }
+    }
+    ck_assert_uint_le(option_count, 64); /* what a list of near names has room for */
+}
+END_TEST
+
+START_TEST(formats_of_pages_are_text_and_json)
+{
+    static const char *const good[] = {NULL, "text", "json"};
+    for (size_t i = 0; i < COUNT(good); i++) {
+        options.format = good[i];
+        ck_assert_int_eq(options_check_page(&options, &err), 0);
+    }
+    options.format = "csv";
+    ck_assert_int_eq(options_check_page(&options, &err), -1);
+    ck_assert_str_eq(err.text, "--format: expected text or json, found 'csv'");
+    ck_assert_int_eq(err.kind, ERR_USAGE);
+}
+END_TEST
+
+START_TEST(an_allocation_that_fails_is_an_error)
+{
+    heap_fail_at(1, 0);
+    ck_assert_int_eq(parse(FOR_RUN, WORDS("-s", "x")), -1);
+    heap_fail_at(0, 0);
+    ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
+}
+END_TEST
+
+Suite *options_suite(void)
+{
+    Suite *suite = suite_create("options");
+    TCase *tests = tcase_create("options");
+    tcase_add_checked_fixture(tests, empty, release);
+    tcase_add_test(tests, a_value_stands_behind_its_option_in_every_form);
+    tcase_add_test(tests, a_value_may_look_like_anything);
+    tcase_add_test(tests, flags_are_set_alone_and_in_groups);
+    tcase_add_test(tests, texts_are_kept_in_their_order);
+    tcase_add_test(tests, what_is_no_option_is_an_operand);
+    tcase_add_test(tests, numbers_are_read_whole_and_in_their_range);
+    tcase_add_test(tests, one_name_may_mean_one_thing_here_and_another_there);
+    tcase_add_test(tests, what_is_wrong_is_said);
+    tcase_add_test(tests, every_name_of_the_table_is_known);
+    tcase_add_test(tests, distances_are_letters_put_in_taken_out_or_changed);
+    tcase_add_test(tests, the_nearest_name_is_near);
+    tcase_add_test(tests, words_of_any_length_are_compared);
+    tcase_add_test(tests, the_table_is_sound);
+    tcase_add_test(tests, formats_of_pages_are_text_and_json);
+    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

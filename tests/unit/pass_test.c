@@ -1,0 +1,266 @@
+#include "model/pass.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "forward_rig.h"
+#include "guarded.h"
+
+Suite *pass_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { LENGTH = 18, SOURCE = 21 };
+
+/* clang-format off */
+static const char gpt2[] =
+    JSON({"model_type": "gpt2", "vocab_size": 40, "n_positions": 30, "n_embd": 12, "n_layer": 2,
+          "n_head": 3, "tie_word_embeddings": false});
+static const char self[] =
+    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 12, "n_layer": 2, "n_head": 6,
+          "n_kv_head": 2, "d_k": 5, "d_v": 4, "out_proj": true, "bias": true});
+static const char cross[] =
+    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 12, "n_layer": 2, "n_head": 3,
+          "out_proj": true, "bias": true, "attention": "cross"});
+static const char bare[] =
+    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 4, "projections": false});
+static const char broad_gpt2[] =
+    JSON({"model_type": "gpt2", "vocab_size": 40, "n_positions": 30, "n_embd": 64, "n_layer": 2,
+          "n_head": 2});
+static const char broad_attention[] =
+    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 64, "n_head": 2,
+          "out_proj": true});
+/* clang-format on */
+
+static struct tiny_model model;
+static struct rig rig;
+static struct recording seen;
+
+static struct sequence text(void)
+{
+    struct sequence sequence = {.ids = rig_ids(&model, 0, LENGTH), .count = LENGTH};
+    if (model.config.cross) {
+        sequence.source_ids = rig_ids(&model, 100, SOURCE);
+        sequence.source_count = SOURCE;
+    }
+    return sequence;
+}
+
+static int run(struct err *err)
+{
+    struct sequence sequence = text();
+    seen = (struct recording){0};
+    *err = (struct err){0};
+    int failed = rig_run(&rig, &seen, &sequence, 1, err);
+    recording_release(&seen);
+    return failed;
+}
+
+static void check_shape(const struct record *record, size_t queries, size_t keys)
+{
+    const struct config *c = &model.config;
+    size_t width = c->n_embd;
+    if (record->site == SITE_MLP_ACT)
+        width = c->n_inner;
+    if (record->site == SITE_ATTN_OUT && !c->out_proj)
+        width = c->n_head * c->d_v;
+    size_t dim = record->site == SITE_Q || record->site == SITE_K ? c->d_k : c->d_v;
+    size_t shapes[][3] = {
+        [AXES_TOKEN_CHANNEL] = {queries, width},
+        [AXES_TOKEN_WORD] = {queries, c->vocab_size},
+        [AXES_HEAD_TOKEN_DIM] = {c->n_head, queries, dim},
+        [AXES_GROUP_TOKEN_DIM] = {c->n_kv_head, keys, dim},
+        [AXES_HEAD_QUERY_KEY] = {c->n_head, queries, keys},
+    };
+    enum site_axes axes = site_rows[record->site].axes;
+    ck_assert_uint_eq(record->rank, shapes[axes][2] ? 3 : 2);
+    ck_assert_mem_eq(record->shape, shapes[axes], sizeof record->shape);
+    ck_assert_int_eq(record->layer == -1, !site_rows[record->site].in_layer);
+}
+
+START_TEST(views_have_the_axes_of_their_site)
+{
+    static const char *const configs[] = {gpt2, self, cross, bare};
+    for (size_t i = 0; i < COUNT(configs); i++) {
+        tiny_model_make(&model, configs[i]);
+        rig_open(&rig, &model, 1);
+        rig_watch_all(&rig);
+        struct sequence sequence = text();
+        seen = (struct recording){0};
+        ck_assert_int_eq(rig_run(&rig, &seen, &sequence, 1, NULL), 0);
+        ck_assert_uint_gt(seen.count, 5);
+        for (size_t r = 0; r < seen.count; r++)
+            check_shape(&seen.records[r], LENGTH, model.config.cross ? SOURCE : LENGTH);
+        recording_release(&seen);
+        rig_close(&rig);
+        tiny_model_release(&model);
+    }
+}
+END_TEST
+
+START_TEST(announcements_come_in_the_order_of_the_pass)
+{
+    tiny_model_make(&model, gpt2);
+    rig_open(&rig, &model, 1);
+    rig_watch_all(&rig);
+    struct sequence sequences[2] = {text(), text()};
+    seen = (struct recording){0};
+    ck_assert_int_eq(rig_run(&rig, &seen, sequences, 2, NULL), 0);
+    ck_assert_uint_eq(seen.count, 2 * (3 + 2 * 15));
+    for (size_t i = 1; i < seen.count; i++) {
+        const struct record *here = &seen.records[i];
+        const struct record *before = &seen.records[i - 1];
+        ck_assert_uint_eq(here->sequence, i % 2);
+        if (here->layer == before->layer)
+            ck_assert_int_ge(here->site, before->site);
+    }
+    recording_release(&seen);
+    rig_close(&rig);
+    tiny_model_release(&model);
+}
+END_TEST
+
+/* The site at which a tensor is first of use. */
+static enum site site_of(const char *tensor)
+{
+    static const struct {
+        const char *ending;
+        enum site site;
+    } uses[] = {
+        {"wte.weight", SITE_EMBEDDING},
+        {"wpe.weight", SITE_EMBEDDING},
+        {".ln_1.weight", SITE_LN_1},
+        {".ln_1.bias", SITE_LN_1},
+        {".c_attn.weight", SITE_Q},
+        {".c_attn.bias", SITE_Q},
+        {"attn.c_proj.weight", SITE_ATTN_OUT},
+        {"attn.c_proj.bias", SITE_ATTN_OUT},
+        {".ln_2.weight", SITE_LN_2},
+        {".ln_2.bias", SITE_LN_2},
+        {".c_fc.weight", SITE_MLP_ACT},
+        {".c_fc.bias", SITE_MLP_ACT},
+        {"mlp.c_proj.weight", SITE_MLP_OUT},
+        {"mlp.c_proj.bias", SITE_MLP_OUT},
+        {"ln_f.weight", SITE_LN_F},
+        {"ln_f.bias", SITE_LN_F},
+        {"lm_head.weight", SITE_LOGITS},
+    };
+    for (size_t i = 0; i < COUNT(uses); i++)
+        if (strstr(tensor, uses[i].ending))
+            return uses[i].site;
+    ck_abort_msg("nobody knows what '%s' is for", tensor);
+    return SITE_COUNT;
+}
+
+/* Where a site stands in the pass. */
+static size_t place_of(enum site site, size_t layer)
+{
+    if (site_rows[site].in_layer)
+        return layer * SITE_COUNT + (size_t)site;
+    return site == SITE_EMBEDDING ? 0 : model.config.n_layer * SITE_COUNT + (size_t)site;
+}
+
+static bool is_used_after(const char *tensor, enum site site, size_t layer)
+{
+    size_t tensor_layer = strncmp(tensor, "h.", 2) == 0 ? (size_t)(tensor[2] - '0') : 0;
+    return place_of(site_of(tensor), tensor_layer) > place_of(site, layer);
+}
+
+/* Everything that is only used later is made NaN: it would be found if it were used. */
+START_TEST(what_comes_after_the_last_watched_site_is_not_computed)
+{
+    struct err err;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        for (size_t layer = 0; layer < (site_rows[site].in_layer ? 2 : 1); layer++) {
+            tiny_model_make(&model, gpt2);
+            for (size_t t = 0; t < model.count; t++)
+                for (size_t i = 0; i < model.tensors[t].count; i++)
+                    if (is_used_after(model.tensors[t].name, (enum site)site, layer))
+                        model.tensors[t].values[i] = NAN;
+            tiny_model_write(&model, 0);
+            rig_open(&rig, &model, 1);
+            watch_add(&rig.watch, (enum site)site, layer);
+            ck_assert_msg(!run(&err), "%s of layer %zu: %s", site_rows[site].name, layer, err.text);
+            rig_close(&rig);
+            tiny_model_release(&model);
+        }
+    }
+}
+END_TEST
+
+/* The file in pages of its own, those behind the data of `last` forbidden. */
+static struct guarded readable_up_to(const char *last)
+{
+    struct safetensors tensors;
+    struct guarded memory = guarded_open(model.bytes.size / sizeof(float) + 1);
+    memcpy(memory.pages, model.bytes.bytes, model.bytes.size);
+    model.files[1].bytes = memory.pages;
+    ck_assert_int_eq(safetensors_open(&tensors, &model.folder, "model.safetensors", NULL), 0);
+    const struct safetensors_entry *entry = safetensors_find(&tensors, last);
+    size_t end = (size_t)((const char *)entry->data - memory.pages) + entry->count * sizeof(float);
+    size_t first = (end + memory.page_bytes - 1) / memory.page_bytes * memory.page_bytes;
+    ck_assert_uint_lt(first, memory.usable_bytes);
+    ck_assert_int_eq(mprotect(memory.pages + first, memory.usable_bytes - first, PROT_NONE), 0);
+    safetensors_release(&tensors);
+    return memory;
+}
+
+/* A page that is never touched is never read from the disk. */
+START_TEST(weights_that_are_not_needed_are_not_even_read)
+{
+    static const struct {
+        const char *config;
+        enum site site;
+        size_t layer;
+        const char *last; /* of the tensors that are needed, in the order of the file */
+    } cases[] = {
+        {broad_gpt2, SITE_EMBEDDING, 0, "wpe.weight"},
+        {broad_gpt2, SITE_WEIGHTS, 0, "h.0.attn.c_attn.bias"},
+        {broad_gpt2, SITE_ATTN_OUT, 0, "h.0.attn.c_proj.bias"},
+        {broad_gpt2, SITE_MLP_ACT, 0, "h.0.mlp.c_fc.bias"},
+        {broad_gpt2, SITE_RESID_POST, 0, "h.0.mlp.c_proj.bias"},
+        {broad_gpt2, SITE_CONTEXT, 1, "h.1.attn.c_attn.bias"},
+        {broad_attention, SITE_Q, 0, "h.0.attn.q_proj.weight"},
+        {broad_attention, SITE_WEIGHTS, 0, "h.0.attn.k_proj.weight"},
+        {broad_attention, SITE_CONTEXT, 0, "h.0.attn.v_proj.weight"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct err err;
+        tiny_model_make(&model, cases[i].config);
+        struct guarded memory = readable_up_to(cases[i].last);
+        rig_open(&rig, &model, 1);
+        watch_add(&rig.watch, cases[i].site, cases[i].layer);
+        ck_assert_msg(!run(&err), "%s", err.text);
+        ck_assert_uint_eq(seen.count, 1);
+        rig_close(&rig);
+        guarded_close(&memory);
+        tiny_model_release(&model);
+    }
+}
+END_TEST
+
+START_TEST(nothing_watched_is_nothing_announced)
+{
+    struct err err;
+    tiny_model_make(&model, gpt2);
+    rig_open(&rig, &model, 1);
+    ck_assert_int_eq(run(&err), 0);
+    ck_assert_uint_eq(seen.count, 0);
+    rig_close(&rig);
+    tiny_model_release(&model);
+}
+END_TEST
+
+Suite *pass_suite(void)
+{
+    Suite *suite = suite_create("pass");
+    TCase *tests = tcase_create("pass");
+    tcase_add_test(tests, views_have_the_axes_of_their_site);
+    tcase_add_test(tests, announcements_come_in_the_order_of_the_pass);
+    tcase_add_test(tests, what_comes_after_the_last_watched_site_is_not_computed);
+    tcase_add_test(tests, weights_that_are_not_needed_are_not_even_read);
+    tcase_add_test(tests, nothing_watched_is_nothing_announced);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,39 @@
+/* product_judge.h: the slow plain product: what X · W must be, to the bit.
+ *
+ * One chain of fused multiply-adds an element, in the order of the sum: an element depends on its
+ * own row and column only, so that the judge of the largest product is the judge of every smaller
+ * one.
+ *
+ *     struct product_judge judge;
+ *     product_judge_open(&judge, 129, 129, depths, COUNT(depths));
+ *     ... judge.from_zero[i][row * judge.columns + column] ...     (the first depths[i] terms)
+ *     product_judge_close(&judge);
+ */
+#ifndef ATTN_TESTS_PRODUCT_JUDGE_H
+#define ATTN_TESTS_PRODUCT_JUDGE_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+
+enum { JUDGE_DEPTHS_MAX = 16 };
+
+struct product_judge {
+    size_t rows, columns, depth; /* of the largest product */
+    const size_t *depths;        /* rising; the last one is `depth` */
+    size_t depth_count;
+    float *x;                            /* [rows, depth] */
+    float *w;                            /* [depth, columns] */
+    float *start;                        /* [rows, columns] what is added to */
+    float *from_zero[JUDGE_DEPTHS_MAX];  /* [rows, columns] X · W, cut off at each depth */
+    float *from_start[JUDGE_DEPTHS_MAX]; /* start + X · W */
+    double *exact[JUDGE_DEPTHS_MAX];     /* X · W in double */
+    double *bound[JUDGE_DEPTHS_MAX];     /* Σ |x · w|: what rounding errors are measured by */
+    struct arena arena;
+};
+
+void product_judge_open(struct product_judge *judge, size_t rows, size_t columns,
+                        const size_t *depths, size_t depth_count);
+void product_judge_close(struct product_judge *judge);
+
+#endif

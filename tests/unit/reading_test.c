@@ -1,0 +1,214 @@
+#include "lens/reading.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+
+Suite *reading_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const char vocabulary[] = "{\"Life\": 0, \"is\": 1, \"\\u7231\": 2, \" \": 3, \"\\n\": 4}";
+
+static struct tokenizer *tokenizer;
+static struct lexicon lexicon;
+static struct arena arena;
+static struct err err;
+
+static void open_vocabulary(void)
+{
+    static const struct folder_file file = {"vocab.json", vocabulary, sizeof vocabulary - 1};
+    struct folder folder = {.path = "m", .files = &file, .file_count = 1};
+    arena = (struct arena){0};
+    err = (struct err){0};
+    ck_assert_msg(!tokenizer_open(&tokenizer, &folder, &err), "%s", err.text);
+    lexicon = (struct lexicon){tokenizer, 7}; /* two ids more than there are words */
+}
+
+static void close_vocabulary(void)
+{
+    tokenizer_free(tokenizer);
+    arena_release(&arena);
+}
+
+static struct input of_text(const char *text)
+{
+    return (struct input){.text = text, .size = strlen(text)};
+}
+
+static void make(struct reading *reading, struct input input)
+{
+    err = (struct err){0};
+    ck_assert_msg(!reading_make(reading, &input, &lexicon, &arena, &err), "%s", err.text);
+}
+
+static void expect_label(const struct label *label, const char *plain, const char *text,
+                         const char *exact)
+{
+    ck_assert_str_eq(label->plain, plain);
+    ck_assert_str_eq(label->text, text);
+    ck_assert_str_eq(label->exact, exact);
+}
+
+START_TEST(a_text_is_read_as_tokens_with_their_labels)
+{
+    struct reading reading;
+    make(&reading, of_text("is Life"));
+    ck_assert_uint_eq(reading.count, 3);
+    ck_assert_uint_eq(reading.size, 7);
+    ck_assert_mem_eq(reading.text, "is Life", 7);
+    static const struct token tokens[] = {{1, 0, 2}, {3, 2, 3}, {0, 3, 7}};
+    for (size_t i = 0; i < COUNT(tokens); i++) {
+        ck_assert_uint_eq(reading.tokens[i].id, tokens[i].id);
+        ck_assert_uint_eq(reading.tokens[i].start, tokens[i].start);
+        ck_assert_uint_eq(reading.tokens[i].end, tokens[i].end);
+    }
+    expect_label(&reading.labels[0], "is", "is", "0:is");
+    expect_label(&reading.labels[1], " ", "\xE2\x90\xA3", "1:\xE2\x90\xA3");
+    expect_label(&reading.labels[2], "Life", "Life", "2:Life");
+    ck_assert_uint_eq(reading.dropped_count, 0);
+}
+END_TEST
+
+START_TEST(ids_are_read_without_a_text)
+{
+    struct reading reading;
+    make(&reading, (struct input){.ids = "2,4,6,5"});
+    ck_assert_uint_eq(reading.count, 4);
+    ck_assert_ptr_null(reading.text);
+    ck_assert_uint_eq(reading.size, 0);
+    expect_label(&reading.labels[0], "\xE7\x88\xB1", "\xE7\x88\xB1", "0:\xE7\x88\xB1");
+    expect_label(&reading.labels[1], "\n", "\xE2\x86\xB5", "1:\xE2\x86\xB5");
+    expect_label(&reading.labels[2], "6", "6", "2:6"); /* no word of the vocabulary */
+}
+END_TEST
+
+START_TEST(without_a_tokenizer_the_labels_are_the_ids)
+{
+    struct reading reading;
+    lexicon.tokenizer = NULL;
+    make(&reading, (struct input){.ids = "0,6"});
+    expect_label(&reading.labels[0], "0", "0", "0:0");
+    expect_label(&reading.labels[1], "6", "6", "1:6");
+}
+END_TEST
+
+START_TEST(marks_that_are_no_words_are_counted)
+{
+    struct reading reading;
+    make(&reading, of_text("Life!?"));
+    ck_assert_uint_eq(reading.count, 1);
+    ck_assert_uint_eq(reading.dropped_count, 2);
+    ck_assert_uint_eq(reading.dropped_first.start, 4);
+    ck_assert_uint_eq(reading.dropped_first.end, 5);
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_is_refused)
+{
+    static const struct {
+        struct input input;
+        bool without;
+        const char *message;
+    } cases[] = {
+        {{.text = "", .size = 0}, false, "the text is empty: expected at least one token"},
+        {{.text = "!?.", .size = 3},
+         false,
+         "the text is empty: all 3 marks in it are not in the vocabulary"},
+        {{.text = "Life", .size = 4},
+         true,
+         "the model has no tokenizer (tokenizer.json or vocab.json): give the tokens by --ids"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct reading reading;
+        lexicon.tokenizer = cases[i].without ? NULL : tokenizer;
+        err = (struct err){0};
+        ck_assert_int_eq(reading_make(&reading, &cases[i].input, &lexicon, &arena, &err), -1);
+        ck_assert_str_eq(err.text, cases[i].message);
+        ck_assert_int_eq(err.kind, ERR_INPUT);
+    }
+}
+END_TEST
+
+START_TEST(errors_of_the_tokenizer_come_through)
+{
+    static const struct input inputs[] = {{.text = "Death", .size = 5},
+                                          {.text = "\xff", .size = 1},
+                                          {.ids = "7"},
+                                          {.ids = "1,x"},
+                                          {.ids = ""}};
+    for (size_t i = 0; i < COUNT(inputs); i++) {
+        struct reading reading;
+        err = (struct err){0};
+        ck_assert_int_eq(reading_make(&reading, &inputs[i], &lexicon, &arena, &err), -1);
+        ck_assert_uint_gt(strlen(err.text), 10);
+    }
+}
+END_TEST
+
+START_TEST(numbers_label_what_has_no_name)
+{
+    const struct label *labels = labels_of_numbers(12, &arena, &err);
+    expect_label(&labels[0], "0", "0", "0");
+    expect_label(&labels[11], "11", "11", "11");
+    ck_assert_ptr_nonnull(labels_of_numbers(0, &arena, &err));
+}
+END_TEST
+
+START_TEST(words_label_the_vocabulary)
+{
+    const struct label *labels = labels_of_words(tokenizer, 7, &arena, &err);
+    expect_label(&labels[0], "Life", "Life", "0:Life");
+    expect_label(&labels[4], "\n", "\xE2\x86\xB5", "4:\xE2\x86\xB5");
+    expect_label(&labels[5], "5", "5", "5:5");
+}
+END_TEST
+
+static int read_all(struct arena *own)
+{
+    struct reading reading;
+    struct input input = of_text("Life is Life!");
+    return reading_make(&reading, &input, &lexicon, own, &err) ||
+                   !labels_of_numbers(3000, own, &err) || !labels_of_words(tokenizer, 7, own, &err)
+               ? -1
+               : 0;
+}
+
+START_TEST(every_allocation_that_fails_is_an_error)
+{
+    for (int for_ever = 0; for_ever < 2; for_ever++) {
+        int failed = -1;
+        for (size_t nth = 1; failed; nth++) {
+            struct arena own = {0};
+            err = (struct err){0};
+            heap_fail_at(nth, for_ever);
+            failed = read_all(&own);
+            heap_fail_at(0, 0);
+            if (failed && !strstr(err.text, "out of memory"))
+                ck_abort_msg("allocation %zu: '%s'", nth, err.text);
+            ck_assert(failed || nth > 10);
+            arena_release(&own);
+        }
+    }
+}
+END_TEST
+
+Suite *reading_suite(void)
+{
+    Suite *suite = suite_create("reading");
+    TCase *tests = tcase_create("reading");
+    tcase_add_checked_fixture(tests, open_vocabulary, close_vocabulary);
+    tcase_add_test(tests, a_text_is_read_as_tokens_with_their_labels);
+    tcase_add_test(tests, ids_are_read_without_a_text);
+    tcase_add_test(tests, without_a_tokenizer_the_labels_are_the_ids);
+    tcase_add_test(tests, marks_that_are_no_words_are_counted);
+    tcase_add_test(tests, what_cannot_be_read_is_refused);
+    tcase_add_test(tests, errors_of_the_tokenizer_come_through);
+    tcase_add_test(tests, numbers_label_what_has_no_name);
+    tcase_add_test(tests, words_label_the_vocabulary);
+    tcase_add_test(tests, every_allocation_that_fails_is_an_error);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

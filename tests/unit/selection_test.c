@@ -1,0 +1,284 @@
+#include "lens/selection.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+
+Suite *selection_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const struct config gpt2 = {.kind = MODEL_GPT2, .n_layer = 6, .n_head = 12};
+static const struct config attention = {.kind = MODEL_ATTENTION, .n_layer = 1, .n_head = 1};
+
+static struct selection selection;
+static struct arena arena;
+static struct err err;
+
+static void empty(void)
+{
+    selection = (struct selection){0};
+    arena = (struct arena){0};
+    err = (struct err){0};
+}
+
+static void release(void)
+{
+    arena_release(&arena);
+}
+
+static uint32_t bit(enum site site)
+{
+    return (uint32_t)1 << site;
+}
+
+START_TEST(sites_are_chosen_by_their_names)
+{
+    const struct {
+        const char *list;
+        uint32_t sites;
+        bool tokens;
+    } cases[] = {
+        {"weights", bit(SITE_WEIGHTS), false},
+        {"weights,context", bit(SITE_WEIGHTS) | bit(SITE_CONTEXT), false},
+        {"logits,q,q,embedding", bit(SITE_LOGITS) | bit(SITE_Q) | bit(SITE_EMBEDDING), false},
+        {"tokens", 0, true},
+        {"k,tokens", bit(SITE_K), true},
+        {"all", bit(SITE_COUNT) - 1, true},
+        {"all,q", bit(SITE_COUNT) - 1, true},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        ck_assert_int_eq(selection_sites(&selection, cases[i].list, &gpt2, &err), 0);
+        ck_assert_uint_eq(selection.sites, cases[i].sites);
+        ck_assert_int_eq(selection.tokens, cases[i].tokens);
+    }
+}
+END_TEST
+
+START_TEST(all_is_what_the_model_has)
+{
+    ck_assert_int_eq(selection_sites(&selection, "all", &attention, &err), 0);
+    ck_assert_uint_eq(selection.sites, bit(SITE_EMBEDDING) | bit(SITE_Q) | bit(SITE_K) |
+                                           bit(SITE_V) | bit(SITE_SCORES) | bit(SITE_MASKED) |
+                                           bit(SITE_WEIGHTS) | bit(SITE_CONTEXT) |
+                                           bit(SITE_ATTN_OUT));
+}
+END_TEST
+
+START_TEST(a_site_that_is_none_is_refused_with_those_there_are)
+{
+    static const struct {
+        const char *list;
+        const char *found;
+    } cases[] = {{"", ""},         {"weight", "weight"}, {"weights,", ""},
+                 {",weights", ""}, {"q, k", " k"},       {"ALL", "ALL"},
+                 {"q;k", "q;k"},   {"allq", "allq"},     {"tokens2", "tokens2"}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char expected[512];
+        snprintf(expected, sizeof expected,
+                 "--show: expected tokens, embedding, q, k, v, scores, masked, weights, context, "
+                 "attn_out or all, found '%s'",
+                 cases[i].found);
+        err_clear(&err);
+        ck_assert_int_eq(selection_sites(&selection, cases[i].list, &attention, &err), -1);
+        ck_assert_str_eq(err.text, expected);
+        ck_assert_int_eq(err.kind, ERR_USAGE);
+    }
+}
+END_TEST
+
+START_TEST(a_site_that_the_model_lacks_is_refused)
+{
+    ck_assert_int_eq(selection_sites(&selection, "weights,ln_1", &attention, &err), -1);
+    ck_assert_str_eq(err.text, "--show: a model of type \"attention\" has no 'ln_1'");
+    ck_assert_int_eq(err.kind, ERR_USAGE);
+}
+END_TEST
+
+/* The numbers as text, "0 3 4", to compare. */
+static const char *chosen(const size_t *indices, size_t count)
+{
+    static char text[256];
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        sprintf(text + strlen(text), "%s%zu", i ? " " : "", indices[i]);
+    return text;
+}
+
+START_TEST(numbers_ranges_and_the_end_are_understood)
+{
+    static const struct {
+        const char *list;
+        const char *chosen;
+    } cases[] = {
+        {NULL, "0 1 2 3 4 5"},
+        {"all", "0 1 2 3 4 5"},
+        {"0", "0"},
+        {"5", "5"},
+        {"-1", "5"},
+        {"-6", "0"},
+        {"3,1", "1 3"},
+        {"1,1,1", "1"},
+        {"0-2", "0 1 2"},
+        {"2-2", "2"},
+        {"0-5", "0 1 2 3 4 5"},
+        {"-3--1", "3 4 5"},
+        {"4--1", "4 5"},
+        {"-6-1", "0 1"},
+        {"5,0-1,-2,1", "0 1 4 5"},
+        {"-0", "0"},
+        {"003", "3"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        ck_assert_msg(!selection_layers(&selection, cases[i].list, &gpt2, &arena, &err), "%s: %s",
+                      cases[i].list, err.text);
+        ck_assert_str_eq(chosen(selection.layers, selection.layer_count), cases[i].chosen);
+    }
+}
+END_TEST
+
+START_TEST(numbers_that_the_model_lacks_are_refused_with_its_range)
+{
+    static const struct {
+        const char *list;
+        const char *found;
+    } cases[] = {
+        {"6", "6"},
+        {"-7", "-7"},
+        {"", ""},
+        {"0,", ""},
+        {",0", ""},
+        {"0,,1", ""},
+        {"x", "x"},
+        {"1x", "1x"},
+        {"0x1", "0x1"},
+        {"1.0", "1.0"},
+        {" 1", " 1"},
+        {"3-1", "3-1"},
+        {"3-2", "3-2"},
+        {"-1-0", "-1-0"},
+        {"1-", "1-"},
+        {"-", "-"},
+        {"--1", "--1"},
+        {"1--", "1--"},
+        {"0-6", "0-6"},
+        {"0-1-2", "0-1-2"},
+        {"0,9,1", "9"},
+        {"ALL", "ALL"},
+        {"0,all", "all"},
+        {"99999999999999999999", "99999999999999999999"},
+        {"000000000000000000000000000001", "000000000000000000000000000001"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char expected[512];
+        snprintf(expected, sizeof expected,
+                 "--layer: expected numbers from 0 to 5 (or -6 to -1 from the end), ranges such as "
+                 "0-5, or all, found '%s': the model has 6 layers",
+                 cases[i].found);
+        err_clear(&err);
+        ck_assert_msg(selection_layers(&selection, cases[i].list, &gpt2, &arena, &err) == -1,
+                      "'%s' was accepted", cases[i].list);
+        ck_assert_str_eq(err.text, expected);
+        ck_assert_int_eq(err.kind, ERR_USAGE);
+    }
+}
+END_TEST
+
+START_TEST(a_model_of_one_layer_says_so)
+{
+    ck_assert_int_eq(selection_layers(&selection, "1", &attention, &arena, &err), -1);
+    ck_assert_str_eq(err.text, "--layer: expected 0 or all, found '1': the model has one layer");
+    err_clear(&err);
+    ck_assert_int_eq(selection_heads(&selection, "-2", &attention, &arena, &err), -1);
+    ck_assert_str_eq(err.text, "--head: expected 0 or all, found '-2': the model has one head");
+    ck_assert_int_eq(selection_heads(&selection, "-1", &attention, &arena, &err), 0);
+}
+END_TEST
+
+START_TEST(heads_are_chosen_like_layers)
+{
+    ck_assert_int_eq(selection_heads(&selection, "11,0-2", &gpt2, &arena, &err), 0);
+    ck_assert_str_eq(chosen(selection.heads, selection.head_count), "0 1 2 11");
+    ck_assert_int_eq(selection_heads(&selection, "12", &gpt2, &arena, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "--head: expected numbers from 0 to 11 (or -12 to -1 from the end), ranges "
+                     "such as 0-11, or all, found '12': the model has 12 heads");
+}
+END_TEST
+
+START_TEST(all_heads_are_no_list)
+{
+    static const char *const lists[] = {NULL, "all"};
+    for (size_t i = 0; i < COUNT(lists); i++) {
+        ck_assert_int_eq(selection_heads(&selection, lists[i], &gpt2, &arena, &err), 0);
+        ck_assert_ptr_null(selection.heads);
+        ck_assert_uint_eq(selection.head_count, 12);
+    }
+    ck_assert_int_eq(selection_heads(&selection, "0-11", &gpt2, &arena, &err), 0);
+    ck_assert_ptr_nonnull(selection.heads);
+}
+END_TEST
+
+START_TEST(a_selection_watches_its_sites_in_its_layers)
+{
+    struct watch watch;
+    ck_assert_int_eq(watch_init(&watch, gpt2.n_layer, &arena, &err), 0);
+    ck_assert_int_eq(selection_sites(&selection, "weights,logits", &gpt2, &err), 0);
+    ck_assert_int_eq(selection_layers(&selection, "1,-1", &gpt2, &arena, &err), 0);
+    selection_watch(&selection, &watch);
+    for (int site = 0; site < SITE_COUNT; site++)
+        for (size_t layer = 0; layer < gpt2.n_layer; layer++)
+            ck_assert_int_eq(watch_has(&watch, (enum site)site, layer),
+                             site == SITE_LOGITS ||
+                                 (site == SITE_WEIGHTS && (layer == 1 || layer == 5)));
+}
+END_TEST
+
+START_TEST(tokens_alone_watch_nothing)
+{
+    struct watch watch;
+    ck_assert_int_eq(watch_init(&watch, gpt2.n_layer, &arena, &err), 0);
+    ck_assert_int_eq(selection_sites(&selection, "tokens", &gpt2, &err), 0);
+    ck_assert_int_eq(selection_layers(&selection, NULL, &gpt2, &arena, &err), 0);
+    selection_watch(&selection, &watch);
+    ck_assert(!watch_from(&watch, SITE_EMBEDDING, 0));
+}
+END_TEST
+
+START_TEST(an_allocation_that_fails_is_an_error)
+{
+    heap_fail_at(1, 1);
+    ck_assert_int_eq(selection_layers(&selection, "0", &gpt2, &arena, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
+    err_clear(&err);
+    ck_assert_int_eq(selection_heads(&selection, "0", &gpt2, &arena, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
+    err_clear(&err);
+    ck_assert_int_eq(selection_sites(&selection, "none", &gpt2, &err), -1);
+    ck_assert_int_eq(err.kind, ERR_USAGE);
+    heap_fail_at(0, 0);
+}
+END_TEST
+
+Suite *selection_suite(void)
+{
+    Suite *suite = suite_create("selection");
+    TCase *tests = tcase_create("selection");
+    tcase_add_checked_fixture(tests, empty, release);
+    tcase_add_test(tests, sites_are_chosen_by_their_names);
+    tcase_add_test(tests, all_is_what_the_model_has);
+    tcase_add_test(tests, a_site_that_is_none_is_refused_with_those_there_are);
+    tcase_add_test(tests, a_site_that_the_model_lacks_is_refused);
+    tcase_add_test(tests, numbers_ranges_and_the_end_are_understood);
+    tcase_add_test(tests, numbers_that_the_model_lacks_are_refused_with_its_range);
+    tcase_add_test(tests, a_model_of_one_layer_says_so);
+    tcase_add_test(tests, heads_are_chosen_like_layers);
+    tcase_add_test(tests, all_heads_are_no_list);
+    tcase_add_test(tests, a_selection_watches_its_sites_in_its_layers);
+    tcase_add_test(tests, tokens_alone_watch_nothing);
+    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,108 @@
+#include "model/tap.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "base/heap.h"
+
+Suite *tap_suite(void);
+
+enum { LAYERS = 3 };
+
+static struct arena arena;
+static struct watch watch;
+
+static void watch_nothing(void)
+{
+    arena = (struct arena){0};
+    ck_assert_int_eq(watch_init(&watch, LAYERS, &arena, NULL), 0);
+}
+
+static void release(void)
+{
+    arena_release(&arena);
+}
+
+/* Every (site, layer) in the order of the pass; those of no layer stand once. */
+static size_t place_of(enum site site, size_t layer)
+{
+    if (site_rows[site].in_layer)
+        return layer * SITE_COUNT + (size_t)site;
+    return site == SITE_EMBEDDING ? 0 : LAYERS * SITE_COUNT + (size_t)site;
+}
+
+START_TEST(a_fresh_watch_has_nothing)
+{
+    for (int site = 0; site < SITE_COUNT; site++) {
+        for (size_t layer = 0; layer < LAYERS; layer++) {
+            ck_assert(!watch_has(&watch, (enum site)site, layer));
+            ck_assert(!watch_after(&watch, (enum site)site, layer));
+            ck_assert(!watch_from(&watch, (enum site)site, layer));
+        }
+    }
+}
+END_TEST
+
+/* Each pair watched alone is judged against the order of the pass, from every other pair. */
+static void check_pair(enum site watched, size_t watched_layer)
+{
+    size_t place = place_of(watched, watched_layer);
+    ck_assert_int_eq(watch_init(&watch, LAYERS, &arena, NULL), 0);
+    watch_add(&watch, watched, watched_layer);
+    for (int i = 0; i < SITE_COUNT; i++) {
+        for (size_t layer = 0; layer < LAYERS; layer++) {
+            enum site site = (enum site)i;
+            size_t here = place_of(site, layer);
+            bool right = watch_has(&watch, site, layer) == (here == place) &&
+                         watch_after(&watch, site, layer) == (here < place) &&
+                         watch_from(&watch, site, layer) == (here <= place);
+            if (!right)
+                ck_abort_msg("%s %zu is watched: wrong at %s %zu", site_rows[watched].name,
+                             watched_layer, site_rows[site].name, layer);
+        }
+    }
+}
+
+START_TEST(has_after_and_from_follow_the_order_of_the_pass)
+{
+    for (int site = 0; site < SITE_COUNT; site++)
+        for (size_t layer = 0; layer < LAYERS; layer++)
+            check_pair((enum site)site, layer);
+}
+END_TEST
+
+START_TEST(what_is_added_stays_beside_what_was_there)
+{
+    watch_add(&watch, SITE_WEIGHTS, 0);
+    watch_add(&watch, SITE_LOGITS, 0);
+    watch_add(&watch, SITE_WEIGHTS, 2);
+    watch_add(&watch, SITE_WEIGHTS, 2);
+    ck_assert(watch_has(&watch, SITE_WEIGHTS, 0) && watch_has(&watch, SITE_WEIGHTS, 2));
+    ck_assert(!watch_has(&watch, SITE_WEIGHTS, 1) && !watch_has(&watch, SITE_CONTEXT, 0));
+    ck_assert(watch_has(&watch, SITE_LOGITS, 0) && watch_has(&watch, SITE_LOGITS, 1));
+}
+END_TEST
+
+START_TEST(without_memory_there_is_no_watch)
+{
+    struct arena none = {0};
+    struct err err = {0};
+    heap_fail_at(1, 0);
+    ck_assert_int_eq(watch_init(&watch, LAYERS, &none, &err), -1);
+    heap_fail_at(0, 0);
+    ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
+}
+END_TEST
+
+Suite *tap_suite(void)
+{
+    Suite *suite = suite_create("tap");
+    TCase *tests = tcase_create("tap");
+    tcase_add_checked_fixture(tests, watch_nothing, release);
+    tcase_add_test(tests, a_fresh_watch_has_nothing);
+    tcase_add_test(tests, has_after_and_from_follow_the_order_of_the_pass);
+    tcase_add_test(tests, what_is_added_stays_beside_what_was_there);
+    tcase_add_test(tests, without_memory_there_is_no_watch);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
