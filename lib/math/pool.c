@@ -10,6 +10,9 @@
 
 static const double work_worth_threads = 500e3; /* about 10 µs: what waking a thread costs */
 
+/* Waiting turns this often before it sleeps: some 20 µs, the time between two loops of a pass. */
+enum { SPINS = 2000 };
+
 struct worker {
     struct pool *pool;
     pthread_t thread;
@@ -20,14 +23,14 @@ struct pool {
     size_t threads;
     size_t started; /* workers that run, beside the caller */
     struct worker *workers;
-    pthread_mutex_t mutex; /* guards the four below */
-    pthread_cond_t wake, done;
-    size_t generation; /* one more for every loop */
-    size_t busy;       /* workers that have not finished this loop */
-    bool closing;
     struct loop loop;
     void *context;
     atomic_size_t next_round;
+    atomic_size_t generation; /* one more for every loop, and at the end */
+    atomic_size_t busy;       /* workers that have not finished this loop */
+    atomic_bool closing;
+    pthread_mutex_t mutex; /* for those who sleep until generation or busy changes */
+    pthread_cond_t wake, done;
 };
 
 size_t pool_processors(void)
@@ -72,25 +75,67 @@ static void take_rounds(struct pool *pool, size_t thread)
     }
 }
 
+static inline void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Wait for the next loop: turning for a moment, then asleep. Returns its generation. */
+static size_t await_loop(struct pool *pool, size_t seen)
+{
+    for (int i = 0; i < SPINS && atomic_load(&pool->generation) == seen; i++)
+        pause_briefly();
+    if (atomic_load(&pool->generation) != seen)
+        return atomic_load(&pool->generation);
+    pthread_mutex_lock(&pool->mutex);
+    while (atomic_load(&pool->generation) == seen)
+        pthread_cond_wait(&pool->wake, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+    return atomic_load(&pool->generation);
+}
+
+/* Publish a loop, or the end: whoever turns sees it at once, whoever sleeps is woken. */
+static void announce(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->mutex);
+    atomic_fetch_add(&pool->generation, 1);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void finish(struct pool *pool)
+{
+    if (atomic_fetch_sub(&pool->busy, 1) != 1)
+        return;
+    pthread_mutex_lock(&pool->mutex);
+    pthread_cond_signal(&pool->done);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void await_workers(struct pool *pool)
+{
+    for (int i = 0; i < SPINS && atomic_load(&pool->busy) > 0; i++)
+        pause_briefly();
+    pthread_mutex_lock(&pool->mutex);
+    while (atomic_load(&pool->busy) > 0)
+        pthread_cond_wait(&pool->done, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
 static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct pool *pool = worker->pool;
     size_t seen = 0;
-    pthread_mutex_lock(&pool->mutex);
     for (;;) {
-        while (pool->generation == seen && !pool->closing)
-            pthread_cond_wait(&pool->wake, &pool->mutex);
-        if (pool->closing)
+        seen = await_loop(pool, seen);
+        if (atomic_load(&pool->closing))
             break;
-        seen = pool->generation;
-        pthread_mutex_unlock(&pool->mutex);
         take_rounds(pool, worker->index);
-        pthread_mutex_lock(&pool->mutex);
-        if (--pool->busy == 0)
-            pthread_cond_signal(&pool->done);
+        finish(pool);
     }
-    pthread_mutex_unlock(&pool->mutex);
     return NULL;
 }
 
@@ -120,29 +165,21 @@ void pool_run(struct pool *pool, struct loop loop, void *context)
         return;
     }
     start_workers(pool);
-    pthread_mutex_lock(&pool->mutex);
     pool->loop = loop;
     pool->context = context;
     atomic_store(&pool->next_round, 0);
-    pool->busy = pool->started;
-    pool->generation++;
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->mutex);
+    atomic_store(&pool->busy, pool->started);
+    announce(pool);
     take_rounds(pool, 0);
-    pthread_mutex_lock(&pool->mutex);
-    while (pool->busy > 0)
-        pthread_cond_wait(&pool->done, &pool->mutex);
-    pthread_mutex_unlock(&pool->mutex);
+    await_workers(pool);
 }
 
 void pool_free(struct pool *pool)
 {
     if (!pool)
         return;
-    pthread_mutex_lock(&pool->mutex);
-    pool->closing = true;
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->mutex);
+    atomic_store(&pool->closing, true);
+    announce(pool);
     for (size_t i = 0; i < pool->started; i++)
         pthread_join(pool->workers[i].thread, NULL);
     pthread_cond_destroy(&pool->wake);
