@@ -1,9 +1,15 @@
 #include "base/heap.h"
 
+#include <errno.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/num.h"
+
+enum { HUGE_BYTES = 4 * 1024 * 1024 };
 
 static atomic_size_t fail_countdown; /* 0: no fault is planned */
 static atomic_int fail_for_ever;
@@ -19,6 +25,15 @@ static int planned_fault(void)
     return 0;
 }
 
+/* Large memory in large pages: fewer faults, fewer walks through page tables. Only a wish. */
+static void advise_huge(char *memory, size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t before = (page - (uintptr_t)memory % page) % page;
+    if (madvise(memory + before, (size - before) / page * page, MADV_HUGEPAGE))
+        errno = 0;
+}
+
 void *heap_alloc(size_t count, size_t size, struct err *err)
 {
     size_t bytes = 0;
@@ -31,6 +46,8 @@ void *heap_alloc(size_t count, size_t size, struct err *err)
         memory = calloc(1, bytes ? bytes : 1);
     if (!memory)
         err_memory(err, bytes);
+    else if (bytes >= HUGE_BYTES)
+        advise_huge(memory, bytes);
     return memory;
 }
 
