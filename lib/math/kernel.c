@@ -134,7 +134,7 @@ static bool same_shape(const struct kernel_shape *a, const struct kernel_shape *
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->a_stride == b->a_stride &&
            a->b_stride == b->b_stride && a->c_stride == b->c_stride &&
-           a->accumulate == b->accumulate;
+           a->accumulate == b->accumulate && a->prefetch == b->prefetch;
 }
 
 static size_t slot_of(const struct kernels *kernels, const struct kernel_shape *shape)
@@ -145,7 +145,7 @@ static size_t slot_of(const struct kernels *kernels, const struct kernel_shape *
     hash = hash * 31 + (size_t)shape->a_stride;
     hash = hash * 31 + (size_t)shape->b_stride;
     hash = hash * 31 + (size_t)shape->c_stride;
-    hash = hash * 31 + (size_t)shape->accumulate;
+    hash = hash * 31 + (size_t)(2 * shape->accumulate + shape->prefetch);
     size_t slot = (hash ^ hash >> 10) % SLOTS;
     while (kernels->taken[slot] && !same_shape(&kernels->slots[slot].shape, shape))
         slot = (slot + 1) % SLOTS;
@@ -158,7 +158,8 @@ static size_t write_code(unsigned char *room, int target, const struct kernel_sh
     libxsmm_descriptor_blob blob;
     const libxsmm_gemm_descriptor *descriptor = libxsmm_sgemm_descriptor_init(
         &blob, shape->m, shape->n, shape->k, shape->a_stride, shape->b_stride, shape->c_stride,
-        1.0f, shape->accumulate ? 1.0f : 0.0f, LIBXSMM_GEMM_FLAG_NONE, LIBXSMM_GEMM_PREFETCH_NONE);
+        1.0f, shape->accumulate ? 1.0f : 0.0f, LIBXSMM_GEMM_FLAG_NONE,
+        shape->prefetch ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE);
     if (!descriptor)
         return 0;
     libxsmm_generated_code generated = {
@@ -225,10 +226,11 @@ static void plain_product(const struct kernel_shape *shape, const float *a, cons
     }
 }
 
-void kernel_call(const struct kernel *kernel, const float *a, const float *b, float *c)
+void kernel_call(const struct kernel *kernel, const float *a, const float *b, float *c,
+                 const float *next_a)
 {
     if (kernel->code)
-        kernel->code(a, b, c);
+        kernel->code(a, b, c, next_a, b, c);
     else
         plain_product(&kernel->shape, a, b, c);
 }

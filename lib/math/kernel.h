@@ -24,11 +24,16 @@ struct kernel_shape {
     int m, n, k;
     int a_stride, b_stride, c_stride; /* floats from row to row */
     int accumulate;                   /* 0: C = …, 1: C += … */
+    int prefetch;                     /* 1: fetch the A of the next call into the cache meanwhile */
 };
+
+/* libxsmm's calling convention: the last three say what comes next, for kernels that prefetch. */
+typedef void kernel_code(const float *a, const float *b, float *c, const float *next_a,
+                         const float *next_b, const float *next_c);
 
 struct kernel {
     struct kernel_shape shape;
-    void (*code)(const float *a, const float *b, float *c); /* NULL: plain C */
+    kernel_code *code; /* NULL: plain C */
 };
 
 enum { KERNELS_AT_ONCE = 64 }; /* this many kernels fetched in a row stay valid together */
@@ -52,7 +57,9 @@ const char *kernels_target(const struct kernels *kernels);
 /* The library that writes them, with its version. */
 const char *kernels_library(void);
 
-/* C (+)= B · A. */
-void kernel_call(const struct kernel *kernel, const float *a, const float *b, float *c);
+/* C (+)= B · A. `next_a` is what the next call will read as A, for kernels that prefetch; any
+ * readable address, or `a` itself, will do. */
+void kernel_call(const struct kernel *kernel, const float *a, const float *b, float *c,
+                 const float *next_a);
 
 #endif

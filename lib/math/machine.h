@@ -1,16 +1,21 @@
-/* machine.h: what the mathematics runs on: threads and generated kernels. */
+/* machine.h: what the mathematics runs on: threads, generated kernels, and room to work in. */
 #ifndef ATTN_MATH_MACHINE_H
 #define ATTN_MATH_MACHINE_H
 
 #include <stddef.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "math/kernel.h"
 #include "math/pool.h"
 
+enum { PANEL_COLUMNS = 64, PANEL_ROWS = 768 }; /* of the panels that weights are worked in */
+
 struct machine {
     struct pool *pool;
     struct kernels *kernels;
+    float **panels; /* [thread][PANEL_ROWS, PANEL_COLUMNS] for a panel that is copied */
+    struct arena arena;
 };
 
 /* `threads` 0: as many as there are processors. */

@@ -1,6 +1,8 @@
 #include "math/rows.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "math/exp.h"
 #include "math/isa.h"
@@ -61,25 +63,32 @@ void layernorm_rows(struct matrix y, struct matrix x, const struct norm *norm)
     }
 }
 
+FOR_EACH_ISA
+static void add_row(float *restrict to, const float *restrict from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] += from[i];
+}
+
+void copy_rows(struct matrix y, struct matrix x)
+{
+    for (size_t row = 0; row < y.rows; row++)
+        memcpy(y.data + row * y.stride, x.data + row * x.stride, y.columns * sizeof *y.data);
+}
+
 void add_rows(struct matrix y, struct matrix x)
 {
-    for (size_t row = 0; row < y.rows; row++) {
-        float *to = y.data + row * y.stride;
-        const float *from = x.data + row * x.stride;
-        for (size_t i = 0; i < y.columns; i++)
-            to[i] += from[i];
-    }
+    for (size_t row = 0; row < y.rows; row++)
+        add_row(y.data + row * y.stride, x.data + row * x.stride, y.columns);
 }
 
 void add_to_rows(struct matrix y, const float *vector)
 {
-    for (size_t row = 0; row < y.rows; row++) {
-        float *to = y.data + row * y.stride;
-        for (size_t i = 0; i < y.columns; i++)
-            to[i] += vector[i];
-    }
+    for (size_t row = 0; row < y.rows; row++)
+        add_row(y.data + row * y.stride, vector, y.columns);
 }
 
+FOR_EACH_ISA
 void scale_row(float *y, const float *x, size_t count, float factor)
 {
     for (size_t i = 0; i < count; i++)
@@ -112,6 +121,13 @@ static void exponentials(float *x, size_t count, float max)
         x[i] = exp_float(x[i] - max);
 }
 
+FOR_EACH_ISA
+static void divide(float *x, size_t count, float divisor)
+{
+    for (size_t i = 0; i < count; i++)
+        x[i] /= divisor;
+}
+
 bool softmax_row(float *x, size_t count)
 {
     float max = largest(x, count);
@@ -121,13 +137,28 @@ bool softmax_row(float *x, size_t count)
     float total = sum(x, count); /* NaN where an element was: comparisons pass it over */
     if (!(total >= 1.0f) || isinf(total))
         return false;
-    for (size_t i = 0; i < count; i++)
-        x[i] /= total;
+    divide(x, count, total);
     return true;
+}
+
+/* Is the exponent of any element the one of infinities and NaN? */
+FOR_EACH_ISA
+static bool any_special(const float *x, size_t count)
+{
+    const uint32_t exponent = 0x7f800000;
+    uint32_t special = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits = 0;
+        memcpy(&bits, &x[i], sizeof bits);
+        special |= (bits & exponent) == exponent;
+    }
+    return special != 0;
 }
 
 size_t first_bad(const float *x, size_t count, bool infinite_ok)
 {
+    if (!any_special(x, count))
+        return count;
     for (size_t i = 0; i < count; i++)
         if (!isfinite(x[i]) && !(infinite_ok && x[i] == -INFINITY))
             return i;

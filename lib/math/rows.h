@@ -20,6 +20,9 @@ struct norm {
 /* y = (x - mean) / √(variance + ε) · scale + shift, row by row. */
 void layernorm_rows(struct matrix y, struct matrix x, const struct norm *norm);
 
+/* y = x. */
+void copy_rows(struct matrix y, struct matrix x);
+
 /* y += x. */
 void add_rows(struct matrix y, struct matrix x);
 

@@ -2,6 +2,13 @@
 
 #include <string.h>
 
+size_t matrix_stride(size_t columns)
+{
+    enum { LINE = 16 }; /* floats of a cache line */
+    size_t lines = (columns + LINE - 1) / LINE;
+    return (lines | 1) * LINE;
+}
+
 struct matrix matrix_rows(struct matrix whole, size_t first, size_t count)
 {
     whole.data += first * whole.stride;

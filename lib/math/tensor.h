@@ -25,6 +25,10 @@ struct tensor {
     size_t stride[TENSOR_RANK_MAX]; /* in floats */
 };
 
+/* A stride for rows of `columns` floats that the caches like: whole cache lines, an odd number of
+ * them, so that the same column of many rows does not fall on the same few sets. */
+size_t matrix_stride(size_t columns);
+
 /* `count` rows from row `first` on; `count` columns from column `first` on. */
 struct matrix matrix_rows(struct matrix whole, size_t first, size_t count);
 struct matrix matrix_columns(struct matrix whole, size_t first, size_t count);

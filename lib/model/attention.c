@@ -60,7 +60,7 @@ static int take_strip(struct pass *pass, struct strip_memory *memory, size_t str
 int attention_take_strips(struct pass *pass)
 {
     size_t threads = pool_threads(pass->machine->pool);
-    size_t stride = round_up(pass->batch->longest_keys, STRIP);
+    size_t stride = matrix_stride(round_up(pass->batch->longest_keys, STRIP));
     struct strip_memory *strips = arena_alloc(pass->arena, threads, sizeof *strips, pass->err);
     if (!strips)
         return -1;
@@ -101,7 +101,7 @@ static void compute_scores(const struct head_job *head, size_t first, size_t row
     const struct kernel *kernel = &head->layer->score_kernels[round_up(rows, STEP) / STEP - 1];
     const float *q = head->q.data + first * head->q.stride;
     for (size_t key = 0; key < keys; key += STRIP)
-        kernel_call(kernel, memory->panels + key * head->k.columns, q, memory->scores + key);
+        kernel_call(kernel, memory->panels + key * head->k.columns, q, memory->scores + key, q);
 }
 
 /* Scale, mask and softmax one row of the strip in place; what cannot be seen gets weight 0. */
@@ -132,8 +132,8 @@ static void compute_context(const struct head_job *head, size_t first, size_t ro
         size_t count = keys - key < STRIP ? keys - key : STRIP;
         const struct kernel *kernel =
             &head->layer->context_kernels[row_size][round_up(count, STEP) / STEP - 1][key > 0];
-        kernel_call(kernel, head->v.data + key * head->v.stride, memory->scores + key,
-                    memory->context);
+        const float *v = head->v.data + key * head->v.stride;
+        kernel_call(kernel, v, memory->scores + key, memory->context, v);
     }
     for (size_t row = 0; row < rows; row++)
         memcpy(head->context.data + (first + row) * head->context.stride,

@@ -1,7 +1,5 @@
 #include "model/block.h"
 
-#include <string.h>
-
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "model/attention.h"
@@ -79,7 +77,7 @@ static bool attention_block(struct pass *pass, size_t layer, const struct block_
     }
     if (tap_rows(pass, SITE_ATTN_OUT, layer, out))
         return true;
-    memcpy(s->x.data, out.data, s->x.rows * s->x.columns * sizeof *s->x.data);
+    copy_rows(s->x, out);
     return false;
 }
 

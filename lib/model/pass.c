@@ -8,10 +8,11 @@ static int take_matrix(struct pass *pass, struct matrix *matrix, size_t rows, si
 {
     size_t padded = 0;
     size_t count = 0;
-    if (!num_add(&padded, rows, SPARE_ROWS) || !num_multiply(&count, padded, columns))
+    size_t stride = matrix_stride(columns);
+    if (!num_add(&padded, rows, SPARE_ROWS) || !num_multiply(&count, padded, stride))
         return err_memory(pass->err, (size_t)-1);
     float *data = arena_alloc(pass->arena, count, sizeof *data, pass->err);
-    *matrix = (struct matrix){data, rows, columns, columns};
+    *matrix = (struct matrix){data, rows, columns, stride};
     return data ? 0 : -1;
 }
 
@@ -132,9 +133,10 @@ static bool check_rows(struct pass *pass, enum site site, size_t layer, struct m
                        const struct span *spans)
 {
     for (size_t s = 0; s < pass->batch->count; s++) {
-        size_t count = spans[s].count * rows.columns;
-        if (first_bad(rows.data + spans[s].first * rows.stride, count, false) < count)
-            return pass_fail_number(pass, site, layer, s);
+        struct matrix part = matrix_rows(rows, spans[s].first, spans[s].count);
+        for (size_t row = 0; row < part.rows; row++)
+            if (first_bad(part.data + row * part.stride, part.columns, false) < part.columns)
+                return pass_fail_number(pass, site, layer, s);
     }
     return false;
 }
@@ -165,7 +167,10 @@ static bool is_sound(const struct tensor *values, bool infinite_ok)
         }
         return true;
     }
-    for (size_t i = 0; i < values->shape[last]; i++)
+    size_t count = values->shape[last];
+    if (values->stride[last] == 1)
+        return first_bad(values->data, count, infinite_ok) == count;
+    for (size_t i = 0; i < count; i++)
         if (first_bad(values->data + i * values->stride[last], 1, infinite_ok) == 0)
             return false;
     return true;

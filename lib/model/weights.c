@@ -12,7 +12,8 @@
 
 struct parameter {
     struct found_tensor found;
-    const float *data; /* NULL until it is used as float32 */
+    const float *data;   /* NULL until it is used as float32 */
+    const float *panels; /* NULL until it is packed */
 };
 
 static size_t rows_in_model(const struct weights *weights)
@@ -179,6 +180,21 @@ static int load_norm(struct weights *weights, enum parameter_id scale, size_t la
                : 0;
 }
 
+/* Pack a matrix, once. */
+static int pack(struct weights *weights, struct parameter *parameter, struct weight *weight,
+                struct err *err)
+{
+    if (!parameter->panels) {
+        float *panels = arena_alloc(&weights->arena, panels_size(weight), sizeof *panels, err);
+        if (!panels)
+            return -1;
+        panels_fill(panels, weight);
+        parameter->panels = panels;
+    }
+    weight->panels = parameter->panels;
+    return 0;
+}
+
 /* The table lists each matrix with its bias behind it. */
 static int load_linear(struct weights *weights, enum parameter_id matrix, size_t layer,
                        struct weight *weight, struct err *err)
@@ -187,15 +203,19 @@ static int load_linear(struct weights *weights, enum parameter_id matrix, size_t
     parameter_shape(shape, matrix, weights->config);
     weight->in = shape[0];
     weight->out = weight->stride = shape[1];
-    return load(weights, matrix, layer, &weight->data, err) ||
-                   load(weights, matrix + 1, layer, &weight->bias, err)
-               ? -1
-               : 0;
+    if (load(weights, matrix, layer, &weight->data, err) ||
+        load(weights, matrix + 1, layer, &weight->bias, err))
+        return -1;
+    struct parameter *parameter = parameter_at(weights, matrix, layer);
+    return weights->packing && weight->data ? pack(weights, parameter, weight, err) : 0;
 }
 
+/* Columns that begin with a panel keep their panels. */
 static struct weight columns_of(const struct weight *whole, size_t first, size_t count)
 {
     struct weight part = *whole;
+    bool whole_panels = whole->panels && first % PANEL_COLUMNS == 0;
+    part.panels = whole_panels ? whole->panels + first * whole->in : NULL;
     part.data += first;
     part.bias = whole->bias ? whole->bias + first : NULL;
     part.out = count;
@@ -206,7 +226,7 @@ static struct weight columns_of(const struct weight *whole, size_t first, size_t
 static int load_joined(struct weights *weights, size_t layer, struct block_weights *block,
                        struct err *err)
 {
-    struct weight joined;
+    struct weight joined = {0};
     size_t width = weights->config->n_embd;
     if (load_linear(weights, PARAMETER_C_ATTN, layer, &joined, err))
         return -1;

@@ -11,6 +11,7 @@
 #ifndef ATTN_MODEL_WEIGHTS_H
 #define ATTN_MODEL_WEIGHTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,7 +37,8 @@ struct weights {
     const struct folder *folder;
     struct checkpoint checkpoint;
     struct parameter *parameters; /* the rows of the table, those in layers once a layer */
-    struct arena arena;           /* tensors that had to be converted */
+    struct arena arena;           /* tensors that had to be converted or packed */
+    bool packing;                 /* matrices are packed when a layer is first used; see gemm.h */
 };
 
 /* Open the checkpoint and check every tensor: there, of a supported type, of the config's shape; no

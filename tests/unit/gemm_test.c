@@ -2,6 +2,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ static const size_t depths[] = {1, 2, 63, 64, 767, 768, 769, 1537};
 enum { SIZE_MAX_HERE = 129, PAD = 3 };
 
 static struct product_judge judge;
-static struct guarded x_memory, w_memory, y_memory;
+static struct guarded x_memory, w_memory, y_memory, panel_memory;
 static float bias[SIZE_MAX_HERE];
 
 static void open_judge(void)
@@ -31,6 +32,7 @@ static void open_judge(void)
     x_memory = guarded_open(SIZE_MAX_HERE * (judge.depth + PAD));
     w_memory = guarded_open(judge.depth * (SIZE_MAX_HERE + PAD));
     y_memory = guarded_open(SIZE_MAX_HERE * (SIZE_MAX_HERE + PAD));
+    panel_memory = guarded_open(judge.depth * (SIZE_MAX_HERE + PANEL_COLUMNS));
     dice_fill(bias, COUNT(bias), &dice);
 }
 
@@ -39,6 +41,7 @@ static void close_judge(void)
     guarded_close(&x_memory);
     guarded_close(&w_memory);
     guarded_close(&y_memory);
+    guarded_close(&panel_memory);
     product_judge_close(&judge);
 }
 
@@ -70,7 +73,16 @@ struct example {
     size_t pad;                  /* what strides have beyond the columns */
     const float *bias;
     enum activation activation;
+    bool packed;
 };
+
+/* The panels of a weight, the last one ending at the forbidden page. */
+static const float *packed(const struct weight *w)
+{
+    float *panels = guarded_take(&panel_memory, panels_size(w));
+    panels_fill(panels, w);
+    return panels;
+}
 
 static const float untouched = 12345.0f;
 
@@ -86,10 +98,11 @@ static struct matrix product_of(struct machine *machine, const struct example *e
         *cell = untouched;
     fill(x, judge.x, judge.depth);
     fill(w, judge.w, judge.columns);
-    linear(machine, y, x,
-           &(struct weight){
-               .data = w.data, .bias = e->bias, .in = depth, .out = e->columns, .stride = w.stride},
-           e->activation);
+    struct weight weight = {
+        .data = w.data, .bias = e->bias, .in = depth, .out = e->columns, .stride = w.stride};
+    if (e->packed)
+        weight.panels = packed(&weight);
+    linear(machine, y, x, &weight, e->activation);
     return y;
 }
 
@@ -133,6 +146,8 @@ static void check_all_sizes(struct machine *machine)
                 .depth = depth,
                 .pad = i % 2 ? PAD : 0,
             };
+            check_bits(machine, &e);
+            e.packed = true;
             check_bits(machine, &e);
         }
     }
@@ -234,7 +249,8 @@ START_TEST(targets_without_fma_compute_the_product_too)
         open_machine(&machine, targets[t], 1);
         for (size_t i = 0; i < COUNT(sizes) * COUNT(depths); i += one_of(11)) {
             size_t depth = i / COUNT(sizes);
-            struct example e = {sizes[i % COUNT(sizes)], 65, depth, PAD, NULL, ACTIVATION_NONE};
+            struct example e = {
+                .rows = sizes[i % COUNT(sizes)], .columns = 65, .depth = depth, .pad = PAD};
             struct matrix y = product_of(&machine, &e);
             for (size_t cell = 0; cell < e.rows * e.columns; cell++) {
                 size_t row = cell / e.columns;
@@ -269,6 +285,34 @@ START_TEST(a_part_of_a_wider_weight_is_that_part_of_the_product)
 }
 END_TEST
 
+/* Few rows stream, many are copied and grouped: each row has the bits it has among sixteen. */
+START_TEST(the_number_of_rows_changes_no_bit)
+{
+    enum { ROWS = 600, IN = 100, OUT = 1600, SOME = 16 };
+    static const size_t counts[] = {1, 2, 7, 8, 9, 127, 128, 511, 512, 513, ROWS};
+    static float x[ROWS * IN], w[IN * OUT], y[ROWS * OUT], judged[ROWS * OUT];
+    struct machine machine;
+    uint32_t dice = 5;
+    open_machine(&machine, NULL, 2);
+    dice_fill(x, COUNT(x), &dice);
+    dice_fill(w, COUNT(w), &dice);
+    struct weight weight = {.data = w, .in = IN, .out = OUT, .stride = OUT};
+    struct matrix all = {x, ROWS, IN, IN};
+    struct matrix judge_rows = {judged, ROWS, OUT, OUT};
+    for (size_t row = 0; row + SOME <= ROWS + SOME / 2; row += SOME / 2) { /* they overlap */
+        size_t first = row + SOME <= ROWS ? row : ROWS - SOME;
+        linear(&machine, matrix_rows(judge_rows, first, SOME), matrix_rows(all, first, SOME),
+               &weight, ACTIVATION_NONE);
+    }
+    for (size_t i = 0; i < COUNT(counts) && is_fused(&machine); i++) {
+        linear(&machine, (struct matrix){y, counts[i], OUT, OUT}, matrix_rows(all, 0, counts[i]),
+               &weight, ACTIVATION_NONE);
+        ck_assert_msg(memcmp(y, judged, counts[i] * OUT * sizeof *y) == 0, "%zu rows", counts[i]);
+    }
+    machine_release(&machine);
+}
+END_TEST
+
 START_TEST(no_rows_are_no_work)
 {
     struct machine machine;
@@ -294,6 +338,7 @@ Suite *gemm_suite(void)
     tcase_add_test(tests, bias_and_activation_follow_the_sum);
     tcase_add_test(tests, targets_without_fma_compute_the_product_too);
     tcase_add_test(tests, a_part_of_a_wider_weight_is_that_part_of_the_product);
+    tcase_add_test(tests, the_number_of_rows_changes_no_bit);
     tcase_add_test(tests, no_rows_are_no_work);
     suite_add_tcase(suite, tests);
     return suite;

@@ -90,7 +90,7 @@ static const float *result_of(struct kernels *kernels, const struct kernel_shape
                    : untouched;
     kernels_begin(kernels);
     kernels_get(kernels, &kernel, shape);
-    kernel_call(&kernel, a, b, c);
+    kernel_call(&kernel, a, b, c, a);
     return c;
 }
 
@@ -258,13 +258,14 @@ END_TEST
 /* Shapes that differ in one number only are different kernels. */
 START_TEST(every_number_of_a_shape_counts)
 {
-    struct kernel_shape shapes[8];
+    struct kernel_shape shapes[9];
     struct kernel kernels_of[COUNT(shapes)];
     struct kernels *kernels = opened(NULL);
     for (size_t i = 0; i < COUNT(shapes); i++)
-        shapes[i] = (struct kernel_shape){16, 12, 8, 32, 32, 32, 0};
+        shapes[i] = (struct kernel_shape){16, 12, 8, 32, 32, 32, 0, 0};
     shapes[1].m++, shapes[2].n++, shapes[3].k++, shapes[4].a_stride++;
     shapes[5].b_stride++, shapes[6].c_stride++, shapes[7].accumulate++;
+    shapes[8].prefetch++;
     kernels_begin(kernels);
     for (size_t i = 0; i < COUNT(shapes); i++)
         kernels_get(kernels, &kernels_of[i], &shapes[i]);
@@ -302,7 +303,7 @@ START_TEST(kernels_fetched_together_stay_valid_together)
             float c[ROWS_MAX * COLUMNS_MAX];
             const float *a = laid_out(&a_memory, judge.w, COLUMNS_MAX, 7, 1 + i, 1 + i);
             const float *b = laid_out(&b_memory, judge.x, judge.depth, 1 + round, 7, 7);
-            kernel_call(&together[i], a, b, c);
+            kernel_call(&together[i], a, b, c, a);
             ck_assert(fabs(c[round * (1 + i) + i] - judge.exact[2][round * COLUMNS_MAX + i]) <
                       1e-5);
         }
