@@ -12,11 +12,11 @@ LINES_OF_A_FUNCTION=60
 COLUMNS_OF_A_LINE=100
 CLANG_FORMAT=14 # versions differ in details; .clang-format is written for this one
 
-c_files=$(find cmd lib models tests -name '*.[ch]' | sort)
+c_files=$(find cmd lib models tests -name node_modules -prune -o -name '*.[ch]' -print | sort)
 text_files="$c_files
 $(find . -maxdepth 1 -type f \( -name '*.sh' -o -name '*.md' -o -name Makefile \) | sort)
-$(find .ci models tests -type f \( -name '*.sh' -o -name '*.awk' -o -name 'run' -o -name '*.md' \
-    -o -name words.txt \) | sort)"
+$(find .ci models tests -name node_modules -prune -o -type f \( -name '*.sh' -o -name '*.awk' \
+    -o -name 'run' -o -name '*.md' -o -name words.txt \) -print | sort)"
 passed=0 failed=0 skipped=0
 
 rule() { # NAME COMMAND...: kept when the command prints nothing

@@ -186,6 +186,16 @@ size_t num_float(char text[NUM_FLOAT_BYTES], float value)
     return size;
 }
 
+size_t num_count(char text[NUM_COUNT_BYTES], uint64_t count)
+{
+    size_t length = 1;
+    for (uint64_t rest = count; rest >= 10; rest /= 10)
+        length++;
+    for (size_t i = length; i > 0; count /= 10)
+        text[--i] = (char)('0' + count % 10);
+    return length;
+}
+
 const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -23,6 +23,12 @@ struct unicode_run unicode_run(uint32_t character)
     };
 }
 
+bool unicode_is_word(enum unicode_kind kind)
+{
+    return kind != UNICODE_CONTROL && kind != UNICODE_SPACE && kind != UNICODE_SIGN &&
+           kind != UNICODE_OTHER_NUMBER;
+}
+
 const char *unicode_version(void)
 {
     return UNICODE_VERSION;

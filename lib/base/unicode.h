@@ -8,6 +8,7 @@
 #ifndef ATTN_BASE_UNICODE_H
 #define ATTN_BASE_UNICODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum unicode_kind {
@@ -33,6 +34,9 @@ struct unicode_run {
 
 /* The run in which a code point stands. */
 struct unicode_run unicode_run(uint32_t character);
+
+/* What \w of regular expressions is: Alphabetic, marks, digits, connectors and joiners. */
+bool unicode_is_word(enum unicode_kind kind);
 
 /* The version of the table: "16.0.0". */
 const char *unicode_version(void);

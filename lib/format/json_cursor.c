@@ -49,22 +49,34 @@ bool json_cursor_next(struct json_cursor *cursor)
     return c != '}' && c != ']';
 }
 
+void json_cursor_colon(struct json_cursor *cursor)
+{
+    skip_blanks(cursor);
+    assert(*cursor->at == ':');
+    cursor->at++;
+    skip_blanks(cursor);
+}
+
+/* Behind the quote that closes the text whose first byte is at `at`. */
+static const char *skip_text(const char *at)
+{
+    while (*at != '"')
+        at += *at == '\\' ? 2 : 1;
+    return at + 1;
+}
+
 struct json_span json_cursor_text(struct json_cursor *cursor)
 {
     assert(*cursor->at == '"');
-    const char *start = ++cursor->at;
-    while (*cursor->at != '"')
-        cursor->at += *cursor->at == '\\' ? 2 : 1;
-    return (struct json_span){start, (size_t)(cursor->at++ - start)};
+    const char *start = cursor->at + 1;
+    cursor->at = skip_text(start);
+    return (struct json_span){start, (size_t)(cursor->at - 1 - start)};
 }
 
 struct json_span json_cursor_name(struct json_cursor *cursor)
 {
     struct json_span name = json_cursor_text(cursor);
-    skip_blanks(cursor);
-    assert(*cursor->at == ':');
-    cursor->at++;
-    skip_blanks(cursor);
+    json_cursor_colon(cursor);
     return name;
 }
 
@@ -73,23 +85,47 @@ static bool ends_scalar(char c)
     return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-struct json_span json_cursor_value(struct json_cursor *cursor)
+/* Behind the bracket that closes the object or array at `at`; commas outside of inner ones are
+ * counted. */
+static const char *skip_container(const char *at, size_t *commas)
 {
-    const char *start = cursor->at;
     size_t depth = 0;
     do {
-        char c = *cursor->at;
-        depth += c == '{' || c == '[';
-        depth -= c == '}' || c == ']';
-        if (c == '"')
-            json_cursor_text(cursor);
-        else
-            cursor->at++;
+        char c = *at++;
+        if (c == '"') {
+            at = skip_text(at);
+        } else if (c == ',') {
+            *commas += depth == 1;
+        } else if (c >= '[') { /* a bracket, or a letter */
+            depth += c == '{' || c == '[';
+            depth -= c == '}' || c == ']';
+        }
     } while (depth);
-    if (*start != '"' && *start != '{' && *start != '[')
+    return at;
+}
+
+struct json_span json_cursor_count(struct json_cursor *cursor, size_t *count)
+{
+    const char *start = cursor->at;
+    struct json_cursor inside = *cursor;
+    *count = 0;
+    if (*start == '"') {
+        cursor->at = skip_text(start + 1);
+    } else if (*start == '{' || *start == '[') {
+        cursor->at = skip_container(start, count);
+        json_cursor_enter(&inside);
+        *count += json_cursor_next(&inside); /* one more than commas, or none at all */
+    } else {
         while (cursor->at < cursor->end && !ends_scalar(*cursor->at))
             cursor->at++;
+    }
     return (struct json_span){start, (size_t)(cursor->at - start)};
+}
+
+struct json_span json_cursor_value(struct json_cursor *cursor)
+{
+    size_t count = 0;
+    return json_cursor_count(cursor, &count);
 }
 
 bool json_cursor_number(struct json_cursor *cursor, size_t max, size_t *value)
@@ -150,17 +186,24 @@ static size_t unescape(char **out, const char *in)
     return pair ? 12 : 6;
 }
 
+size_t json_cursor_read(struct json_cursor *cursor, char *out)
+{
+    const char *start = out;
+    const char *at = cursor->at + 1;
+    while (*at != '"') {
+        if (*at == '\\')
+            at += unescape(&out, at);
+        else
+            *out++ = *at++;
+    }
+    cursor->at = at + 1;
+    return (size_t)(out - start);
+}
+
 size_t json_unescape(char *out, struct json_span text)
 {
-    char *start = out;
-    const char *end = text.bytes + text.size;
-    for (const char *in = text.bytes; in < end;) {
-        if (*in == '\\')
-            in += unescape(&out, in);
-        else
-            *out++ = *in++;
-    }
-    return (size_t)(out - start);
+    struct json_cursor cursor = {.at = text.bytes - 1}; /* the quotes are there */
+    return json_cursor_read(&cursor, out);
 }
 
 bool json_span_is(struct json_span text, const char *name)

@@ -52,11 +52,18 @@ bool json_cursor_next(struct json_cursor *cursor);
 /* Pass a member's name, and stand before its value. */
 struct json_span json_cursor_name(struct json_cursor *cursor);
 
-/* Pass the text that comes. */
+/* Pass the text that comes; or pass it and write the bytes that it stands for to `out`, which has
+ * room for as many as it is written with: returns how many they are. */
 struct json_span json_cursor_text(struct json_cursor *cursor);
+size_t json_cursor_read(struct json_cursor *cursor, char *out);
 
-/* Pass the value that comes, whatever it is; a text's span has its quotes. */
+/* Pass the colon behind a name that was passed as a text. */
+void json_cursor_colon(struct json_cursor *cursor);
+
+/* Pass the value that comes, whatever it is; a text's span has its quotes. The second tells by the
+ * way how many members or items it has. */
 struct json_span json_cursor_value(struct json_cursor *cursor);
+struct json_span json_cursor_count(struct json_cursor *cursor, size_t *count);
 
 /* Pass the number that comes when it is whole, in [0, max] and written in digits alone; else false,
  * and json_parse on the value's span tells what it is. `max` is far below SIZE_MAX. */

@@ -58,7 +58,7 @@ static int refuse(const struct reader *in, const char *expected)
 
 static void skip_blanks(struct reader *in)
 {
-    while (take(in, ' ') || take(in, '\n') || take(in, '\t') || take(in, '\r'))
+    while (peek(in) <= ' ' && (take(in, ' ') || take(in, '\n') || take(in, '\t') || take(in, '\r')))
         ;
 }
 
@@ -181,13 +181,26 @@ static int check_character(struct reader *in)
     return 0;
 }
 
+/* How many bytes from here on are ASCII that stands for itself. */
+static size_t plain_run(const char *bytes, size_t size)
+{
+    size_t at = 0;
+    while (at < size && (unsigned char)bytes[at] < 0x80 && bytes[at] >= ' ' && bytes[at] != '"' &&
+           bytes[at] != '\\')
+        at++;
+    return at;
+}
+
 static int check_text(struct reader *in)
 {
     in->at++; /* the quote */
-    while (!take(in, '"'))
+    for (;;) {
+        in->at += plain_run(in->bytes + in->at, in->size - in->at);
+        if (take(in, '"'))
+            return 0;
         if (check_character(in))
             return -1;
-    return 0;
+    }
 }
 
 static int check_value(struct reader *in);

@@ -243,6 +243,27 @@ START_TEST(short_decimals_and_their_neighbours_are_written_in_the_fewest_digits)
 }
 END_TEST
 
+START_TEST(counts_are_written_in_digits)
+{
+    static const struct {
+        uint64_t count;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {9, "9"},
+        {10, "10"},
+        {50256, "50256"},
+        {1000000, "1000000"},
+        {UINT64_MAX, "18446744073709551615"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[NUM_COUNT_BYTES];
+        ck_assert_uint_eq(num_count(text, cases[i].count), strlen(cases[i].text));
+        ck_assert_mem_eq(text, cases[i].text, strlen(cases[i].text));
+    }
+}
+END_TEST
+
 START_TEST(sizes_are_written_for_people)
 {
     static const struct {
@@ -280,6 +301,7 @@ Suite *num_suite(void)
     tcase_add_test(tests, floats_of_every_sign_and_exponent_are_read_back_the_same);
     tcase_add_test(tests, powers_of_two_are_written_in_the_fewest_digits);
     tcase_add_test(tests, short_decimals_and_their_neighbours_are_written_in_the_fewest_digits);
+    tcase_add_test(tests, counts_are_written_in_digits);
     tcase_add_test(tests, sizes_are_written_for_people);
     suite_add_tcase(suite, tests);
     return suite;
