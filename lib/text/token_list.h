@@ -1,0 +1,46 @@
+/* token_list.h: tokens on their way out of an encoder: all of them kept, or handed on in portions,
+ * so that a text of any size takes little memory.
+ *
+ *     struct token_list list = {.sink = sink};     (NULL: keep them)
+ *     if (token_list_add(&list, (struct token){id, start, end}, err)) ...
+ *     if (sink ? token_list_flush(&list, err) : token_list_keep(&list, &tokens, &arena, err)) ...
+ *     token_list_release(&list);
+ */
+#ifndef ATTN_TEXT_TOKEN_LIST_H
+#define ATTN_TEXT_TOKEN_LIST_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "text/token.h"
+
+enum { TOKEN_PORTION = 4096 }; /* a sink gets at most so many at a time */
+
+/* Takes the tokens of a text, portion by portion, in order. They are gone when it returns. */
+struct token_sink {
+    int (*take)(void *context, const struct token *tokens, size_t count, struct err *err);
+    void *context;
+};
+
+struct token_list {
+    struct token *items;
+    size_t count;
+    size_t room;
+    const struct token_sink *sink;
+    size_t dropped_count; /* as in struct tokens */
+    struct token dropped_first;
+};
+
+int token_list_add(struct token_list *list, struct token token, struct err *err);
+
+/* Hand on what is left. */
+int token_list_flush(struct token_list *list, struct err *err);
+
+/* Move all to the arena, in memory of their number. */
+int token_list_keep(const struct token_list *list, struct tokens *tokens, struct arena *arena,
+                    struct err *err);
+
+void token_list_release(struct token_list *list);
+
+#endif

@@ -1,0 +1,262 @@
+#include "text/word_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "format/json.h"
+#include "text/byte_alphabet.h"
+#include "text/label.h"
+#include "text/vocabulary.h"
+
+enum { DESCRIPTION_BYTES = 80, FIRST_ROOM = 256, WORD_BYTES_MAX = (1 << 30) - 1 };
+
+/* One vocabulary on its way in. */
+struct reader {
+    struct word_table *table;
+    struct json_cursor at;
+    char kind;       /* '{' or '[' */
+    size_t id_limit; /* in proportion to the file */
+    size_t file_bytes;
+    struct err *err;
+};
+
+/* A word as the file writes it, for messages; it stands between quotes. */
+static const char *shown(char text[LABEL_EXCERPT_BYTES], struct json_span word)
+{
+    struct json *value = NULL;
+    const char *bytes = "";
+    if (json_parse(&value, word.bytes - 1, word.size + 2, NULL) == 0)
+        json_get_text(value, &bytes);
+    label_excerpt(text, bytes, strlen(bytes));
+    json_free(value);
+    return text;
+}
+
+/* Refuse the value that comes. */
+static int refuse_value(struct reader *reader, const char *expected)
+{
+    char found[DESCRIPTION_BYTES];
+    char number[LABEL_EXCERPT_BYTES];
+    struct json *value = NULL;
+    bool is_number = json_cursor_kind(&reader->at) == '0';
+    struct json_span span = json_cursor_value(&reader->at);
+    if (is_number) /* as it is written: 1e3, 1.0 */
+        err_set(reader->err, "expected %s, found %s", expected,
+                label_excerpt(number, span.bytes, span.size));
+    else if (json_parse(&value, span.bytes, span.size, reader->err) == 0)
+        err_set(reader->err, "expected %s, found %s", expected,
+                json_describe(value, found, sizeof found));
+    json_free(value);
+    return -1;
+}
+
+static int check_id(const struct reader *reader, struct json_span word, size_t id)
+{
+    char text[LABEL_EXCERPT_BYTES];
+    if (id <= reader->id_limit)
+        return 0;
+    return err_set(reader->err,
+                   "word '%s': expected an id up to %zu in a file of %zu bytes, found %zu",
+                   shown(text, word), reader->id_limit, reader->file_bytes, id);
+}
+
+static int read_id(struct reader *reader, struct json_span word, size_t *id)
+{
+    char text[LABEL_EXCERPT_BYTES];
+    char expected[DESCRIPTION_BYTES];
+    if (json_cursor_number(&reader->at, VOCABULARY_ID_MAX, id))
+        return check_id(reader, word, *id);
+    snprintf(expected, sizeof expected, "an id from 0 to %d", VOCABULARY_ID_MAX);
+    refuse_value(reader, expected);
+    return err_prefix(reader->err, "word '%s'", shown(text, word));
+}
+
+/* Places for all ids up to this one. */
+static int make_room(struct word_table *table, size_t id, struct err *err)
+{
+    size_t room = table->room ? table->room : FIRST_ROOM;
+    if (id >= table->size)
+        table->size = id + 1;
+    if (table->size <= table->room)
+        return 0;
+    while (room < table->size)
+        room *= 2;
+    struct word_place *places = heap_resize(table->places, room, sizeof *places, err);
+    if (!places)
+        return -1;
+    memset(places + table->room, 0, (room - table->room) * sizeof *places);
+    table->places = places;
+    table->room = room;
+    return 0;
+}
+
+static bool is_word(const struct word_table *table, uint32_t id, const char *bytes, size_t size,
+                    enum word_form form)
+{
+    struct word_place place = table->places[id];
+    return place.size == size && place.form == form &&
+           memcmp(table->bytes + place.start, bytes, size) == 0;
+}
+
+/* The probe ends at the word or where it belongs. */
+static bool find(const struct word_table *table, const char *bytes, size_t size,
+                 enum word_form form, struct hash_probe *probe, uint32_t *id)
+{
+    uint32_t candidate = 0;
+    *probe = hash_probe(&table->index, hash_bytes(bytes, size));
+    while (hash_next(probe, &candidate)) {
+        if (!is_word(table, candidate, bytes, size, form))
+            continue;
+        *id = candidate;
+        return true;
+    }
+    return false;
+}
+
+/* Pass the text that comes and write what it stands for behind the other words. */
+static struct json_span write_word(struct reader *reader, struct word_place *place)
+{
+    struct word_table *table = reader->table;
+    char *bytes = table->bytes + table->used_bytes;
+    struct json_span word = {.bytes = reader->at.at + 1};
+    size_t decoded = 0;
+    size_t size = json_cursor_read(&reader->at, bytes);
+    word.size = (size_t)(reader->at.at - 1 - word.bytes);
+    bool known =
+        table->form == WORD_BYTES && byte_alphabet_decode(bytes, &decoded, bytes, size) == size;
+    if (!known && table->form == WORD_BYTES)
+        json_unescape(bytes, word); /* its beginning was written over */
+    *place = (struct word_place){
+        .start = (uint32_t)table->used_bytes,
+        .size = (uint32_t)(known ? decoded : size) & WORD_BYTES_MAX,
+        .form = known ? WORD_BYTES : WORD_TEXT,
+    };
+    return word;
+}
+
+/* Enter the word that was written last. */
+static int add(struct reader *reader, struct json_span word, struct word_place place, size_t id)
+{
+    char text[LABEL_EXCERPT_BYTES];
+    char other[LABEL_EXCERPT_BYTES];
+    struct word_table *table = reader->table;
+    const char *bytes = table->bytes + place.start;
+    struct hash_probe probe;
+    uint32_t known = 0;
+    if (make_room(table, id, reader->err))
+        return -1;
+    if (find(table, bytes, place.size, place.form, &probe, &known))
+        return err_set(reader->err, "word '%s' stands twice, with the ids %u and %zu",
+                       shown(text, word), (unsigned)known, id);
+    struct word_place *free = &table->places[id];
+    if (free->form != WORD_ABSENT)
+        return err_set(reader->err, "id %zu belongs to two words, '%s' and '%s'", id,
+                       label_excerpt(other, table->bytes + free->start, free->size),
+                       shown(text, word));
+    *free = place;
+    table->used_bytes += place.size;
+    hash_put(&probe, (uint32_t)id);
+    return 0;
+}
+
+static int read_word(struct reader *reader, size_t index)
+{
+    struct word_place place;
+    size_t id = index;
+    if (json_cursor_kind(&reader->at) != '"') { /* in an array; names are texts */
+        refuse_value(reader, "a word");
+        return err_prefix(reader->err, "id %zu", index);
+    }
+    struct json_span word = write_word(reader, &place);
+    if (reader->kind == '{') {
+        json_cursor_colon(&reader->at);
+        if (read_id(reader, word, &id))
+            return -1;
+    } else if (check_id(reader, word, id)) {
+        return -1;
+    }
+    if (place.size == 0)
+        return err_set(reader->err, "id %zu: expected a word, found \"\"", id);
+    return add(reader, word, place, id);
+}
+
+/* A vectorised look at all bytes bounds the number of words. */
+static size_t count_quotes(struct json_cursor at)
+{
+    size_t count = 0;
+    for (const char *c = at.at; c < at.end; c++)
+        count += *c == '"';
+    return count;
+}
+
+static int read_words(struct reader *reader)
+{
+    struct word_table *table = reader->table;
+    size_t text_bytes = (size_t)(reader->at.end - reader->at.at);
+    if (text_bytes > WORD_BYTES_MAX)
+        return err_set(reader->err, "expected at most %d bytes of words, found %zu", WORD_BYTES_MAX,
+                       text_bytes);
+    table->bytes = arena_alloc(&table->arena, text_bytes, 1, reader->err);
+    if (!table->bytes ||
+        hash_index_init(&table->index, count_quotes(reader->at) / 2, &table->arena, reader->err))
+        return -1;
+    json_cursor_enter(&reader->at);
+    size_t count = 0;
+    for (; json_cursor_next(&reader->at); count++)
+        if (read_word(reader, count))
+            return -1;
+    return count ? 0 : err_set(reader->err, "expected words, found none");
+}
+
+int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
+                    size_t file_bytes, struct err *err)
+{
+    size_t limit = VOCABULARY_IDS_FREE + file_bytes * VOCABULARY_IDS_PER_BYTE;
+    struct reader reader = {
+        .table = table,
+        .at = words,
+        .kind = json_cursor_kind(&words),
+        .id_limit = limit < VOCABULARY_ID_MAX ? limit : VOCABULARY_ID_MAX,
+        .file_bytes = file_bytes,
+        .err = err,
+    };
+    *table = (struct word_table){.form = form};
+    if (reader.kind != '{' && reader.kind != '[')
+        return refuse_value(&reader, "an object or an array of words");
+    if (read_words(&reader) == 0)
+        return 0;
+    word_table_release(table);
+    return -1;
+}
+
+void word_table_release(struct word_table *table)
+{
+    heap_free(table->places);
+    arena_release(&table->arena);
+    *table = (struct word_table){0};
+}
+
+bool word_table_find(const struct word_table *table, const char *bytes, size_t size,
+                     enum word_form form, uint32_t *id)
+{
+    struct hash_probe probe;
+    return find(table, bytes, size, form, &probe, id);
+}
+
+bool word_table_find_written(const struct word_table *table, const char *text, size_t size,
+                             char *scratch, uint32_t *id)
+{
+    size_t decoded = 0;
+    if (table->form == WORD_BYTES && byte_alphabet_decode(scratch, &decoded, text, size) == size)
+        return word_table_find(table, scratch, decoded, WORD_BYTES, id);
+    return word_table_find(table, text, size, WORD_TEXT, id);
+}
+
+const char *word_table_word(const struct word_table *table, uint32_t id, size_t *size)
+{
+    if (id >= table->size || table->places[id].form == WORD_ABSENT)
+        return NULL;
+    *size = table->places[id].size;
+    return table->bytes + table->places[id].start;
+}

@@ -1,0 +1,67 @@
+/* word_table.h: the words of a vocabulary and their ids, both ways, in little memory.
+ *
+ * Byte-level vocabularies write a word in the alphabet of byte_alphabet.h; the table holds the
+ * bytes it stands for. A word with other characters stands for itself; no merge can make it, so it
+ * is kept apart.
+ *
+ *     struct word_table table = {0};
+ *     if (word_table_read(&table, words, WORD_BYTES, file.size, err)) ...
+ *     if (word_table_find(&table, " the", 4, WORD_BYTES, &id)) ...
+ *     word_table_release(&table);
+ */
+#ifndef ATTN_TEXT_WORD_TABLE_H
+#define ATTN_TEXT_WORD_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/hash_index.h"
+#include "format/json_cursor.h"
+
+enum word_form {
+    WORD_ABSENT, /* no word has this id */
+    WORD_BYTES,  /* written in the alphabet */
+    WORD_TEXT,   /* stands for itself */
+};
+
+struct word_place {
+    uint32_t start; /* of its bytes */
+    uint32_t size : 30;
+    uint32_t form : 2;
+};
+
+struct word_table {
+    enum word_form form;       /* WORD_BYTES: written in the alphabet */
+    struct word_place *places; /* [size] by id */
+    size_t size;               /* one more than the largest id */
+    size_t room;
+    char *bytes;
+    size_t used_bytes;
+    struct hash_index index;
+    struct arena arena;
+};
+
+/* Read a vocabulary, {"word": id} or ["word", …], which lies in a file of so many bytes; with
+ * WORD_TEXT its words are not in the alphabet. Refused: ids that are no whole numbers, are far out
+ * of proportion to the file, or stand twice, and words that are empty or stand twice. On failure
+ * nothing is held. */
+int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
+                    size_t file_bytes, struct err *err);
+
+void word_table_release(struct word_table *table);
+
+/* The id of a word; false, and `*id` untouched, when there is none. */
+bool word_table_find(const struct word_table *table, const char *bytes, size_t size,
+                     enum word_form form, uint32_t *id);
+
+/* The id of a word as the vocabulary's file writes it; `scratch` has room for the text. */
+bool word_table_find_written(const struct word_table *table, const char *text, size_t size,
+                             char *scratch, uint32_t *id);
+
+/* The bytes of an id, or NULL; they live as long as the table. */
+const char *word_table_word(const struct word_table *table, uint32_t id, size_t *size);
+
+#endif
