@@ -4,47 +4,89 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "text/label.h"
 
 enum { NUMBER_BYTES = 24 };
 
-/* The three forms of a thing: its bytes, what is seen of them, and that with its place before it.
- */
-static int make_label(struct label *label, size_t place, const char *bytes, size_t size,
-                      struct arena *arena, struct err *err)
+/* One thing that gets a label. */
+struct thing {
+    size_t place;
+    const char *bytes;
+    size_t size;
+    bool goes_on; /* it ends inside a character, which the next one goes on */
+};
+
+/* False for a part of a character, and where a text in C would end early. */
+static bool is_text(const struct thing *thing)
 {
-    struct buf visible = {0};
+    return utf8_invalid_at(thing->bytes, thing->size) == thing->size &&
+           (thing->size == 0 || !memchr(thing->bytes, 0, thing->size));
+}
+
+/* Its forms: its own text, what is seen of it, and that with its place before it. */
+static int make_label(struct label *label, const struct thing *thing, struct arena *arena,
+                      struct err *err)
+{
     struct buf exact = {0};
     int failed = -1;
-    label_visible(&visible, bytes, size);
-    buf_format(&exact, "%zu:", place);
-    if (buf_check(&visible, err))
-        goto done;
-    buf_bytes(&exact, visible.bytes, visible.size);
+    bool text = is_text(thing);
+    buf_format(&exact, "%zu:", thing->place);
+    size_t visible = exact.size;
+    label_token(&exact, thing->bytes, thing->size, thing->goes_on);
     if (buf_check(&exact, err))
         goto done;
-    label->plain = arena_text(arena, bytes, size, err);
-    label->text = arena_text(arena, visible.bytes, visible.size, err);
     label->exact = arena_text(arena, exact.bytes, exact.size, err);
+    label->text = arena_text(arena, exact.bytes + visible, exact.size - visible, err);
+    label->plain = text ? arena_text(arena, thing->bytes, thing->size, err) : label->text;
     failed = label->plain && label->text && label->exact ? 0 : -1;
 done:
-    buf_release(&visible);
     buf_release(&exact);
     return failed;
 }
 
 /* A token by its own bytes; by its number where nobody knows the bytes. */
-static int label_token(struct label *label, size_t place, uint32_t id,
-                       const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+static int label_id(struct label *label, struct thing thing, uint32_t id, struct arena *arena,
+                    struct err *err)
 {
     char number[NUMBER_BYTES];
-    size_t size = 0;
-    const char *bytes = tokenizer ? tokenizer_token(tokenizer, id, &size) : NULL;
-    if (!bytes) {
-        size = (size_t)snprintf(number, sizeof number, "%u", id);
-        bytes = number;
+    if (!thing.bytes) {
+        thing.size = (size_t)snprintf(number, sizeof number, "%u", id);
+        thing.bytes = number;
     }
-    return make_label(label, place, bytes, size, arena, err);
+    return make_label(label, &thing, arena, err);
+}
+
+static struct token_bytes bytes_of(const struct tokenizer *tokenizer, uint32_t id)
+{
+    struct token_bytes token = {0};
+    if (tokenizer)
+        token.bytes = tokenizer_token(tokenizer, id, &token.size);
+    return token;
+}
+
+/* The labels of tokens in a row, whose bytes are known as far as they can be. */
+static int label_tokens(struct label *labels, const struct tokens *tokens,
+                        const struct token_bytes *bytes, struct arena *arena, struct err *err)
+{
+    for (size_t i = 0; i < tokens->count; i++) {
+        const struct token_bytes *next = i + 1 < tokens->count ? &bytes[i + 1] : NULL;
+        struct thing thing = {i, bytes[i].bytes, bytes[i].size, false};
+        thing.goes_on = next && next->bytes && label_is_rest(next->bytes, next->size);
+        if (label_id(&labels[i], thing, tokens->items[i].id, arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int check(size_t count, size_t dropped_count, struct err *err)
+{
+    if (count)
+        return 0;
+    if (dropped_count)
+        return err_set(err, "the text is empty: all %zu marks in it are not in the vocabulary",
+                       dropped_count);
+    return err_set(err, "the text is empty: expected at least one token");
 }
 
 static int read_tokens(struct tokens *tokens, const struct input *input,
@@ -53,15 +95,17 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
     if (!input->text)
         return tokens_from_ids(tokens, input->ids, lexicon->id_limit, arena, err);
     if (!lexicon->tokenizer)
-        return err_set(err, "the model has no tokenizer (vocab.json): give the tokens by --ids");
+        return err_set(
+            err,
+            "the model has no tokenizer (tokenizer.json or vocab.json): give the tokens by --ids");
     if (tokenizer_encode(lexicon->tokenizer, tokens, input->text, input->size, arena, err))
         return -1;
-    if (tokens->count)
-        return 0;
-    return tokens->dropped_count
-               ? err_set(err, "the text is empty: all %zu marks in it are not in the vocabulary",
-                         tokens->dropped_count)
-               : err_set(err, "the text is empty: expected at least one token");
+    return check(tokens->count, tokens->dropped_count, err);
+}
+
+int reading_check(const struct reading *reading, struct err *err)
+{
+    return check(reading->count, reading->dropped_count, err);
 }
 
 int reading_make(struct reading *reading, const struct input *input, const struct lexicon *lexicon,
@@ -71,16 +115,19 @@ int reading_make(struct reading *reading, const struct input *input, const struc
     if (read_tokens(&tokens, input, lexicon, arena, err))
         return -1;
     struct label *labels = arena_alloc(arena, tokens.count, sizeof *labels, err);
-    if (!labels)
+    struct token_bytes *bytes = arena_alloc(arena, tokens.count, sizeof *bytes, err);
+    if (!labels || !bytes)
         return -1;
     for (size_t i = 0; i < tokens.count; i++)
-        if (label_token(&labels[i], i, tokens.items[i].id, lexicon->tokenizer, arena, err))
-            return -1;
+        bytes[i] = bytes_of(lexicon->tokenizer, tokens.items[i].id);
+    if (label_tokens(labels, &tokens, bytes, arena, err))
+        return -1;
     *reading = (struct reading){
         .text = input->text,
         .size = input->text ? input->size : 0,
         .tokens = tokens.items,
         .labels = labels,
+        .bytes = bytes,
         .count = tokens.count,
         .dropped_count = tokens.dropped_count,
     };
@@ -107,8 +154,11 @@ const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t co
                                     struct arena *arena, struct err *err)
 {
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-    for (size_t id = 0; labels && id < count; id++)
-        if (label_token(&labels[id], id, (uint32_t)id, tokenizer, arena, err))
+    for (size_t id = 0; labels && id < count; id++) {
+        struct token_bytes token = bytes_of(tokenizer, (uint32_t)id);
+        struct thing thing = {id, token.bytes, token.size, false};
+        if (label_id(&labels[id], thing, (uint32_t)id, arena, err))
             return NULL;
+    }
     return labels;
 }

@@ -26,6 +26,9 @@ struct lexicon {
 int reading_make(struct reading *reading, const struct input *input, const struct lexicon *lexicon,
                  struct arena *arena, struct err *err);
 
+/* Refuse a text without tokens. */
+int reading_check(const struct reading *reading, struct err *err);
+
 /* Labels "0", "1", … below `count`; and of every word of a vocabulary, `count` of them. */
 const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err);
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,

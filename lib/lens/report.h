@@ -30,12 +30,19 @@ struct kept {
     const size_t *heads; /* [shape[0]] the model's number of each head; NULL: no heads */
 };
 
+/* A token's own bytes, which may be a part of a character. */
+struct token_bytes {
+    const char *bytes; /* NULL: nobody knows them, the label says what there is */
+    size_t size;
+};
+
 /* A text with its tokens and their labels. */
 struct reading {
     const char *text; /* NULL when ids were given in its place */
     size_t size;
-    const struct token *tokens; /* [count] */
-    const struct label *labels; /* [count] */
+    const struct token *tokens;      /* [count] */
+    const struct label *labels;      /* [count] */
+    const struct token_bytes *bytes; /* [count], alive as long as the tokenizer; NULL: none known */
     size_t count;
     size_t dropped_count;       /* marks that the vocabulary does not have */
     struct token dropped_first; /* where the first of them stood */

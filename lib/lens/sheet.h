@@ -18,7 +18,8 @@
 struct label {
     const char *text;  /* what people read: the visible token `Life`, or a channel's number `17` */
     const char *exact; /* never twice on one axis: `0:Life`, or the channel's number again */
-    const char *plain; /* for data files: the token's own bytes, 0-terminated, or the number */
+    const char *plain; /* for data files: the token's own text, 0-terminated, or the number; what is
+                          seen of a token that is no text, a part of a character */
 };
 
 struct axis {

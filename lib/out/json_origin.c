@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "format/json_text.h"
 
 static void write_text(struct stream *out, const char *text, size_t size)
@@ -12,16 +13,36 @@ static void write_text(struct stream *out, const char *text, size_t size)
         stream_text(out, "null");
 }
 
+static void write_hex(struct stream *out, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        stream_format(out, "%02x", (unsigned char)bytes[i]);
+}
+
+void json_origin_token(struct stream *out, const struct token *token, const char *bytes,
+                       size_t size, bool has_place)
+{
+    stream_format(out, "{\"id\": %u, \"text\": ", token->id);
+    json_write_text(out, bytes, size);
+    if (has_place)
+        stream_format(out, ", \"start\": %zu, \"end\": %zu", token->start, token->end);
+    if (utf8_invalid_at(bytes, size) < size) {
+        stream_text(out, ", \"bytes\": \"");
+        write_hex(out, bytes, size);
+        stream_char(out, '"');
+    }
+    stream_char(out, '}');
+}
+
 static void write_tokens(struct stream *out, const struct reading *reading)
 {
     for (size_t i = 0; i < reading->count; i++) {
-        const struct token *token = &reading->tokens[i];
         const char *plain = reading->labels[i].plain;
-        stream_format(out, "%s{\"id\": %u, \"text\": ", i ? ", " : "", token->id);
-        json_write_text(out, plain, strlen(plain));
-        if (reading->text)
-            stream_format(out, ", \"start\": %zu, \"end\": %zu", token->start, token->end);
-        stream_char(out, '}');
+        struct token_bytes token = {plain, strlen(plain)};
+        if (reading->bytes && reading->bytes[i].bytes)
+            token = reading->bytes[i];
+        stream_text(out, i ? ", " : "");
+        json_origin_token(out, &reading->tokens[i], token.bytes, token.size, reading->text != NULL);
     }
 }
 

@@ -9,11 +9,19 @@
 #ifndef ATTN_OUT_JSON_ORIGIN_H
 #define ATTN_OUT_JSON_ORIGIN_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/stream.h"
 #include "lens/report.h"
 
 /* Write the members, `gap` (" " or a new line) behind each comma that parts them. */
 void json_origin_write(struct stream *out, const struct report *report, const char *gap);
+
+/* One token, without a place where ids were given in place of a text. Bytes that are no UTF-8, a
+ * part of a character, are U+FFFD in "text" and come again in "bytes", as hexadecimal digits. */
+void json_origin_token(struct stream *out, const struct token *token, const char *bytes,
+                       size_t size, bool has_place);
 
 /* [0, 2] */
 void json_origin_heads(struct stream *out, const size_t *heads, size_t count);

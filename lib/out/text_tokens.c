@@ -4,14 +4,6 @@
 
 #include "out/text_line.h"
 
-/* The widths of the columns of numbers. */
-struct widths {
-    int index;
-    int id;
-    int start;
-    int end;
-};
-
 static int widest(const char *title, size_t number)
 {
     int digits = 1;
@@ -21,7 +13,18 @@ static int widest(const char *title, size_t number)
     return digits > least ? digits : least;
 }
 
-static struct widths find_widths(const struct reading *reading)
+struct token_columns token_columns_fit(size_t count, const struct token *most, bool has_places)
+{
+    return (struct token_columns){
+        .has_places = has_places,
+        .index = widest("token", count),
+        .id = widest("id", most->id),
+        .start = widest("start", most->start),
+        .end = widest("end", most->end),
+    };
+}
+
+static struct token_columns columns_of(const struct reading *reading)
 {
     struct token most = {0};
     for (size_t i = 0; i < reading->count; i++) {
@@ -30,33 +33,33 @@ static struct widths find_widths(const struct reading *reading)
         most.start = token->start > most.start ? token->start : most.start;
         most.end = token->end > most.end ? token->end : most.end;
     }
-    return (struct widths){
-        .index = widest("token", reading->count),
-        .id = widest("id", most.id),
-        .start = widest("start", most.start),
-        .end = widest("end", most.end),
-    };
+    return token_columns_fit(reading->count, &most, reading->text != NULL);
 }
 
-static void add_header(struct buf *line, const struct reading *reading, const struct widths *widths,
-                       const char *name)
+void token_columns_head(struct buf *line, const struct token_columns *columns, const char *name)
 {
-    buf_format(line, "%*s  %*s", widths->index, "token", widths->id, "id");
-    if (reading->text)
-        buf_format(line, "  %*s  %*s", widths->start, "start", widths->end, "end");
+    buf_format(line, "%*s  %*s", columns->index, "token", columns->id, "id");
+    if (columns->has_places)
+        buf_format(line, "  %*s  %*s", columns->start, "start", columns->end, "end");
     buf_format(line, "  %s", name);
 }
 
-static void add_token(struct buf *line, const struct reading *reading, const struct widths *widths,
-                      size_t index)
+void token_columns_row(struct buf *line, const struct token_columns *columns, size_t index,
+                       const struct token *token)
 {
-    const struct token *token = &reading->tokens[index];
-    buf_format(line, "%*zu  %*u", widths->index, index, widths->id, token->id);
-    if (reading->text) {
-        buf_format(line, "  %*zu", widths->start, token->start);
-        buf_format(line, "  %*zu", widths->end, token->end);
+    buf_format(line, "%*zu  %*u", columns->index, index, columns->id, token->id);
+    if (columns->has_places) {
+        buf_format(line, "  %*zu", columns->start, token->start);
+        buf_format(line, "  %*zu", columns->end, token->end);
     }
-    buf_format(line, "  %s", reading->labels[index].text);
+    buf_text(line, "  ");
+}
+
+static void add_token(struct buf *line, const struct reading *reading,
+                      const struct token_columns *columns, size_t index)
+{
+    token_columns_row(line, columns, index, &reading->tokens[index]);
+    buf_text(line, reading->labels[index].text);
 }
 
 /* The middle of a long text: how many tokens are shown, of how many. */
@@ -71,16 +74,16 @@ int text_tokens_write(struct stream *out, const struct reading *reading, const c
                       const struct place *place, struct err *err)
 {
     struct buf line = {0};
-    struct widths widths = find_widths(reading);
+    struct token_columns columns = columns_of(reading);
     struct text_cut cut = text_cut_lines(reading->count, place->lines);
     write_note(out, &cut);
-    add_header(&line, reading, &widths, name);
+    token_columns_head(&line, &columns, name);
     int failed = text_end(out, &line, err);
     for (size_t slot = 0; slot < text_cut_slots(&cut) && !failed; slot++) {
         if (text_cut_between(&cut, slot))
-            text_right(&line, "…", (size_t)widths.index);
+            text_right(&line, "…", (size_t)columns.index);
         else
-            add_token(&line, reading, &widths, text_cut_place(&cut, slot));
+            add_token(&line, reading, &columns, text_cut_place(&cut, slot));
         text_shorten(&line, place->columns);
         failed = text_end(out, &line, err);
     }

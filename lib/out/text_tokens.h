@@ -9,6 +9,10 @@
 #ifndef ATTN_OUT_TEXT_TOKENS_H
 #define ATTN_OUT_TEXT_TOKENS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/stream.h"
 #include "lens/report.h"
@@ -17,5 +21,22 @@
 /* `name` stands above the column of texts. */
 int text_tokens_write(struct stream *out, const struct reading *reading, const char *name,
                       const struct place *place, struct err *err);
+
+/* The columns before the texts, for who writes row by row: how wide they are. */
+struct token_columns {
+    bool has_places;
+    int index;
+    int id;
+    int start;
+    int end;
+};
+
+/* Columns for so many tokens, none of them with larger numbers than `most`. */
+struct token_columns token_columns_fit(size_t count, const struct token *most, bool has_places);
+
+/* Append the line of titles, or that of a token up to where its text comes. */
+void token_columns_head(struct buf *line, const struct token_columns *columns, const char *name);
+void token_columns_row(struct buf *line, const struct token_columns *columns, size_t index,
+                       const struct token *token);
 
 #endif

@@ -35,6 +35,31 @@ void label_visible(struct buf *out, const char *bytes, size_t size)
     }
 }
 
+bool label_is_rest(const char *bytes, size_t size)
+{
+    return size > 0 && ((unsigned char)bytes[0] & 0xC0) == 0x80;
+}
+
+/* True when the last character has begun and wants more bytes. */
+static bool wants_more(const char *bytes, size_t size)
+{
+    size_t rest = 0; /* bytes that go on a character, at the end */
+    while (rest < size && rest < 3 && ((unsigned char)bytes[size - 1 - rest] & 0xC0) == 0x80)
+        rest++;
+    unsigned char first = rest < size ? (unsigned char)bytes[size - 1 - rest] : 0;
+    return first >= 0xC2 && first <= 0xF4 && rest < (first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3);
+}
+
+void label_token(struct buf *out, const char *bytes, size_t size, bool goes_on)
+{
+    static const char tie[] = "‿";
+    if (label_is_rest(bytes, size))
+        buf_text(out, tie);
+    label_visible(out, bytes, size);
+    if (goes_on || wants_more(bytes, size))
+        buf_text(out, tie);
+}
+
 const char *label_excerpt(char text[LABEL_EXCERPT_BYTES], const char *bytes, size_t size)
 {
     static const char more[] = "…";

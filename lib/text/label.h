@@ -5,6 +5,7 @@
 #ifndef ATTN_TEXT_LABEL_H
 #define ATTN_TEXT_LABEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -13,6 +14,14 @@ enum { LABEL_EXCERPT_BYTES = 96 };
 
 /* Append the visible form of a token's bytes. */
 void label_visible(struct buf *out, const char *bytes, size_t size);
+
+/* The same for a token, whose bytes may be a part of a character: then ‿ stands where the character
+ * goes on. 🍰 in two tokens is `\xf0\x9f‿` and `‿\x8d\xb0`. `goes_on`: the token behind this one
+ * begins with such a part; else only the bytes tell. */
+void label_token(struct buf *out, const char *bytes, size_t size, bool goes_on);
+
+/* True when a token begins inside a character. */
+bool label_is_rest(const char *bytes, size_t size);
 
 /* The visible form for a message, which a word of a megabyte must not fill: what has no room is
  * cut, and "…" stands in its place. Returns `text`. */

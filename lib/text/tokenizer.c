@@ -5,49 +5,112 @@
 #include "base/heap.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "format/json.h"
+#include "text/id_list.h"
 #include "text/label.h"
+#include "text/tokenizer_json.h"
 #include "text/vocabulary.h"
 #include "text/words.h"
 
-/* One way of cutting texts, and how `info` calls it. */
-struct kind {
-    const char *name;
-    int (*encode)(const struct vocabulary *vocabulary, struct tokens *tokens, const char *text,
-                  size_t size, struct arena *arena, struct err *err);
-};
-
-static const struct kind words_kind = {"words", words_encode};
-
 struct tokenizer {
     const struct kind *kind;
-    struct vocabulary vocabulary;
+    struct vocabulary vocabulary; /* one of these three is filled */
+    struct byte_level byte_level;
+    struct word_level word_level;
+    const struct token_set *set; /* NULL: words, which have none */
+    bool spells_special;
+    bool begins_texts;
+    uint32_t begin; /* what texts begin with */
 };
 
-/* Files that ask for another kind; the vocabulary beside them must not be read as words. */
-static int refuse_other_kinds(const struct folder *folder, struct err *err)
+/* One way of cutting texts, how `info` calls it, and what stands between its words. */
+struct kind {
+    const char *name;
+    const char *gap;
+    int (*encode)(const struct tokenizer *tokenizer, struct token_list *list,
+                  const struct token_text *text, struct err *err);
+};
+
+static int encode_words(const struct tokenizer *tokenizer, struct token_list *list,
+                        const struct token_text *text, struct err *err)
 {
-    static const char *const names[] = {"tokenizer.json", "merges.txt"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (folder_has(folder, names[i]))
-            return err_unsupported(err,
-                                   "'%s/%s': byte-level BPE is not supported, only a word "
-                                   "vocabulary (vocab.json alone)",
-                                   folder->path, names[i]);
+    struct arena arena = {0};
+    struct tokens words = {0};
+    int failed = words_encode(&tokenizer->vocabulary, &words, text->bytes, text->size, &arena, err);
+    for (size_t i = 0; i < words.count && !failed; i++)
+        failed = token_list_add(list, words.items[i], err);
+    list->dropped_count = words.dropped_count;
+    if (words.dropped_first)
+        list->dropped_first = *words.dropped_first;
+    arena_release(&arena);
+    return failed;
+}
+
+static int encode_byte_level(const struct tokenizer *tokenizer, struct token_list *list,
+                             const struct token_text *text, struct err *err)
+{
+    return byte_level_encode(&tokenizer->byte_level, list, text, err);
+}
+
+static int encode_word_level(const struct tokenizer *tokenizer, struct token_list *list,
+                             const struct token_text *text, struct err *err)
+{
+    return word_level_encode(&tokenizer->word_level, list, text, err);
+}
+
+static const struct kind words_kind = {"words", " ", encode_words};
+static const struct kind byte_level_kind = {"byte-level BPE", "", encode_byte_level};
+static const struct kind word_level_kind = {"whole words", " ", encode_word_level};
+
+static int open_json(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+{
+    struct tokenizer_json json;
+    if (tokenizer_json_open(&json, folder, err))
+        return -1;
+    bool bpe = json.model == TOKENIZER_JSON_BPE;
+    tokenizer->kind = bpe ? &byte_level_kind : &word_level_kind;
+    tokenizer->byte_level = json.byte_level;
+    tokenizer->word_level = json.word_level;
+    tokenizer->set = bpe ? &tokenizer->byte_level.set : &tokenizer->word_level.set;
     return 0;
 }
 
+static int open_merges(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+{
+    tokenizer->kind = &byte_level_kind;
+    tokenizer->set = &tokenizer->byte_level.set;
+    return byte_level_open(&tokenizer->byte_level, folder, err);
+}
+
+static int open_words(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+{
+    tokenizer->kind = &words_kind;
+    return vocabulary_open(&tokenizer->vocabulary, folder, "vocab.json", err);
+}
+
+/* A file that makes a folder's tokenizer what it is; the first that is there does. */
+static const struct opener {
+    const char *name;
+    int (*open)(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
+} openers[] = {
+    {"tokenizer.json", open_json},
+    {"merges.txt", open_merges},
+    {"vocab.json", open_words},
+};
+
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err)
 {
+    size_t count = sizeof openers / sizeof *openers;
+    size_t i = 0;
     *tokenizer = NULL;
-    if (refuse_other_kinds(folder, err))
-        return -1;
-    if (!folder_has(folder, "vocab.json"))
+    while (i < count && !folder_has(folder, openers[i].name))
+        i++;
+    if (i == count)
         return 0;
     struct tokenizer *opened = heap_alloc(1, sizeof *opened, err);
     if (!opened)
         return -1;
-    opened->kind = &words_kind;
-    if (vocabulary_open(&opened->vocabulary, folder, "vocab.json", err)) {
+    if (openers[i].open(opened, folder, err)) {
         heap_free(opened);
         return -1;
     }
@@ -60,30 +123,141 @@ void tokenizer_free(struct tokenizer *tokenizer)
     if (!tokenizer)
         return;
     vocabulary_release(&tokenizer->vocabulary);
+    byte_level_release(&tokenizer->byte_level);
+    word_level_release(&tokenizer->word_level);
     heap_free(tokenizer);
+}
+
+void tokenizer_spell_special(struct tokenizer *tokenizer)
+{
+    tokenizer->spells_special = true;
+}
+
+/* --- what texts begin with -------------------------------------------------------------------- */
+
+static int find_token(const struct tokenizer *tokenizer, const char *text, uint32_t *id,
+                      bool *found, struct err *err)
+{
+    size_t size = strlen(text);
+    if (tokenizer->set)
+        return token_set_find(tokenizer->set, text, size, id, found, err);
+    *found = map_get(&tokenizer->vocabulary.ids, text, size, id);
+    return 0;
+}
+
+/* The member `bos_token` of tokenizer_config.json, a text or an object with its `content`. */
+static int find_named(struct tokenizer *tokenizer, const struct json *root, bool *found,
+                      struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    const char *text = NULL;
+    const struct json *member = json_is_object(root) ? json_member(root, "bos_token") : NULL;
+    if (member && json_is_object(member))
+        member = json_member(member, "content");
+    if (!member || !json_get_text(member, &text))
+        return 0;
+    if (find_token(tokenizer, text, &tokenizer->begin, found, err) || *found)
+        return *found ? 0 : -1;
+    return err_set(err, "bos_token: '%s' is not in the vocabulary",
+                   label_excerpt(shown, text, strlen(text)));
+}
+
+static int find_in_config(struct tokenizer *tokenizer, const struct folder *folder, bool *found,
+                          struct err *err)
+{
+    static const char name[] = "tokenizer_config.json";
+    struct file file = {0};
+    struct json *root = NULL;
+    if (!folder_has(folder, name))
+        return 0;
+    if (folder_open(&file, folder, name, err))
+        return -1;
+    int failed =
+        json_parse(&root, file.bytes, file.size, err) || find_named(tokenizer, root, found, err);
+    json_free(root);
+    file_release(&file);
+    return failed ? err_prefix(err, "'%s/%s'", folder->path, name) : 0;
+}
+
+int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+{
+    static const char *const names[] = {"<|endoftext|>", "<|begin_of_text|>", "<s>", "<bos>",
+                                        "[BOS]"};
+    bool found = false;
+    if (find_in_config(tokenizer, folder, &found, err))
+        return -1;
+    for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
+        if (find_token(tokenizer, names[i], &tokenizer->begin, &found, err))
+            return -1;
+    if (!found)
+        return err_set(err,
+                       "'%s': expected a token to begin texts with (<|endoftext|>, <s>, …), "
+                       "found none in the vocabulary",
+                       folder->path);
+    tokenizer->begins_texts = true;
+    return 0;
+}
+
+/* --- texts and ids ---------------------------------------------------------------------------- */
+
+static int encode(const struct tokenizer *tokenizer, struct token_list *list,
+                  const struct token_text *text, struct err *err)
+{
+    size_t valid = utf8_invalid_at(text->bytes, text->size);
+    struct token begin = {.id = tokenizer->begin};
+    if (valid < text->size)
+        return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
+                       (unsigned char)text->bytes[valid], valid);
+    if (tokenizer->begins_texts && token_list_add(list, begin, err))
+        return -1;
+    return tokenizer->kind->encode(tokenizer, list, text, err);
 }
 
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
                      size_t size, struct arena *arena, struct err *err)
 {
-    size_t valid = utf8_invalid_at(text, size);
-    if (valid < size)
-        return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
-                       (unsigned char)text[valid], valid);
-    return tokenizer->kind->encode(&tokenizer->vocabulary, tokens, text, size, arena, err);
+    struct token_list list = {0};
+    struct token_text input = {text, size, tokenizer->spells_special};
+    int failed =
+        encode(tokenizer, &list, &input, err) || token_list_keep(&list, tokens, arena, err);
+    token_list_release(&list);
+    return failed ? -1 : 0;
+}
+
+int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list, const char *text,
+                     size_t size, struct err *err)
+{
+    struct token_text input = {text, size, tokenizer->spells_special};
+    return encode(tokenizer, list, &input, err) || token_list_flush(list, err) ? -1 : 0;
+}
+
+bool tokenizer_knows_all(const struct tokenizer *tokenizer)
+{
+    bool all = tokenizer->kind == &byte_level_kind;
+    for (size_t byte = 0; byte < 256 && all; byte++)
+        all = tokenizer->byte_level.bpe.byte_ids[byte] != BPE_NONE;
+    return all;
 }
 
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)
 {
-    if (id >= tokenizer->vocabulary.size || !tokenizer->vocabulary.words[id].bytes)
+    const struct vocabulary *vocabulary = &tokenizer->vocabulary;
+    if (tokenizer->set)
+        return token_set_word(tokenizer->set, id, size);
+    if (id >= vocabulary->size || !vocabulary->words[id].bytes)
         return NULL;
-    *size = tokenizer->vocabulary.words[id].size;
-    return tokenizer->vocabulary.words[id].bytes;
+    *size = vocabulary->words[id].size;
+    return vocabulary->words[id].bytes;
 }
 
 size_t tokenizer_size(const struct tokenizer *tokenizer)
 {
-    return tokenizer->vocabulary.size;
+    return tokenizer->set ? token_set_size(tokenizer->set) : tokenizer->vocabulary.size;
+}
+
+const char *tokenizer_gap(const struct tokenizer *tokenizer)
+{
+    return tokenizer->kind->gap;
 }
 
 const char *tokenizer_kind(const struct tokenizer *tokenizer)
@@ -121,14 +295,11 @@ static size_t count_commas(const char *list)
 /* Read item `index` of the list, which ends with a 0. */
 static int read_id(struct token *token, char *item, size_t index, size_t id_limit, struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     long long max = id_limit > UINT32_MAX ? UINT32_MAX : (long long)id_limit - 1;
     long long id = 0;
     item = trim(item);
     if (!num_parse_integer(item, 0, max, &id))
-        return err_usage(err,
-                         "id %zu of the list: expected a whole number from 0 to %lld, found '%s'",
-                         index + 1, max, label_excerpt(shown, item, strlen(item)));
+        return id_list_refuse(item, strlen(item), index + 1, id_limit, err);
     token->id = (uint32_t)id;
     return 0;
 }

@@ -282,7 +282,7 @@ START_TEST(three_thousand_shapes_need_no_more_memory_than_one)
 {
     struct kernels *kernels = opened(NULL);
     heap_fail_at(1, 1);
-    for (size_t i = 0; i < 3000; i++)
+    for (size_t i = 0; i < 3000; i += one_of(4))
         check_near(kernels, 1 + i % 67, 1 + i / 67, i % (COUNT(depths) - 1));
     heap_fail_at(0, 0);
     kernels_free(kernels);
@@ -292,7 +292,8 @@ END_TEST
 START_TEST(kernels_fetched_together_stay_valid_together)
 {
     struct kernels *kernels = opened(NULL);
-    for (size_t round = 0; round < 40; round++) { /* so that the table is forgotten on the way */
+    for (size_t round = 0; round < 40;
+         round += one_of(3)) { /* so that the table is forgotten on the way */
         struct kernel together[KERNELS_AT_ONCE];
         kernels_begin(kernels);
         for (size_t i = 0; i < COUNT(together); i++) {

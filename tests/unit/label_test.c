@@ -48,6 +48,42 @@ START_TEST(what_cannot_be_seen_is_made_visible)
 }
 END_TEST
 
+START_TEST(a_token_that_is_part_of_a_character_says_so)
+{
+    static const struct {
+        const char *bytes;
+        bool goes_on; /* by the token behind it */
+        const char *label;
+    } cases[] = {
+        {"", false, ""},
+        {" the", false, "␣the"},
+        {"爱", false, "爱"},
+        {" \xF0\x9F", false, "␣\\xf0\\x9f‿"}, /* of 🍰 */
+        {" \xF0\x9F", true, "␣\\xf0\\x9f‿"},
+        {"\x8D", true, "‿\\x8d‿"},
+        {"\xB0", false, "‿\\xb0"},
+        {"\xB0!", false, "‿\\xb0!"},
+        {"\x88\xB1爱\xE7", false, "‿\\x88\\xb1爱\\xe7‿"},
+        {"\xE7\x88", false, "\\xe7\\x88‿"},
+        {"\xF0\x9F\x8D", false, "\\xf0\\x9f\\x8d‿"},
+        {"\xC3", false, "\\xc3‿"},
+        {"\xC0", false, "\\xc0"}, /* begins no character */
+        {"\xFF", false, "\\xff"},
+        {"e\xCC", false, "e\\xcc‿"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct buf buf = {0};
+        buf_text(&buf, "");
+        label_token(&buf, cases[i].bytes, strlen(cases[i].bytes), cases[i].goes_on);
+        ck_assert_str_eq(buf.bytes, cases[i].label);
+        buf_release(&buf);
+    }
+    ck_assert(label_is_rest("\x8D", 1));
+    ck_assert(!label_is_rest("\xF0\x9F", 2));
+    ck_assert(!label_is_rest("", 0));
+}
+END_TEST
+
 START_TEST(a_short_word_is_its_own_excerpt)
 {
     for (size_t i = 0; i < COUNT(labels); i++) {
@@ -103,6 +139,7 @@ Suite *label_suite(void)
     Suite *suite = suite_create("label");
     TCase *tests = tcase_create("label");
     tcase_add_test(tests, what_cannot_be_seen_is_made_visible);
+    tcase_add_test(tests, a_token_that_is_part_of_a_character_says_so);
     tcase_add_test(tests, a_short_word_is_its_own_excerpt);
     tcase_add_test(tests, a_long_word_is_cut_between_characters);
     tcase_add_test(tests, a_label_that_finds_no_memory_marks_the_buffer);

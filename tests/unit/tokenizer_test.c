@@ -42,27 +42,6 @@ START_TEST(a_folder_without_a_tokenizer_is_no_error)
 }
 END_TEST
 
-START_TEST(byte_level_files_are_refused_by_name)
-{
-    static const char *const names[] = {"tokenizer.json", "merges.txt"};
-    for (size_t i = 0; i < COUNT(names); i++) {
-        const struct folder_file files[] = {life_files[1], {names[i], "", 0}};
-        const struct folder folder = {"gpt2", files, 2};
-        struct tokenizer *tokenizer = NULL;
-        struct err err = {0};
-        char expected[200];
-        snprintf(expected, sizeof expected,
-                 "'gpt2/%s': byte-level BPE is not supported, only a word vocabulary (vocab.json "
-                 "alone)",
-                 names[i]);
-        ck_assert_int_eq(tokenizer_open(&tokenizer, &folder, &err), -1);
-        ck_assert_str_eq(err.text, expected);
-        ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
-        ck_assert_ptr_null(tokenizer);
-    }
-}
-END_TEST
-
 START_TEST(a_broken_vocabulary_is_named)
 {
     const struct folder_file file = {"vocab.json", "{\"is\": -1}", 10};
@@ -244,7 +223,6 @@ Suite *tokenizer_suite(void)
     TCase *tests = tcase_create("tokenizer");
     tcase_add_test(tests, a_folder_with_a_vocabulary_alone_has_words);
     tcase_add_test(tests, a_folder_without_a_tokenizer_is_no_error);
-    tcase_add_test(tests, byte_level_files_are_refused_by_name);
     tcase_add_test(tests, a_broken_vocabulary_is_named);
     tcase_add_test(tests, a_text_is_encoded_and_its_tokens_are_known);
     tcase_add_test(tests, a_text_without_words_has_no_tokens);

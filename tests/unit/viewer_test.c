@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/heap.h"
+#include "patience.h"
 #include "scratch.h"
 #include "tiny_model.h"
 
@@ -271,7 +272,7 @@ START_TEST(every_allocation_that_fails_is_an_error)
     viewer_release(&viewer);
     for (int for_ever = 0; for_ever < 2; for_ever++) {
         int failed = -1;
-        for (size_t nth = 1; failed; nth++) {
+        for (size_t nth = 1; failed; nth += one_of(41)) {
             struct arena own = {0};
             err = (struct err){0};
             heap_fail_at(nth, for_ever);

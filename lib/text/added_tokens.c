@@ -1,0 +1,223 @@
+#include "text/added_tokens.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/unicode.h"
+#include "base/utf8.h"
+#include "text/label.h"
+
+static unsigned char first_byte(const struct added_token *token)
+{
+    return (unsigned char)token->bytes[0];
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    const struct added_token *one = a;
+    const struct added_token *two = b;
+    if (first_byte(one) != first_byte(two))
+        return first_byte(one) < first_byte(two) ? -1 : 1;
+    if (one->size != two->size)
+        return one->size > two->size ? -1 : 1;
+    return memcmp(one->bytes, two->bytes, one->size);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct added_token *one = a;
+    const struct added_token *two = b;
+    return (one->id > two->id) - (one->id < two->id);
+}
+
+static int check_once(const struct added_tokens *tokens, struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    char other[LABEL_EXCERPT_BYTES];
+    for (size_t i = 1; i < tokens->count; i++) {
+        const struct added_token *a = &tokens->items[i - 1];
+        const struct added_token *b = &tokens->items[i];
+        if (compare_texts(a, b) == 0)
+            return err_set(err, "added token '%s' stands twice, with the ids %u and %u",
+                           label_excerpt(shown, a->bytes, a->size), a->id, b->id);
+        a = &tokens->by_id[i - 1];
+        b = &tokens->by_id[i];
+        if (a->id == b->id)
+            return err_set(err, "id %u belongs to two added tokens, '%s' and '%s'", a->id,
+                           label_excerpt(shown, a->bytes, a->size),
+                           label_excerpt(other, b->bytes, b->size));
+    }
+    return 0;
+}
+
+static int copy(struct added_tokens *tokens, const struct added_token *items, struct arena *arena,
+                struct err *err)
+{
+    for (size_t i = 0; i < tokens->count; i++) {
+        tokens->items[i] = items[i];
+        if (items[i].size == 0)
+            return err_set(err, "id %u: expected an added token, found \"\"", items[i].id);
+        tokens->items[i].bytes = arena_text(arena, items[i].bytes, items[i].size, err);
+        if (!tokens->items[i].bytes)
+            return -1;
+    }
+    memcpy(tokens->by_id, tokens->items, tokens->count * sizeof *tokens->by_id);
+    return 0;
+}
+
+int added_tokens_init(struct added_tokens *tokens, const struct added_token *items, size_t count,
+                      struct arena *arena, struct err *err)
+{
+    *tokens = (struct added_tokens){.count = count};
+    tokens->items = arena_alloc(arena, count, sizeof *tokens->items, err);
+    tokens->by_id = arena_alloc(arena, count, sizeof *tokens->by_id, err);
+    if (!tokens->items || !tokens->by_id || copy(tokens, items, arena, err))
+        return -1;
+    qsort(tokens->items, count, sizeof *tokens->items, compare_texts);
+    qsort(tokens->by_id, count, sizeof *tokens->by_id, compare_ids);
+    for (size_t i = 0; i < count; i++) {
+        tokens->first[first_byte(&tokens->items[i]) + 1] = i + 1;
+        tokens->count_of[tokens->items[i].normalized]++;
+    }
+    for (size_t byte = 1; byte <= 256; byte++)
+        if (tokens->first[byte] < tokens->first[byte - 1])
+            tokens->first[byte] = tokens->first[byte - 1];
+    return check_once(tokens, err);
+}
+
+/* One pass over a stretch of the text. */
+struct search {
+    const struct added_walk *walk;
+    const char *text;
+    size_t start;    /* nothing before it is looked at, */
+    size_t end;      /* nor anything from here on */
+    size_t at;       /* what lies before it is done */
+    bool normalized; /* look for those that are, or for those that are not */
+};
+
+struct match {
+    const struct added_token *token;
+    size_t start;
+    size_t end;
+};
+
+/* The longest token that stands at `at`. */
+static const struct added_token *token_at(const struct added_tokens *tokens,
+                                          const struct search *search, size_t at)
+{
+    unsigned char byte = (unsigned char)search->text[at];
+    for (size_t i = tokens->first[byte]; i < tokens->first[byte + 1]; i++) {
+        const struct added_token *token = &tokens->items[i];
+        if (token->normalized == search->normalized && token->size <= search->end - at &&
+            memcmp(search->text + at, token->bytes, token->size) == 0)
+            return token;
+    }
+    return NULL;
+}
+
+static enum unicode_kind kind_at(const struct search *search, size_t at, size_t *length)
+{
+    uint32_t c = 0;
+    *length = utf8_decode(&c, search->text + at, search->end - at);
+    return unicode_run(c).kind;
+}
+
+static enum unicode_kind kind_before(const struct search *search, size_t at, size_t *length)
+{
+    size_t start = at - 1;
+    while (start > 0 && ((unsigned char)search->text[start] & 0xC0) == 0x80)
+        start--;
+    enum unicode_kind kind = kind_at(search, start, length);
+    *length = at - start;
+    return kind;
+}
+
+static bool touches_word(const struct search *search, const struct match *match)
+{
+    size_t length = 0;
+    return (match->start > search->start &&
+            unicode_is_word(kind_before(search, match->start, &length))) ||
+           (match->end < search->end && unicode_is_word(kind_at(search, match->end, &length)));
+}
+
+/* White space on the sides that the token takes, as far as it is not done yet. */
+static void widen(struct match *match, const struct search *search)
+{
+    size_t length = 0;
+    while (match->token->left_strip && match->start > search->at &&
+           kind_before(search, match->start, &length) == UNICODE_SPACE)
+        match->start -= length;
+    while (match->token->right_strip && match->end < search->end &&
+           kind_at(search, match->end, &length) == UNICODE_SPACE)
+        match->end += length;
+}
+
+/* The next match, and `search->at` behind it; false when there is none left. */
+static bool find(const struct added_tokens *tokens, struct search *search, struct match *match)
+{
+    for (size_t at = search->at; tokens->count_of[search->normalized] && at < search->end;) {
+        const struct added_token *token = token_at(tokens, search, at);
+        if (!token) {
+            at++;
+            continue;
+        }
+        *match = (struct match){token, at, at + token->size};
+        at = match->end; /* what is passed over is not looked into */
+        if ((search->walk->text->plain && token->special) ||
+            (token->single_word && touches_word(search, match)))
+            continue;
+        widen(match, search);
+        search->at = match->end;
+        return true;
+    }
+    return false;
+}
+
+static int walk(const struct added_tokens *tokens, struct search search, struct err *err);
+
+/* What lies between two matches goes to the second pass, or to the walk. */
+static int pass_on(const struct added_tokens *tokens, const struct search *search, size_t end,
+                   struct err *err)
+{
+    struct search between = *search;
+    if (search->at == end)
+        return 0;
+    if (search->normalized)
+        return search->walk->between(search->walk->context, search->at, end, err);
+    between.start = search->at;
+    between.end = end;
+    between.normalized = true;
+    return walk(tokens, between, err);
+}
+
+static int walk(const struct added_tokens *tokens, struct search search, struct err *err)
+{
+    for (;;) {
+        struct match match;
+        struct search before = search;
+        bool found = find(tokens, &search, &match);
+        if (pass_on(tokens, &before, found ? match.start : search.end, err))
+            return -1;
+        if (!found)
+            return 0;
+        struct token token = {match.token->id, match.start, match.end};
+        if (token_list_add(search.walk->list, token, err))
+            return -1;
+    }
+}
+
+int added_tokens_walk(const struct added_tokens *tokens, const struct added_walk *outer,
+                      struct err *err)
+{
+    const struct token_text *text = outer->text;
+    struct search search = {.walk = outer, .text = text->bytes, .end = text->size};
+    return walk(tokens, search, err);
+}
+
+const struct added_token *added_tokens_of_id(const struct added_tokens *tokens, uint32_t id)
+{
+    const struct added_token wanted = {.id = id};
+    if (!tokens->count)
+        return NULL;
+    return bsearch(&wanted, tokens->by_id, tokens->count, sizeof wanted, compare_ids);
+}

@@ -1,0 +1,314 @@
+#include "text/tokenizer_json.h"
+
+#include <string.h>
+
+#include "format/json.h"
+#include "text/added_token_json.h"
+#include "text/label.h"
+#include "text/merges.h"
+#include "text/pre_tokenizer.h"
+#include "text/vocabulary.h"
+
+/* A member of an object. */
+struct field {
+    const char *name;
+    struct json_span value; /* NULL bytes: it is not there */
+    size_t count;           /* members or items of its value */
+    struct field *inner;    /* [inner_count] members to look for in its value */
+    size_t inner_count;
+};
+
+/* The members of the document that make a difference; and those of its model, the first OFF_FIELDS
+ * of which must be off. */
+enum { ADDED_TOKENS, NORMALIZER, PRE_TOKENIZER, MODEL, ROOT_FIELDS };
+enum { VOCAB = 5, OFF_FIELDS = VOCAB, MERGES, TYPE, UNKNOWN, MODEL_FIELDS };
+
+/* A document on its way in. */
+struct reader {
+    size_t file_bytes;
+    struct pre_tokenizer pre;
+    struct field model[MODEL_FIELDS];
+    struct field root[ROOT_FIELDS];
+};
+
+static void name_fields(struct field *fields, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        fields[i] = (struct field){.name = names[i]};
+}
+
+static void name_all_fields(struct reader *reader)
+{
+    static const char *const root[] = {"added_tokens", "normalizer", "pre_tokenizer", "model"};
+    static const char *const model[] = {"dropout",
+                                        "continuing_subword_prefix",
+                                        "end_of_word_suffix",
+                                        "byte_fallback",
+                                        "ignore_merges",
+                                        "vocab",
+                                        "merges",
+                                        "type",
+                                        "unk_token"};
+    name_fields(reader->root, root, ROOT_FIELDS);
+    name_fields(reader->model, model, MODEL_FIELDS);
+    reader->root[MODEL].inner = reader->model;
+    reader->root[MODEL].inner_count = MODEL_FIELDS;
+}
+
+static int find_fields(struct field *fields, size_t count, struct json_cursor *object,
+                       struct err *err);
+
+/* Pass the value of a field, or of none that is wanted. The large ones are passed only once. */
+static int pass_value(struct field *field, struct json_cursor *object, struct err *err)
+{
+    const char *start = object->at;
+    if (!field) {
+        json_cursor_value(object);
+        return 0;
+    }
+    if (field->value.bytes)
+        return err_set(err, "field '%s': expected once, found twice", field->name);
+    if (!field->inner || json_cursor_kind(object) != '{') {
+        field->value = json_cursor_count(object, &field->count);
+        return 0;
+    }
+    if (find_fields(field->inner, field->inner_count, object, err))
+        return err_prefix(err, "%s", field->name);
+    field->value = (struct json_span){start, (size_t)(object->at - start)};
+    return 0;
+}
+
+/* Find the fields of the object that comes, and pass it. */
+static int find_fields(struct field *fields, size_t count, struct json_cursor *object,
+                       struct err *err)
+{
+    if (json_cursor_kind(object) != '{')
+        return err_set(err, "expected an object");
+    json_cursor_enter(object);
+    while (json_cursor_next(object)) {
+        struct json_span name = json_cursor_name(object);
+        struct field *field = NULL;
+        for (size_t i = 0; i < count; i++)
+            if (json_span_is(name, fields[i].name))
+                field = &fields[i];
+        if (pass_value(field, object, err))
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_given(const struct field *field)
+{
+    return field->value.bytes && *field->value.bytes != 'n'; /* null is as good as nothing */
+}
+
+/* A value as a tree, for those that are small. */
+static int parse(struct json **tree, const struct field *field, struct err *err)
+{
+    *tree = NULL;
+    return is_given(field) ? json_parse(tree, field->value.bytes, field->value.size, err) : 0;
+}
+
+/* --- added tokens ----------------------------------------------------------------------------- */
+
+static int add_tokens(struct token_set *set, const struct json *list, struct err *err)
+{
+    size_t count = 0;
+    if (list && !json_is_array(list))
+        return err_set(err, "expected an array");
+    struct added_token *items = arena_alloc(&set->arena, json_count(list) + 1, sizeof *items, err);
+    if (!items)
+        return -1;
+    for (const struct json *at = json_first(list); at; at = json_next(at), count++)
+        if (added_token_read(&items[count], at, err))
+            return err_prefix(err, "item %zu", count);
+    return token_set_add(set, items, count, err);
+}
+
+static int read_added_tokens(struct token_set *set, const struct reader *reader, struct err *err)
+{
+    struct json *list = NULL;
+    if (parse(&list, &reader->root[ADDED_TOKENS], err))
+        return -1;
+    int failed = add_tokens(set, list, err);
+    json_free(list);
+    return failed ? err_prefix(err, "added_tokens") : 0;
+}
+
+/* --- what stands before the model ------------------------------------------------------------- */
+
+static int refuse_normalizer(const struct reader *reader, struct err *err)
+{
+    struct json *tree = NULL;
+    char shown[LABEL_EXCERPT_BYTES];
+    const char *type = "";
+    if (!is_given(&reader->root[NORMALIZER]))
+        return 0;
+    if (parse(&tree, &reader->root[NORMALIZER], err))
+        return -1;
+    if (json_is_object(tree) && json_member(tree, "type"))
+        json_get_text(json_member(tree, "type"), &type);
+    err_unsupported(err, "normalizer: type '%s' is not supported",
+                    label_excerpt(shown, type, strlen(type)));
+    json_free(tree);
+    return -1;
+}
+
+static int read_pre_tokenizer(struct reader *reader, struct err *err)
+{
+    struct json *tree = NULL;
+    if (parse(&tree, &reader->root[PRE_TOKENIZER], err))
+        return -1;
+    int failed = pre_tokenizer_read(&reader->pre, tree, err);
+    json_free(tree);
+    return failed ? err_prefix(err, "pre_tokenizer") : 0;
+}
+
+/* --- the model -------------------------------------------------------------------------------- */
+
+/* null, false, "", 0: what a setting is where it changes nothing. */
+static bool is_off(const struct field *field)
+{
+    static const char *const forms[] = {"false", "\"\"", "0", "0.0"};
+    if (!is_given(field))
+        return true;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (json_span_is(field->value, forms[i]))
+            return true;
+    return false;
+}
+
+static int refuse_settings(const struct reader *reader, struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    for (size_t i = 0; i < OFF_FIELDS; i++) {
+        const struct field *field = &reader->model[i];
+        if (!is_off(field))
+            return err_unsupported(err, "'%s': %s is not supported", field->name,
+                                   label_excerpt(shown, field->value.bytes, field->value.size));
+    }
+    return 0;
+}
+
+/* The value of a field, which must be there. */
+static int need(struct json_cursor *value, const struct field *field, const char *kinds,
+                struct err *err)
+{
+    if (!is_given(field))
+        return err_set(err, "expected a field '%s'", field->name);
+    *value = json_cursor_at(field->value);
+    if (!strchr(kinds, json_cursor_kind(value)))
+        return err_set(err, "field '%s': expected an %s", field->name,
+                       *kinds == '{' ? "object" : "array");
+    return 0;
+}
+
+static int read_vocabulary(struct word_table *words, const struct reader *reader,
+                           enum word_form form, struct err *err)
+{
+    struct json_cursor vocab;
+    if (need(&vocab, &reader->model[VOCAB], "{", err))
+        return -1;
+    return word_table_read(words, vocab, form, reader->file_bytes, err) ? err_prefix(err, "vocab")
+                                                                        : 0;
+}
+
+static int read_bpe(struct byte_level *level, const struct reader *reader, struct err *err)
+{
+    struct json_cursor merges;
+    if (reader->pre.kind != PRE_TOKENIZER_BYTE_LEVEL)
+        return err_unsupported(err,
+                               "BPE with the pre_tokenizer %s is not supported, only ByteLevel",
+                               pre_tokenizer_name(reader->pre.kind));
+    level->prefix_space = reader->pre.prefix_space;
+    if (read_vocabulary(&level->set.words, reader, WORD_BYTES, err) ||
+        need(&merges, &reader->model[MERGES], "[", err))
+        return -1;
+    size_t count = reader->model[MERGES].count;
+    return merges_read_json(&level->bpe, &level->set.words, merges, count, err)
+               ? err_prefix(err, "merges")
+               : 0;
+}
+
+static int read_word_level(struct word_level *level, const struct reader *reader, struct err *err)
+{
+    static const enum word_level_cut cuts[] = {
+        [PRE_TOKENIZER_NONE] = WORD_LEVEL_WHOLE,
+        [PRE_TOKENIZER_WHITESPACE] = WORD_LEVEL_WORDS,
+        [PRE_TOKENIZER_WHITESPACE_SPLIT] = WORD_LEVEL_BLANKS,
+    };
+    struct json *unknown = NULL;
+    const char *text = "";
+    if (reader->pre.kind == PRE_TOKENIZER_BYTE_LEVEL)
+        return err_unsupported(err, "WordLevel with the pre_tokenizer ByteLevel is not supported");
+    level->cut = cuts[reader->pre.kind];
+    if (read_vocabulary(&level->set.words, reader, WORD_TEXT, err) ||
+        parse(&unknown, &reader->model[UNKNOWN], err))
+        return -1;
+    if (unknown)
+        json_get_text(unknown, &text);
+    level->has_unknown =
+        word_table_find(&level->set.words, text, strlen(text), WORD_TEXT, &level->unknown);
+    json_free(unknown);
+    return 0;
+}
+
+/* Files of old versions do not name the model; then merges tell. */
+static int read_model(struct tokenizer_json *json, const struct reader *reader, struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    const struct field *type = &reader->model[TYPE];
+    bool named = is_given(type);
+    bool bpe = named ? json_span_is(type->value, "\"BPE\"") : is_given(&reader->model[MERGES]);
+    if (!named && !bpe)
+        return err_set(err, "expected a field 'type'");
+    if (!bpe && !json_span_is(type->value, "\"WordLevel\""))
+        return err_unsupported(err, "type %s is not supported, only BPE and WordLevel",
+                               label_excerpt(shown, type->value.bytes, type->value.size));
+    if (refuse_settings(reader, err))
+        return -1;
+    json->model = bpe ? TOKENIZER_JSON_BPE : TOKENIZER_JSON_WORD_LEVEL;
+    return bpe ? read_bpe(&json->byte_level, reader, err)
+               : read_word_level(&json->word_level, reader, err);
+}
+
+static int read_root(struct tokenizer_json *json, struct reader *reader, struct json_cursor root,
+                     struct err *err)
+{
+    struct json_cursor model;
+    if (find_fields(reader->root, ROOT_FIELDS, &root, err) ||
+        need(&model, &reader->root[MODEL], "{", err) || refuse_normalizer(reader, err) ||
+        read_pre_tokenizer(reader, err))
+        return -1;
+    if (read_model(json, reader, err))
+        return err_prefix(err, "model");
+    struct token_set *set =
+        json->model == TOKENIZER_JSON_BPE ? &json->byte_level.set : &json->word_level.set;
+    return read_added_tokens(set, reader, err);
+}
+
+static int read_file(struct tokenizer_json *json, const struct file *file, struct err *err)
+{
+    struct json_cursor root;
+    struct reader reader = {.file_bytes = file->size};
+    name_all_fields(&reader);
+    if (json_cursor_open(&root, file->bytes, file->size, err))
+        return -1;
+    return read_root(json, &reader, root, err);
+}
+
+int tokenizer_json_open(struct tokenizer_json *json, const struct folder *folder, struct err *err)
+{
+    struct file file = {0};
+    *json = (struct tokenizer_json){0};
+    if (folder_open(&file, folder, "tokenizer.json", err))
+        return -1;
+    int failed = read_file(json, &file, err);
+    if (failed) {
+        err_prefix(err, "'%s/tokenizer.json'", folder->path);
+        byte_level_release(&json->byte_level);
+        word_level_release(&json->word_level);
+    }
+    file_release(&file);
+    return failed;
+}
