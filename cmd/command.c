@@ -11,9 +11,10 @@ const struct command command_rows[] = {
      "attn-cli run -m life -s \"Life is short\" --show q,k,scores,weights\n"
      "printf 'Life is short\\neat dessert\\n' | attn-cli run -f - -o weights.jsonl\n",
      run_command},
-    {"tokenize", FOR_TOKENIZE, "show the tokens of a text: ids, words, byte ranges", "[TEXT]...",
+    {"tokenize", FOR_TOKENIZE, "show a text's tokens: ids, words, places; and back", "[TEXT]...",
      "attn-cli tokenize \"Life is short, eat dessert first\"\n"
-     "echo \"Life is short\" | attn-cli tokenize --ids\n",
+     "echo \"Life is short\" | attn-cli tokenize --ids\n"
+     "attn-cli tokenize --ids \"Life is short\" | attn-cli tokenize --decode\n",
      tokenize_command},
     {"info", FOR_INFO, "show what a model is, and what a run would take", "[MODEL]",
      "attn-cli info\n"

@@ -156,3 +156,13 @@ void dropped_note(const struct dropped *dropped, const struct options *options, 
                dropped->first, dropped->at, placed ? " of " : "", placed ? place : "",
                one ? "" : " is the first");
 }
+
+int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
+                         const struct options *options, struct err *err)
+{
+    if (!tokenizer)
+        return 0; /* texts are refused for that */
+    if (options->no_special)
+        tokenizer_spell_special(tokenizer);
+    return options->bos ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
+}

@@ -44,6 +44,10 @@ void dropped_add(struct dropped *dropped, const struct reading *reading, size_t 
  * first one, NULL or "" where it goes without saying. */
 void dropped_note(const struct dropped *dropped, const struct options *options, const char *place);
 
+/* Let the tokenizer, which may be NULL, read texts as --bos and --no-special say. */
+int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
+                         const struct options *options, struct err *err);
+
 /* A whole file or, for "-", standard input. */
 int inputs_read_file(struct file *file, const char *path, struct err *err);
 

@@ -44,6 +44,9 @@ struct options {
     long long tokens;  /* 0: not given */
     bool full;
     bool only_ids;
+    bool decode;
+    bool bos;
+    bool no_special;
     bool man;
     bool quiet;
     bool verbose;

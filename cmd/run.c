@@ -127,7 +127,8 @@ static int prepare(struct job *job, struct err *err)
         return err_usage(err, "unexpected argument '%s': a sentence is given by --sentence",
                          options->operands.items[0]);
     if (choose_format(job, err) || inputs_open(&job->inputs, options, err) ||
-        viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err))
+        viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
+        inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
         return -1;
     if (choose_selection(job, err) || check_source(job, err) || check_format(job, err))
         return -1;

@@ -1,21 +1,32 @@
-/* tokenize.c: `attn-cli tokenize`: a text as the model reads it.
+/* tokenize.c: `attn-cli tokenize`: a text as the model reads it, and back.
  *
- * A text is taken whole, to the byte, its last newline included.
+ * A text is taken whole, to the byte, its last newline included; of its tokens only a portion is
+ * held at a time.
  */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/num.h"
 #include "base/stream.h"
 #include "command.h"
+#include "decode.h"
+#include "format/json_text.h"
 #include "inputs.h"
 #include "lens/reading.h"
 #include "model/model.h"
 #include "out/json_origin.h"
+#include "out/text_line.h"
 #include "out/text_tokens.h"
 
 enum { PLACE_BYTES = 32 };
+
+/* What is known of a text's tokens before they are printed. */
+struct tally {
+    size_t count;
+    struct token most; /* its numbers are the largest of all */
+};
 
 struct job {
     const struct options *options;
@@ -23,65 +34,166 @@ struct job {
     struct tokenizer *tokenizer;
     struct file file;
     struct input *inputs;
-    struct reading *readings; /* of the inputs */
+    struct tally *tallies; /* of the inputs */
     size_t count;
     struct arena arena;
 };
 
-static void write_ids(struct stream *out, const struct reading *reading)
-{
-    for (size_t i = 0; i < reading->count; i++)
-        stream_format(out, "%s%u", i ? " " : "", reading->tokens[i].id);
-    stream_char(out, '\n');
-}
+/* The tokens of one text on their way out. */
+struct printer {
+    const struct job *job;
+    size_t input;
+    size_t index; /* of the next token */
+    struct stream out;
+    struct token_columns columns;
+    struct buf line;
+};
 
-/* The first members of what `run` writes. */
-static void write_json(struct stream *out, const char *model, const struct reading *reading)
-{
-    struct report report = {.model = model, .sentence = *reading};
-    stream_char(out, '{');
-    json_origin_write(out, &report, " ");
-    stream_text(out, "}\n");
-}
+/* A way to print a text's tokens. */
+struct mode {
+    int (*begin)(struct printer *printer, struct err *err);
+    int (*token)(struct printer *printer, const struct token *token, struct err *err);
+    int (*end)(struct printer *printer, struct err *err);
+};
 
-static int write_page(struct stream *out, const struct reading *reading, struct err *err)
+static int begin_nothing(struct printer *printer, struct err *err)
 {
-    struct place place = {.count = 1}; /* as wide and as long as it takes */
-    return text_tokens_write(out, reading, "text", &place, err);
-}
-
-static bool is_json(const struct job *job)
-{
-    return job->options->format && strcmp(job->options->format, "json") == 0;
-}
-
-static int write_reading(const struct job *job, struct stream *out, const struct reading *reading,
-                         struct err *err)
-{
-    if (job->options->only_ids)
-        write_ids(out, reading);
-    else if (is_json(job))
-        write_json(out, job->folder.path, reading);
-    else
-        return write_page(out, reading, err);
+    (void)printer, (void)err;
     return 0;
 }
 
-static int write_all(const struct job *job, struct err *err)
+static int end_nothing(struct printer *printer, struct err *err)
 {
-    struct stream out = {0};
-    bool pages = !job->options->only_ids && !is_json(job);
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
-    for (size_t i = 0; i < job->count; i++) {
-        if (pages && i > 0)
-            stream_char(&out, '\n');
-        if (write_reading(job, &out, &job->readings[i], err)) {
-            stream_discard(&out);
+    (void)printer, (void)err;
+    return 0;
+}
+
+/* --- the ids alone, with blanks between them
+ * ------------------------------------------------------ */
+
+static int print_id(struct printer *printer, const struct token *token, struct err *err)
+{
+    char text[NUM_COUNT_BYTES];
+    (void)err;
+    if (printer->index)
+        stream_char(&printer->out, ' ');
+    stream_bytes(&printer->out, text, num_count(text, token->id));
+    return 0;
+}
+
+static int end_ids(struct printer *printer, struct err *err)
+{
+    (void)err;
+    stream_char(&printer->out, '\n');
+    return 0;
+}
+
+/* --- JSON: the first members of what `run` writes
+ * ------------------------------------------------- */
+
+static int begin_object(struct printer *printer, struct err *err)
+{
+    const struct job *job = printer->job;
+    const struct input *input = &job->inputs[printer->input];
+    (void)err;
+    stream_text(&printer->out, "{\"model\": ");
+    json_write_text(&printer->out, job->folder.path, strlen(job->folder.path));
+    stream_text(&printer->out, ", \"sentence\": ");
+    json_write_text(&printer->out, input->text, input->size);
+    stream_text(&printer->out, ", \"tokens\": [");
+    return 0;
+}
+
+static int print_object(struct printer *printer, const struct token *token, struct err *err)
+{
+    size_t size = 0;
+    const char *bytes = tokenizer_token(printer->job->tokenizer, token->id, &size);
+    (void)err;
+    if (printer->index)
+        stream_text(&printer->out, ", ");
+    json_origin_token(&printer->out, token, bytes, size, true);
+    return 0;
+}
+
+static int end_object(struct printer *printer, struct err *err)
+{
+    (void)err;
+    stream_text(&printer->out, "]}\n");
+    return 0;
+}
+
+/* --- a table
+ * -------------------------------------------------------------------------------------- */
+
+static int begin_table(struct printer *printer, struct err *err)
+{
+    const struct tally *tally = &printer->job->tallies[printer->input];
+    if (printer->input)
+        stream_char(&printer->out, '\n');
+    printer->columns = token_columns_fit(tally->count, &tally->most, true);
+    token_columns_head(&printer->line, &printer->columns, "text");
+    return text_end(&printer->out, &printer->line, err);
+}
+
+static int print_row(struct printer *printer, const struct token *token, struct err *err)
+{
+    size_t size = 0;
+    const struct input *input = &printer->job->inputs[printer->input];
+    const char *bytes = tokenizer_token(printer->job->tokenizer, token->id, &size);
+    bool goes_on = label_is_rest(input->text + token->end, input->size - token->end);
+    token_columns_row(&printer->line, &printer->columns, printer->index, token);
+    label_token(&printer->line, bytes, size, goes_on);
+    return text_end(&printer->out, &printer->line, err);
+}
+
+static const struct mode ids_mode = {begin_nothing, print_id, end_ids};
+static const struct mode json_mode = {begin_object, print_object, end_object};
+static const struct mode table_mode = {begin_table, print_row, end_nothing};
+
+static const struct mode *mode_of(const struct options *options)
+{
+    bool json = options->format && strcmp(options->format, "json") == 0;
+    return options->only_ids ? &ids_mode : json ? &json_mode : &table_mode;
+}
+
+/* --- texts
+ * ---------------------------------------------------------------------------------------- */
+
+static int print_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
+{
+    struct printer *printer = context;
+    const struct mode *mode = mode_of(printer->job->options);
+    for (size_t i = 0; i < count; i++, printer->index++)
+        if (mode->token(printer, &tokens[i], err))
             return -1;
-        }
+    return 0;
+}
+
+static int print_text(struct printer *printer, const struct input *input, struct err *err)
+{
+    const struct mode *mode = mode_of(printer->job->options);
+    const struct token_sink sink = {print_tokens, printer};
+    struct token_list list = {.sink = &sink};
+    int failed = mode->begin(printer, err) ||
+                 tokenizer_stream(printer->job->tokenizer, &list, input->text, input->size, err) ||
+                 mode->end(printer, err);
+    token_list_release(&list);
+    return failed ? -1 : 0;
+}
+
+static int print_all(const struct job *job, struct err *err)
+{
+    struct printer printer = {.job = job};
+    int failed = stream_to(&printer.out, STDOUT_FILENO, err);
+    for (; printer.input < job->count && !failed; printer.input++) {
+        printer.index = 0;
+        failed = print_text(&printer, &job->inputs[printer.input], err);
     }
-    return stream_commit(&out, err);
+    if (!failed)
+        failed = stream_commit(&printer.out, err);
+    stream_discard(&printer.out);
+    buf_release(&printer.line);
+    return failed;
 }
 
 static void add_texts(struct job *job, const struct texts *texts)
@@ -99,13 +211,46 @@ static int gather(struct job *job, struct err *err)
     const char *path = named ? options->file : "-";
     size_t most = 1 + options->operands.count + options->sentences.count;
     job->inputs = arena_alloc(&job->arena, most, sizeof *job->inputs, err);
-    job->readings = arena_alloc(&job->arena, most, sizeof *job->readings, err);
-    if (!job->inputs || !job->readings || (path && inputs_read_file(&job->file, path, err)))
+    job->tallies = arena_alloc(&job->arena, most, sizeof *job->tallies, err);
+    if (!job->inputs || !job->tallies || (path && inputs_read_file(&job->file, path, err)))
         return -1;
     if (path)
         job->inputs[job->count++] = (struct input){.text = job->file.bytes, .size = job->file.size};
     add_texts(job, &options->sentences);
     add_texts(job, &options->operands);
+    return 0;
+}
+
+static int count_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
+{
+    struct tally *tally = context;
+    (void)err;
+    tally->count += count;
+    for (size_t i = 0; i < count; i++) { /* places rise, ids do not */
+        uint32_t id = tokens[i].id > tally->most.id ? tokens[i].id : tally->most.id;
+        tally->most = (struct token){id, tokens[i].start, tokens[i].end};
+    }
+    return 0;
+}
+
+/* Look through a text; what was dropped in it is noted. */
+static int read_text(struct job *job, size_t index, struct dropped *dropped, struct err *err)
+{
+    const struct input *input = &job->inputs[index];
+    const struct token_sink sink = {count_tokens, &job->tallies[index]};
+    struct token_list list = {.sink = &sink};
+    int failed = tokenizer_stream(job->tokenizer, &list, input->text, input->size, err);
+    struct reading reading = {
+        .text = input->text,
+        .size = input->size,
+        .count = job->tallies[index].count,
+        .dropped_count = list.dropped_count,
+        .dropped_first = list.dropped_first,
+    };
+    token_list_release(&list);
+    if (failed || reading_check(&reading, err))
+        return -1;
+    dropped_add(dropped, &reading, index);
     return 0;
 }
 
@@ -116,23 +261,48 @@ static const char *place_of(const struct job *job, size_t index, char place[PLAC
     return job->count > 1 ? place : NULL;
 }
 
-/* All of them before the first is written: no output stops half-way for a word. */
+/* A single text that cannot be refused needs no look before its ids are printed. */
+static bool is_known(const struct job *job)
+{
+    return job->count == 1 && job->inputs[0].size && tokenizer_knows_all(job->tokenizer) &&
+           mode_of(job->options) != &table_mode;
+}
+
+/* All of them before the first is printed: no output stops half-way for a word. */
 static int read_all(struct job *job, struct err *err)
 {
-    struct lexicon lexicon = {.tokenizer = job->tokenizer};
     struct dropped dropped = {0};
     char place[PLACE_BYTES];
-    for (size_t i = 0; i < job->count; i++) {
-        if (reading_make(&job->readings[i], &job->inputs[i], &lexicon, &job->arena, err))
+    if (is_known(job))
+        return 0;
+    for (size_t i = 0; i < job->count; i++)
+        if (read_text(job, i, &dropped, err))
             return place_of(job, i, place) ? err_prefix(err, "%s", place) : -1;
-        dropped_add(&dropped, &job->readings[i], i);
-    }
     dropped_note(&dropped, job->options, place_of(job, dropped.input, place));
+    return 0;
+}
+
+/* --- the command
+ * ---------------------------------------------------------------------------------- */
+
+/* --decode goes the other way. */
+static int check_decode(const struct options *options, struct err *err)
+{
+    const char *other = options->only_ids          ? "--ids"
+                        : options->format          ? "--format"
+                        : options->sentences.count ? "--sentence"
+                        : options->bos             ? "--bos"
+                        : options->no_special      ? "--no-special"
+                                                   : NULL;
+    if (options->decode && other)
+        return err_usage(err, "--decode: prints the bytes of ids, found %s as well", other);
     return 0;
 }
 
 static int check_options(const struct options *options, struct err *err)
 {
+    if (check_decode(options, err))
+        return -1;
     if (options->only_ids && options->format)
         return err_usage(err, "--ids: prints the ids alone, found --format %s as well",
                          options->format);
@@ -144,16 +314,20 @@ static int open_tokenizer(struct job *job, struct err *err)
     if (model_find(&job->folder, chosen_model(job->options), err) ||
         tokenizer_open(&job->tokenizer, &job->folder, err))
         return -1;
-    if (job->tokenizer)
-        return 0;
-    return err_set(err, "'%s': expected a tokenizer (vocab.json), found none", job->folder.path);
+    if (!job->tokenizer)
+        return err_set(err, "'%s': expected a tokenizer (tokenizer.json or vocab.json), found none",
+                       job->folder.path);
+    return inputs_set_tokenizer(job->tokenizer, &job->folder, job->options, err);
 }
 
 int tokenize_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
-    int failed = check_options(options, err) || open_tokenizer(&job, err) || gather(&job, err) ||
-                 read_all(&job, err) || write_all(&job, err);
+    int failed = check_options(options, err) || open_tokenizer(&job, err);
+    if (!failed && options->decode)
+        failed = decode_ids(options, job.tokenizer, err);
+    else if (!failed)
+        failed = gather(&job, err) || read_all(&job, err) || print_all(&job, err);
     tokenizer_free(job.tokenizer);
     file_release(&job.file);
     arena_release(&job.arena);
