@@ -16,6 +16,7 @@ fi
 [ -z "$(git status --porcelain)" ] || echo "note: what is not committed is not tried" >&2
 
 root=$(mktemp -d)
+chmod 755 "$root" # it becomes /, where every user must be able to go
 trap 'rm -rf --one-file-system "$root"' EXIT
 
 # How this machine reaches its packages.
