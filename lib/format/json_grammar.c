@@ -185,7 +185,7 @@ static int check_character(struct reader *in)
 static size_t plain_run(const char *bytes, size_t size)
 {
     size_t at = 0;
-    while (at < size && (unsigned char)bytes[at] < 0x80 && bytes[at] >= ' ' && bytes[at] != '"' &&
+    while (at < size && (unsigned char)(bytes[at] - ' ') < 0x80 - ' ' && bytes[at] != '"' &&
            bytes[at] != '\\')
         at++;
     return at;

@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BYTE_ALPHABET_FIRST_OTHER = 0x100, BYTE_ALPHABET_END = 0x144 };
-
 /* Write the bytes that a text stands for to `out`, which may be the text itself: `*out_size` of
  * them, not more than the text has. Returns how much of the text was read: all of it, or up to what
  * is no character of the alphabet. */
