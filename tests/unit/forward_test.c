@@ -22,6 +22,9 @@ static const char three_layers[] =
 static const char wide[] =
     JSON({"model_type": "gpt2", "vocab_size": 71, "n_positions": 256, "n_embd": 96, "n_layer": 2,
           "n_head": 3});
+static const char two_panels[] =
+    JSON({"model_type": "gpt2", "vocab_size": 71, "n_positions": 256, "n_embd": 128, "n_layer": 1,
+          "n_head": 2});
 static const char with_activation[] =
     JSON({"model_type": "gpt2", "vocab_size": 20, "n_positions": 20, "n_embd": 12, "n_layer": 2,
           "n_head": 2, "activation_function": "%s"});
@@ -268,6 +271,32 @@ START_TEST(weights_of_every_type_and_place_give_the_same_bits)
 }
 END_TEST
 
+/* Where q, k and v are cut at the edges of panels, and where they are not. */
+START_TEST(packed_weights_give_the_same_bits)
+{
+    static const char *const shapes[] = {three_layers, wide, two_panels};
+    static struct recording plain, packed;
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        struct tiny_model model;
+        struct sequence sequence;
+        struct rig rig;
+        tiny_model_make(&model, shapes[i]);
+        rig_open(&rig, &model, 1);
+        run_whole(&rig, &plain, &sequence);
+        rig.weights.packing = true;
+        for (int times = 0; times < 2; times++) { /* the second time they are there */
+            run_whole(&rig, &packed, &sequence);
+            ck_assert_uint_eq(packed.count, plain.count);
+            check_same(&packed, 0, &plain, 0);
+            recording_release(&packed);
+        }
+        recording_release(&plain);
+        rig_close(&rig);
+        tiny_model_release(&model);
+    }
+}
+END_TEST
+
 Suite *forward_suite(void)
 {
     Suite *suite = suite_create("forward");
@@ -280,6 +309,7 @@ Suite *forward_suite(void)
     tcase_add_test(tests, a_text_in_a_batch_has_the_bits_it_has_alone);
     tcase_add_test(tests, threads_do_not_change_a_bit);
     tcase_add_test(tests, weights_of_every_type_and_place_give_the_same_bits);
+    tcase_add_test(tests, packed_weights_give_the_same_bits);
     suite_add_tcase(suite, tests);
     return suite;
 }

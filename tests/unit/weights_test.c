@@ -299,14 +299,15 @@ START_TEST(every_tensor_is_listed)
 END_TEST
 
 /* Opening, then reading a layer, the norm and the unembedding of a type that must be converted. */
-static int use_everything(void)
+static int use_everything(bool packing)
 {
     struct block_weights w;
     struct norm norm;
     const float *matrix = NULL;
-    return open_weights() || weights_block(&weights, 0, &w, &err) ||
-                   weights_block(&weights, 1, &w, &err) ||
-                   weights_final_norm(&weights, &norm, &err) ||
+    if (open_weights())
+        return -1;
+    weights.packing = packing;
+    return weights_block(&weights, 0, &w, &err) || weights_final_norm(&weights, &norm, &err) ||
                    weights_unembedding(&weights, &matrix, &err)
                ? -1
                : 0;
@@ -314,17 +315,19 @@ static int use_everything(void)
 
 START_TEST(every_allocation_that_fails_is_an_error)
 {
-    int failed = -1;
     make(wide);
     tiny_model_retype(&model, DTYPE_F16);
     tiny_model_write(&model, 0);
-    for (size_t nth = 1; failed; nth++) {
-        heap_fail_at(nth, 0);
-        failed = use_everything();
-        heap_fail_at(0, 0);
-        ck_assert(!failed || strstr(err.text, "out of memory"));
-        ck_assert(failed || nth > 10);
-        weights_release(&weights);
+    for (int packing = 0; packing < 2; packing++) {
+        int failed = -1;
+        for (size_t nth = 1; failed; nth++) {
+            heap_fail_at(nth, 0);
+            failed = use_everything(packing);
+            heap_fail_at(0, 0);
+            ck_assert(!failed || strstr(err.text, "out of memory"));
+            ck_assert(failed || nth > 10);
+            weights_release(&weights);
+        }
     }
     tiny_model_release(&model);
 }
