@@ -13,6 +13,7 @@ struct arena_block {
     struct arena_block *older;
     size_t size_bytes; /* usable, from the first aligned byte on */
     size_t used_bytes;
+    size_t soiled_bytes; /* the first so many were handed out before the arena was cleared */
     char *start;
 };
 
@@ -33,7 +34,8 @@ static void link_block(struct arena *arena, struct arena_block *block)
 
 static struct arena_block *add_block(struct arena *arena, size_t size, struct err *err)
 {
-    size_t usable = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+    size_t least = arena->next_bytes > BLOCK_BYTES ? arena->next_bytes : BLOCK_BYTES;
+    size_t usable = size > least ? size : least;
     size_t total = 0;
     if (!num_add(&total, usable, sizeof(struct arena_block) + ARENA_ALIGN_BYTES)) {
         err_memory(err, size);
@@ -45,8 +47,21 @@ static struct arena_block *add_block(struct arena *arena, size_t size, struct er
     uintptr_t behind = (uintptr_t)(block + 1);
     block->start = (char *)block + (round_up(behind) - (uintptr_t)block);
     block->size_bytes = usable;
+    arena->next_bytes = 0;
     link_block(arena, block);
     return block;
+}
+
+/* The next `bytes` of a block that has room for them. */
+static void *take(struct arena_block *block, size_t bytes)
+{
+    char *piece = block->start + block->used_bytes;
+    if (block->used_bytes < block->soiled_bytes) {
+        size_t soiled = block->soiled_bytes - block->used_bytes;
+        memset(piece, 0, soiled < bytes ? soiled : bytes);
+    }
+    block->used_bytes += bytes;
+    return piece;
 }
 
 void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err)
@@ -62,10 +77,8 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *er
         block = add_block(arena, bytes, err);
     if (!block)
         return NULL;
-    void *piece = block->start + block->used_bytes;
-    block->used_bytes += bytes;
     arena->taken_bytes += bytes;
-    return piece;
+    return take(block, bytes);
 }
 
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err)
@@ -79,6 +92,31 @@ char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err
     if (text && size)
         memcpy(text, bytes, size);
     return text;
+}
+
+/* Several blocks become one, which has room for all that was in them. */
+static void join_blocks(struct arena *arena)
+{
+    size_t total = 0;
+    for (const struct arena_block *block = arena->newest; block; block = block->older)
+        total += block->size_bytes;
+    arena_release(arena);
+    arena->next_bytes = total;
+}
+
+void arena_clear(struct arena *arena)
+{
+    struct arena_block *block = arena->newest;
+    arena->taken_bytes = 0;
+    if (!block)
+        return;
+    if (block->older) {
+        join_blocks(arena);
+        return;
+    }
+    if (block->used_bytes > block->soiled_bytes)
+        block->soiled_bytes = block->used_bytes;
+    block->used_bytes = 0;
 }
 
 void arena_release(struct arena *arena)

@@ -21,6 +21,8 @@ enum { ARENA_ALIGN_BYTES = 64 };
 struct arena {
     struct arena_block *newest;
     size_t taken_bytes; /* all that was handed out, for reports */
+    size_t
+        next_bytes; /* what the next block holds at least: what was there before it was cleared */
 };
 
 /* `count` things of `size` bytes, zeroed, valid until the arena is released; NULL with `err`. */
@@ -28,6 +30,10 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *er
 
 /* A copy of `size` bytes with a 0 byte behind it, so that texts can be printed. */
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err);
+
+/* Take everything back but keep the memory, for work that is done again and again: as soon as it
+ * takes no more than before, nothing comes from the heap. Pieces are zeroed as ever. */
+void arena_clear(struct arena *arena);
 
 /* Give everything back; the arena is empty and can be used again. */
 void arena_release(struct arena *arena);

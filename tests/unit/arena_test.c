@@ -81,6 +81,53 @@ START_TEST(a_released_arena_can_be_used_again)
 }
 END_TEST
 
+START_TEST(a_cleared_arena_hands_out_the_same_memory_zeroed)
+{
+    static const char zeros[1000];
+    struct arena arena = {0};
+    char *first = arena_alloc(&arena, 600, 1, NULL);
+    memset(first, 0xff, 600);
+    arena_clear(&arena);
+    ck_assert_uint_eq(arena.taken_bytes, 0);
+    heap_fail_at(1, 1);
+    char *small = arena_alloc(&arena, 64, 1, NULL);
+    char *again = arena_alloc(&arena, 1000, 1, NULL); /* partly fresh */
+    heap_fail_at(0, 0);
+    ck_assert_ptr_eq(small, first);
+    ck_assert_mem_eq(small, zeros, 64);
+    ck_assert_mem_eq(again, zeros, 1000);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(a_cleared_arena_soon_takes_nothing_from_the_heap)
+{
+    struct arena arena = {0};
+    for (int round = 0; round < 4; round++) {
+        if (round == 2) /* the first round found how much it takes, the second had it in one */
+            heap_fail_at(1, 1);
+        for (size_t size = 1; size <= LARGE_BYTES; size *= 10) {
+            char *piece = arena_alloc(&arena, size, 1, NULL);
+            ck_assert_ptr_nonnull(piece);
+            ck_assert_int_eq(piece[0] | piece[size / 2] | piece[size - 1], 0);
+            memset(piece, 0xff, size);
+        }
+        arena_clear(&arena);
+    }
+    heap_fail_at(0, 0);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(an_empty_arena_may_be_cleared)
+{
+    struct arena arena = {0};
+    arena_clear(&arena);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 8, 8, NULL));
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(a_size_that_overflows_is_refused)
 {
     static const size_t counts[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 8 - 4};
@@ -124,6 +171,9 @@ Suite *arena_suite(void)
     tcase_add_test(tests, what_was_taken_is_counted);
     tcase_add_test(tests, a_text_is_copied_with_a_0_behind_it);
     tcase_add_test(tests, a_released_arena_can_be_used_again);
+    tcase_add_test(tests, a_cleared_arena_hands_out_the_same_memory_zeroed);
+    tcase_add_test(tests, a_cleared_arena_soon_takes_nothing_from_the_heap);
+    tcase_add_test(tests, an_empty_arena_may_be_cleared);
     tcase_add_test(tests, a_size_that_overflows_is_refused);
     tcase_add_test(tests, an_allocation_that_fails_leaves_the_arena_as_it_was);
     suite_add_tcase(suite, tests);
