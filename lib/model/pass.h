@@ -19,7 +19,7 @@
 #include "model/tap.h"
 #include "model/weights.h"
 
-enum { SPARE_ROWS = 64 }; /* readable zero rows behind every token matrix */
+enum { SPARE_ROWS = 16 }; /* readable zero rows behind every token matrix */
 
 struct scratch {
     struct matrix x;       /* [T, C] the residual stream */
