@@ -8,26 +8,29 @@
 #include "math/rows.h"
 
 enum {
-    STRIP = 64, /* queries of a strip, keys of a panel */
-    STEP = 16,  /* kernels exist for multiples of this many rows and keys */
-    SIZES = STRIP / STEP,
+    STRIP = 64, /* queries of a strip */
+    STEP = 16,  /* kernels exist for one row, and for multiples of this many rows and keys */
+    ROW_SIZES = 1 + STRIP / STEP,
+    KEY_SIZES = KEY_PANEL / STEP,
 };
 
 struct strip_memory {
-    float *panels;  /* [panel][dk, STRIP] the keys of one head, transposed */
-    float *scores;  /* [STRIP, stride] */
-    float *context; /* [STRIP, dv] */
+    float *panels;  /* [panel][dk, KEY_PANEL] the keys of one head, transposed */
+    float *scores;  /* [STRIP, stride], or as few rows as are needed */
+    float *context; /* [STRIP, dv], likewise */
     size_t stride;
 };
 
 /* What all heads of one layer share. */
 struct layer_job {
     struct pass *pass;
+    size_t layer;
     float scale;
     bool wants_context;
-    struct kernel score_kernels[SIZES];             /* by rows */
-    struct kernel context_kernels[SIZES][SIZES][2]; /* by rows, keys; add to what is there */
-    atomic_size_t first_failure;                    /* the lowest round whose softmax failed */
+    struct kernel score_kernels[ROW_SIZES]; /* by rows */
+    struct kernel context_kernels[ROW_SIZES][KEY_SIZES]
+                                 [2]; /* by rows, keys; add to what is there */
+    atomic_size_t first_failure;      /* the lowest round whose softmax failed */
 };
 
 /* One head of one sequence. */
@@ -35,6 +38,9 @@ struct head_job {
     const struct layer_job *layer;
     const struct strip_memory *memory;
     struct matrix q, k, v, context;   /* this head's columns, this sequence's rows */
+    const struct cache *cache;        /* NULL, or where all keys and values are */
+    size_t group;                     /* of keys and values */
+    size_t past, keys;                /* keys before the first query's own; all of them */
     float *scores, *masked, *weights; /* [T, S] where watched, else NULL */
 };
 
@@ -43,50 +49,89 @@ static size_t round_up(size_t size, size_t step)
     return (size + step - 1) / step * step;
 }
 
-static int take_strip(struct pass *pass, struct strip_memory *memory, size_t stride)
+/* Kernels by the rows they compute: 1, 16, 32, 48, 64. One row is what every step of a text that
+ * grows takes; it has less to compute than to read. */
+static size_t row_size(size_t rows)
+{
+    return rows == 1 ? 0 : round_up(rows, STEP) / STEP;
+}
+
+static size_t rows_of_size(size_t size)
+{
+    return size == 0 ? 1 : size * STEP;
+}
+
+/* Keys that are not in a cache. */
+static size_t longest_fresh_keys(const struct batch *batch)
+{
+    size_t longest = 0;
+    for (size_t s = 0; s < batch->count; s++)
+        if (!batch->sequences[s].cache && batch->keys[s].count > longest)
+            longest = batch->keys[s].count;
+    return longest;
+}
+
+static int take_strip(struct pass *pass, struct strip_memory *memory)
 {
     const struct config *c = pass->config;
-    size_t panels = 0;
+    size_t rows = pass->batch->longest_queries < STRIP ? pass->batch->longest_queries : STRIP;
+    size_t stride = matrix_stride(round_up(pass->batch->longest_keys, KEY_PANEL));
+    size_t panels = round_up(longest_fresh_keys(pass->batch), KEY_PANEL);
     size_t scores = 0;
-    if (!num_multiply(&panels, stride, c->d_k) || !num_multiply(&scores, stride, STRIP))
+    rows = rows_of_size(row_size(rows));
+    if (!num_multiply(&panels, panels, c->d_k) || !num_multiply(&scores, stride, rows))
         return err_memory(pass->err, (size_t)-1);
     memory->stride = stride;
     memory->panels = arena_alloc(pass->arena, panels, sizeof(float), pass->err);
     memory->scores = arena_alloc(pass->arena, scores, sizeof(float), pass->err);
-    memory->context = arena_alloc(pass->arena, STRIP * c->d_v, sizeof(float), pass->err);
+    memory->context = arena_alloc(pass->arena, rows * c->d_v, sizeof(float), pass->err);
     return memory->panels && memory->scores && memory->context ? 0 : -1;
 }
 
 int attention_take_strips(struct pass *pass)
 {
     size_t threads = pool_threads(pass->machine->pool);
-    size_t stride = matrix_stride(round_up(pass->batch->longest_keys, STRIP));
     struct strip_memory *strips = arena_alloc(pass->arena, threads, sizeof *strips, pass->err);
     if (!strips)
         return -1;
     for (size_t t = 0; t < threads; t++)
-        if (take_strip(pass, &strips[t], stride))
+        if (take_strip(pass, &strips[t]))
             return -1;
     pass->scratch.strips = strips;
     return 0;
 }
 
-/* Keys [S, dk] as panels [dk, STRIP]; keys that do not exist are 0. */
+/* Keys [S, dk] as panels [dk, KEY_PANEL]; keys that do not exist are 0. */
 static void transpose_keys(float *panels, struct matrix keys)
 {
-    size_t padded = round_up(keys.rows, STRIP);
+    size_t padded = round_up(keys.rows, KEY_PANEL);
     for (size_t key = 0; key < padded; key++) {
-        float *panel = panels + key / STRIP * STRIP * keys.columns + key % STRIP;
+        float *panel = panels + key / KEY_PANEL * KEY_PANEL * keys.columns + key % KEY_PANEL;
         const float *from = keys.data + key * keys.stride;
         for (size_t i = 0; i < keys.columns; i++)
-            panel[i * STRIP] = key < keys.rows ? from[i] : 0.0f;
+            panel[i * KEY_PANEL] = key < keys.rows ? from[i] : 0.0f;
     }
+}
+
+/* The panel that begins with a key, and the rows of values that do. */
+static const float *panel_at(const struct head_job *head, size_t key)
+{
+    if (head->cache)
+        return cache_keys(head->cache, head->layer->layer, head->group, key);
+    return head->memory->panels + key * head->k.columns;
+}
+
+static const float *values_at(const struct head_job *head, size_t key)
+{
+    if (head->cache)
+        return cache_values(head->cache, head->layer->layer, head->group, key);
+    return head->v.data + key * head->v.stride;
 }
 
 /* How many keys, from the first on, query `row` sees. */
 static size_t visible_keys(const struct head_job *head, size_t row)
 {
-    return head->layer->pass->config->causal ? row + 1 : head->k.rows;
+    return head->layer->pass->config->causal ? head->past + row + 1 : head->keys;
 }
 
 static void copy_row(float *square, size_t row, size_t columns, const float *from)
@@ -97,17 +142,16 @@ static void copy_row(float *square, size_t row, size_t columns, const float *fro
 
 static void compute_scores(const struct head_job *head, size_t first, size_t rows, size_t keys)
 {
-    const struct strip_memory *memory = head->memory;
-    const struct kernel *kernel = &head->layer->score_kernels[round_up(rows, STEP) / STEP - 1];
+    const struct kernel *kernel = &head->layer->score_kernels[row_size(rows)];
     const float *q = head->q.data + first * head->q.stride;
-    for (size_t key = 0; key < keys; key += STRIP)
-        kernel_call(kernel, memory->panels + key * head->k.columns, q, memory->scores + key, q);
+    for (size_t key = 0; key < keys; key += KEY_PANEL)
+        kernel_call(kernel, panel_at(head, key), q, head->memory->scores + key, q);
 }
 
 /* Scale, mask and softmax one row of the strip in place; what cannot be seen gets weight 0. */
 static bool weigh_row(const struct head_job *head, float *row, size_t query, size_t padded_keys)
 {
-    size_t keys = head->k.rows;
+    size_t keys = head->keys;
     size_t visible = visible_keys(head, query);
     copy_row(head->scores, query, keys, row);
     scale_row(row, row, visible, head->layer->scale);
@@ -127,12 +171,11 @@ static bool weigh_row(const struct head_job *head, float *row, size_t query, siz
 static void compute_context(const struct head_job *head, size_t first, size_t rows, size_t keys)
 {
     const struct strip_memory *memory = head->memory;
-    size_t row_size = round_up(rows, STEP) / STEP - 1;
-    for (size_t key = 0; key < keys; key += STRIP) {
-        size_t count = keys - key < STRIP ? keys - key : STRIP;
-        const struct kernel *kernel =
-            &head->layer->context_kernels[row_size][round_up(count, STEP) / STEP - 1][key > 0];
-        const float *v = head->v.data + key * head->v.stride;
+    const struct kernel(*kernels)[2] = head->layer->context_kernels[row_size(rows)];
+    for (size_t key = 0; key < keys; key += KEY_PANEL) {
+        size_t count = keys - key < KEY_PANEL ? keys - key : KEY_PANEL;
+        const struct kernel *kernel = &kernels[round_up(count, STEP) / STEP - 1][key > 0];
+        const float *v = values_at(head, key);
         kernel_call(kernel, v, memory->scores + key, memory->context, v);
     }
     for (size_t row = 0; row < rows; row++)
@@ -143,7 +186,7 @@ static void compute_context(const struct head_job *head, size_t first, size_t ro
 /* Keys that a strip computes: those its last query sees, or all while raw scores are watched. */
 static size_t strip_keys(const struct head_job *head, size_t first, size_t rows)
 {
-    return head->scores ? head->k.rows : visible_keys(head, first + rows - 1);
+    return head->scores ? head->keys : visible_keys(head, first + rows - 1);
 }
 
 static bool compute_strip(const struct head_job *head, size_t first)
@@ -151,7 +194,7 @@ static bool compute_strip(const struct head_job *head, size_t first)
     size_t rest = head->q.rows - first;
     size_t rows = rest < STRIP ? rest : STRIP;
     size_t keys = strip_keys(head, first, rows);
-    size_t width = head->masked || head->weights ? head->k.rows : keys;
+    size_t width = head->masked || head->weights ? head->keys : keys;
     bool sound = true;
     compute_scores(head, first, rows, keys);
     for (size_t row = 0; row < rows; row++) {
@@ -170,7 +213,7 @@ static struct matrix head_part(struct matrix whole, struct span rows, size_t hea
 
 static float *square_of(float *squares, const struct pass *pass, size_t sequence, size_t head)
 {
-    size_t cells = pass->batch->queries[sequence].count * pass->batch->keys[sequence].count;
+    size_t cells = pass->batch->queries[sequence].count * batch_keys(pass->batch, sequence);
     return squares ? squares + pass->scratch.square_first[sequence] + head * cells : NULL;
 }
 
@@ -193,12 +236,17 @@ static void compute_head(void *context, size_t round, size_t thread)
         .k = head_part(s->k, keys, group, c->d_k),
         .v = head_part(s->v, keys, group, c->d_v),
         .context = head_part(s->context, queries, head, c->d_v),
+        .cache = pass->batch->sequences[sequence].cache,
+        .group = group,
+        .past = pass->batch->past[sequence],
+        .keys = batch_keys(pass->batch, sequence),
         .scores = square_of(s->scores, pass, sequence, head),
         .masked = square_of(s->masked, pass, sequence, head),
         .weights = square_of(s->weights, pass, sequence, head),
     };
     bool sound = true;
-    transpose_keys(job.memory->panels, job.k);
+    if (!job.cache)
+        transpose_keys(job.memory->panels, job.k);
     for (size_t first = 0; first < job.q.rows; first += STRIP)
         sound &= compute_strip(&job, first);
     size_t lowest = atomic_load(&layer->first_failure);
@@ -207,18 +255,19 @@ static void compute_head(void *context, size_t round, size_t thread)
             break;
 }
 
+/* Rows are given by their size. */
 static void fetch_score_kernel(struct layer_job *layer, size_t rows)
 {
     const struct pass *pass = layer->pass;
     struct kernel_shape shape = {
-        .m = STRIP,
-        .n = (int)rows,
+        .m = KEY_PANEL,
+        .n = (int)rows_of_size(rows),
         .k = (int)pass->config->d_k,
-        .a_stride = STRIP,
+        .a_stride = KEY_PANEL,
         .b_stride = (int)pass->scratch.q.stride,
         .c_stride = (int)pass->scratch.strips[0].stride,
     };
-    kernels_get(pass->machine->kernels, &layer->score_kernels[rows / STEP - 1], &shape);
+    kernels_get(pass->machine->kernels, &layer->score_kernels[rows], &shape);
 }
 
 static void fetch_context_kernel(struct layer_job *layer, size_t rows, size_t keys, int add)
@@ -226,30 +275,30 @@ static void fetch_context_kernel(struct layer_job *layer, size_t rows, size_t ke
     const struct pass *pass = layer->pass;
     struct kernel_shape shape = {
         .m = (int)pass->config->d_v,
-        .n = (int)rows,
+        .n = (int)rows_of_size(rows),
         .k = (int)keys,
         .a_stride = (int)pass->scratch.v.stride,
         .b_stride = (int)pass->scratch.strips[0].stride,
         .c_stride = (int)pass->config->d_v,
         .accumulate = add,
     };
-    kernels_get(pass->machine->kernels,
-                &layer->context_kernels[rows / STEP - 1][keys / STEP - 1][add], &shape);
+    kernels_get(pass->machine->kernels, &layer->context_kernels[rows][keys / STEP - 1][add],
+                &shape);
 }
 
-/* The kernels that strips of `rows` queries against `keys` keys call. */
+/* The kernels that strips of so many queries against `keys` keys call. */
 static void fetch_kernels_of(struct layer_job *layer, size_t rows, size_t keys)
 {
-    size_t rest = round_up(keys % STRIP, STEP);
+    size_t rest = round_up(keys % KEY_PANEL, STEP);
     fetch_score_kernel(layer, rows);
     if (!layer->wants_context)
         return;
-    if (keys >= STRIP)
-        fetch_context_kernel(layer, rows, STRIP, 0);
-    if (keys >= 2 * STRIP)
-        fetch_context_kernel(layer, rows, STRIP, 1);
+    if (keys >= KEY_PANEL)
+        fetch_context_kernel(layer, rows, KEY_PANEL, 0);
+    if (keys >= 2 * KEY_PANEL)
+        fetch_context_kernel(layer, rows, KEY_PANEL, 1);
     if (rest)
-        fetch_context_kernel(layer, rows, rest, keys > STRIP);
+        fetch_context_kernel(layer, rows, rest, keys > KEY_PANEL);
 }
 
 static void fetch_kernels(struct layer_job *layer)
@@ -261,8 +310,8 @@ static void fetch_kernels(struct layer_job *layer)
         size_t queries = batch->queries[s].count;
         for (size_t first = 0; first < queries; first += STRIP) {
             size_t rows = queries - first < STRIP ? queries - first : STRIP;
-            size_t keys = causal ? first + rows : batch->keys[s].count;
-            fetch_kernels_of(layer, round_up(rows, STEP), keys);
+            size_t keys = causal ? batch->past[s] + first + rows : batch->keys[s].count;
+            fetch_kernels_of(layer, row_size(rows), keys);
         }
     }
 }
@@ -273,7 +322,7 @@ static double work_of(const struct pass *pass)
     const struct config *c = pass->config;
     double cells = 0;
     for (size_t s = 0; s < pass->batch->count; s++)
-        cells += (double)pass->batch->queries[s].count * (double)pass->batch->keys[s].count;
+        cells += (double)pass->batch->queries[s].count * (double)batch_keys(pass->batch, s);
     return cells * (double)c->n_head * (double)(c->d_k + c->d_v);
 }
 
@@ -286,12 +335,42 @@ static bool announce_all(struct pass *pass, size_t layer)
            tap_heads(pass, SITE_CONTEXT, layer, s->context);
 }
 
+/* One round: a key/value head of a sequence. */
+static void store_head(void *context, size_t round, size_t thread)
+{
+    const struct layer_job *job = context;
+    const struct pass *pass = job->pass;
+    const struct config *c = pass->config;
+    const struct scratch *s = &pass->scratch;
+    size_t sequence = round / c->n_kv_head;
+    size_t group = round % c->n_kv_head;
+    struct span rows = pass->batch->keys[sequence];
+    struct cache *cache = pass->batch->sequences[sequence].cache;
+    (void)thread;
+    if (cache)
+        cache_store(cache, job->layer, group, head_part(s->k, rows, group, c->d_k),
+                    head_part(s->v, rows, group, c->d_v));
+}
+
+void attention_store(struct pass *pass, size_t layer)
+{
+    const struct config *c = pass->config;
+    struct layer_job job = {.pass = pass, .layer = layer};
+    struct loop loop = {
+        .rounds = pass->batch->count * c->n_kv_head,
+        .work = (double)pass->batch->tokens * (double)(c->n_kv_head * (c->d_k + c->d_v)),
+        .round = store_head,
+    };
+    pool_run(pass->machine->pool, loop, &job);
+}
+
 bool attention(struct pass *pass, size_t layer)
 {
     struct layer_job job = {
         .pass = pass,
+        .layer = layer,
         .scale = config_scale(pass->config, layer),
-        .wants_context = watch_from(pass->tap->watch, SITE_CONTEXT, layer),
+        .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
     };
     size_t heads = pass->config->n_head;
     size_t rounds = pass->batch->count * heads;

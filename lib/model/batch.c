@@ -1,5 +1,7 @@
 #include "model/batch.h"
 
+#include <assert.h>
+
 int batch_check_length(const struct config *config, size_t count, struct err *err)
 {
     if (count == 0)
@@ -12,10 +14,11 @@ int batch_check_length(const struct config *config, size_t count, struct err *er
     return 0;
 }
 
-static int check_ids(const struct config *config, const uint32_t *ids, size_t count,
+/* Ids that follow `past` others. */
+static int check_ids(const struct config *config, const uint32_t *ids, size_t count, size_t past,
                      struct err *err)
 {
-    if (batch_check_length(config, count, err))
+    if (batch_check_length(config, count ? past + count : 0, err))
         return -1;
     for (size_t i = 0; i < count; i++)
         if (ids[i] >= config->vocab_size)
@@ -27,7 +30,9 @@ static int check_ids(const struct config *config, const uint32_t *ids, size_t co
 static int check_sequence(const struct config *config, const struct sequence *sequence,
                           struct err *err)
 {
-    if (check_ids(config, sequence->ids, sequence->count, err))
+    size_t past = sequence->cache ? sequence->cache->count : 0;
+    assert(!sequence->cache || sequence->cache->config == config);
+    if (check_ids(config, sequence->ids, sequence->count, past, err))
         return -1;
     if (!config->cross)
         return sequence->source_ids
@@ -36,9 +41,14 @@ static int check_sequence(const struct config *config, const struct sequence *se
     if (!sequence->source_ids)
         return err_usage(err, "expected a source: the model attends from a sentence to a second "
                               "text (--source)");
-    return check_ids(config, sequence->source_ids, sequence->source_count, err)
+    return check_ids(config, sequence->source_ids, sequence->source_count, 0, err)
                ? err_prefix(err, "source")
                : 0;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
 }
 
 int batch_init(struct batch *batch, const struct config *config, const struct sequence *sequences,
@@ -46,7 +56,8 @@ int batch_init(struct batch *batch, const struct config *config, const struct se
 {
     struct span *queries = arena_alloc(arena, count, sizeof *queries, err);
     struct span *keys = arena_alloc(arena, count, sizeof *keys, err);
-    if (!queries || !keys)
+    size_t *past = arena_alloc(arena, count, sizeof *past, err);
+    if (!queries || !keys || !past)
         return -1;
     *batch = (struct batch){.sequences = sequences, .count = count};
     for (size_t s = 0; s < count; s++) {
@@ -56,12 +67,15 @@ int batch_init(struct batch *batch, const struct config *config, const struct se
         queries[s] = (struct span){batch->tokens, sequence->count};
         keys[s] = config->cross ? (struct span){batch->source_tokens, sequence->source_count}
                                 : queries[s];
+        past[s] = sequence->cache ? sequence->cache->count : 0;
         batch->tokens += sequence->count;
         batch->source_tokens += sequence->source_count;
-        if (keys[s].count > batch->longest_keys)
-            batch->longest_keys = keys[s].count;
+        batch->longest_queries = larger(batch->longest_queries, sequence->count);
+        batch->longest_keys = larger(batch->longest_keys, past[s] + keys[s].count);
+        batch->cached |= sequence->cache != NULL;
     }
     batch->queries = queries;
     batch->keys = keys;
+    batch->past = past;
     return 0;
 }

@@ -2,7 +2,8 @@
  *
  * Sequence s owns rows first … first + count - 1 of every token matrix. In cross-attention each has
  * a source as well, with rows of its own in the matrices of keys and values; elsewhere the keys'
- * span is the queries'.
+ * span is the queries'. A sequence with a cache goes on from what is in it: those tokens have no
+ * rows any more, but they are seen.
  *
  *     struct sequence sequence = {.ids = ids, .count = 6};
  *     struct batch batch;
@@ -11,11 +12,13 @@
 #ifndef ATTN_MODEL_BATCH_H
 #define ATTN_MODEL_BATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "model/cache.h"
 #include "model/config.h"
 
 struct sequence {
@@ -23,6 +26,7 @@ struct sequence {
     size_t count;
     const uint32_t *source_ids; /* cross-attention only */
     size_t source_count;
+    struct cache *cache; /* NULL, or what comes before the ids; no two sequences share one */
 };
 
 struct span {
@@ -33,17 +37,27 @@ struct batch {
     const struct sequence *sequences; /* [count], borrowed */
     size_t count;
     const struct span *queries; /* [count] rows of each sequence */
-    const struct span *keys;    /* [count] rows that it looks at */
-    size_t tokens;              /* rows of all sequences */
-    size_t source_tokens;       /* rows of all sources; 0 without cross-attention */
-    size_t longest_keys;
+    const struct span *keys;    /* [count] rows that it looks at … */
+    const size_t *past;   /* [count] … and the tokens in its cache, which come before them */
+    size_t tokens;        /* rows of all sequences */
+    size_t source_tokens; /* rows of all sources; 0 without cross-attention */
+    size_t longest_queries;
+    size_t longest_keys; /* that one sequence sees, those in its cache included */
+    bool cached;         /* some sequence has a cache */
 };
+
+/* How many keys a sequence sees. */
+static inline size_t batch_keys(const struct batch *batch, size_t sequence)
+{
+    return batch->past[sequence] + batch->keys[sequence].count;
+}
 
 /* Refuse a text of no tokens, or of more than the model has positions. */
 int batch_check_length(const struct config *config, size_t count, struct err *err);
 
 /* Check the sequences against the model and lay them out. Refused: an empty one, one longer than
- * the model has positions, an id beyond the vocabulary, a missing or unwanted source. */
+ * the model has positions (what is in its cache counts), an id beyond the vocabulary, a missing or
+ * unwanted source. */
 int batch_init(struct batch *batch, const struct config *config, const struct sequence *sequences,
                size_t count, struct arena *arena, struct err *err);
 

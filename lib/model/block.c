@@ -14,8 +14,8 @@ static bool project(struct pass *pass, size_t layer, enum site site, struct matr
     return tap_heads(pass, site, layer, y);
 }
 
-/* q and k, v from their inputs, and attention over them. Where there are no projections, q, k and v
- * are the inputs themselves. */
+/* q and k, v from their inputs, and attention over them and what is in caches. Where there are no
+ * projections, q, k and v are the inputs themselves. */
 static bool attend(struct pass *pass, size_t layer, struct matrix x, struct matrix source,
                    const struct block_weights *w)
 {
@@ -24,9 +24,12 @@ static bool attend(struct pass *pass, size_t layer, struct matrix x, struct matr
         s->q = x;
         s->k = s->v = source;
     }
-    return project(pass, layer, SITE_Q, s->q, x, &w->q) ||
-           project(pass, layer, SITE_K, s->k, source, &w->k) ||
-           project(pass, layer, SITE_V, s->v, source, &w->v) || attention(pass, layer);
+    bool over = project(pass, layer, SITE_Q, s->q, x, &w->q) ||
+                project(pass, layer, SITE_K, s->k, source, &w->k) ||
+                project(pass, layer, SITE_V, s->v, source, &w->v);
+    if (pass->batch->cached && !pass->tap->failed)
+        attention_store(pass, layer); /* the last values may be all that the pass goes on for */
+    return over || attention(pass, layer);
 }
 
 /* x + attention(norm(x)), then x + mlp(norm(x)). */

@@ -4,23 +4,31 @@
 #include "math/rows.h"
 #include "model/block.h"
 
-static void embed(struct pass *pass, struct matrix x, struct span rows, const uint32_t *ids)
+/* The rows of a text, the first of which stands at place `past`. */
+static void embed(struct pass *pass, struct matrix x, const uint32_t *ids, size_t past)
 {
-    for (size_t i = 0; i < rows.count; i++) {
-        float *row = x.data + (rows.first + i) * x.stride;
+    for (size_t i = 0; i < x.rows; i++) {
+        float *row = x.data + i * x.stride;
         weights_embed_token(pass->weights, row, ids[i]);
-        weights_add_position(pass->weights, row, i);
+        weights_add_position(pass->weights, row, past + i);
     }
+}
+
+static struct matrix span_rows(struct matrix whole, struct span span)
+{
+    return matrix_rows(whole, span.first, span.count);
 }
 
 /* token + position embedding of every sequence, and of its source where it has one */
 static bool embed_batch(struct pass *pass)
 {
     const struct batch *batch = pass->batch;
+    struct scratch *scratch = &pass->scratch;
     for (size_t s = 0; s < batch->count; s++) {
-        embed(pass, pass->scratch.x, batch->queries[s], batch->sequences[s].ids);
+        const struct sequence *sequence = &batch->sequences[s];
+        embed(pass, span_rows(scratch->x, batch->queries[s]), sequence->ids, batch->past[s]);
         if (pass->config->cross)
-            embed(pass, pass->scratch.source, batch->keys[s], batch->sequences[s].source_ids);
+            embed(pass, span_rows(scratch->source, batch->keys[s]), sequence->source_ids, 0);
     }
     return pass_check_embedding(pass) || tap_rows(pass, SITE_EMBEDDING, 0, pass->scratch.x);
 }
@@ -38,15 +46,16 @@ static bool unembed(struct pass *pass)
     struct scratch *s = &pass->scratch;
     const struct config *c = pass->config;
     const float *matrix = NULL;
-    float *turned = arena_alloc(pass->arena, c->n_embd * s->x.rows, sizeof *turned, pass->err);
+    size_t count = s->logits.columns;
+    float *turned = arena_alloc(pass->arena, c->n_embd * count, sizeof *turned, pass->err);
     if (!turned || weights_unembedding(pass->weights, &matrix, pass->err)) {
         pass->tap->failed = true;
         return true;
     }
     /* linear() only reads its second matrix */
     struct matrix words = {(float *)matrix, c->vocab_size, c->n_embd, c->n_embd};
-    struct weight tokens = {.data = turned, .in = c->n_embd, .out = s->x.rows, .stride = s->x.rows};
-    transpose((struct matrix){turned, c->n_embd, s->x.rows, s->x.rows}, s->norm);
+    struct weight tokens = {.data = turned, .in = c->n_embd, .out = count, .stride = count};
+    transpose((struct matrix){turned, c->n_embd, count, count}, s->norm);
     linear(pass->machine, s->logits, words, &tokens, ACTIVATION_NONE);
     return tap_logits(pass);
 }
@@ -86,5 +95,6 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
     bool over = embed_batch(&pass) || run_layers(&pass);
     if (!over)
         finish(&pass);
+    (tap->failed ? pass_forget_caches : pass_keep_caches)(&pass);
     return tap->failed ? -1 : 0;
 }

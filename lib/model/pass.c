@@ -34,7 +34,7 @@ static int lay_out_squares(struct pass *pass, size_t *total)
     for (size_t s = 0; s < batch->count; s++) {
         size_t cells = 0;
         first[s] = *total;
-        if (!num_multiply(&cells, batch->queries[s].count, batch->keys[s].count) ||
+        if (!num_multiply(&cells, batch->queries[s].count, batch_keys(batch, s)) ||
             !num_multiply(&cells, cells, pass->config->n_head) || !num_add(total, *total, cells))
             return err_memory(pass->err, (size_t)-1);
     }
@@ -91,6 +91,24 @@ static int take_mlp(struct pass *pass)
                : 0;
 }
 
+static int take_logits(struct pass *pass)
+{
+    if (!watch_has(pass->tap->watch, SITE_LOGITS, 0))
+        return 0;
+    return take_matrix(pass, &pass->scratch.logits, pass->config->vocab_size, pass->batch->tokens);
+}
+
+static int reserve_caches(struct pass *pass)
+{
+    const struct batch *batch = pass->batch;
+    for (size_t s = 0; s < batch->count; s++) {
+        struct cache *cache = batch->sequences[s].cache;
+        if (cache && cache_reserve(cache, batch->queries[s].count, pass->err))
+            return -1;
+    }
+    return 0;
+}
+
 int pass_init(struct pass *pass)
 {
     const struct config *c = pass->config;
@@ -100,19 +118,52 @@ int pass_init(struct pass *pass)
         return -1;
     if (c->cross && take_matrix(pass, &s->source, pass->batch->source_tokens, c->n_embd))
         return -1;
-    if (!watch_from(pass->tap->watch, SITE_RESID_PRE, 0))
+    if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
         return 0;
-    if (take_matrix(pass, &s->out, rows, c->n_embd) || take_attention(pass) || take_mlp(pass))
-        return -1;
-    if (watch_has(pass->tap->watch, SITE_LOGITS, 0) &&
-        take_matrix(pass, &s->logits, c->vocab_size, rows))
+    if (take_matrix(pass, &s->out, rows, c->n_embd) || take_attention(pass) || take_mlp(pass) ||
+        take_logits(pass) || reserve_caches(pass))
         return -1;
     return 0;
 }
 
+void pass_keep_caches(struct pass *pass)
+{
+    for (size_t s = 0; s < pass->batch->count; s++)
+        if (pass->batch->sequences[s].cache)
+            cache_add(pass->batch->sequences[s].cache, pass->batch->queries[s].count);
+}
+
+void pass_forget_caches(struct pass *pass)
+{
+    for (size_t s = 0; s < pass->batch->count; s++)
+        if (pass->batch->sequences[s].cache)
+            cache_forget(pass->batch->sequences[s].cache, pass->batch->past[s]);
+}
+
+/* Where a site stands in the order of the pass. */
+static size_t place_of(enum site site, size_t layer)
+{
+    if (site_rows[site].in_layer)
+        return 1 + layer * SITE_COUNT + site;
+    return site == SITE_EMBEDDING ? 0 : (size_t)-1;
+}
+
+/* The last thing that goes into caches. */
+static size_t place_of_caches(const struct pass *pass)
+{
+    return place_of(SITE_V, pass->config->n_layer - 1);
+}
+
+bool pass_goes_to(const struct pass *pass, enum site site, size_t layer)
+{
+    return watch_from(pass->tap->watch, site, layer) ||
+           (pass->batch->cached && place_of(site, layer) <= place_of_caches(pass));
+}
+
 bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer)
 {
-    return watch_has(pass->tap->watch, own, layer) || watch_from(pass->tap->watch, user, layer);
+    bool is_kept = pass->batch->cached && (own == SITE_K || own == SITE_V);
+    return is_kept || watch_has(pass->tap->watch, own, layer) || pass_goes_to(pass, user, layer);
 }
 
 bool pass_fail_number(struct pass *pass, enum site site, size_t layer, size_t sequence)
@@ -197,7 +248,10 @@ static void announce(struct pass *pass, enum site site, size_t layer, size_t seq
 /* After the last wanted site there is nothing left to do. */
 static bool is_over(const struct pass *pass, enum site site, size_t layer)
 {
-    return pass->tap->failed || !watch_after(pass->tap->watch, site, layer);
+    if (pass->tap->failed)
+        return true;
+    return !watch_after(pass->tap->watch, site, layer) &&
+           !(pass->batch->cached && place_of(site, layer) < place_of_caches(pass));
 }
 
 bool tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
@@ -232,7 +286,7 @@ bool tap_squares(struct pass *pass, enum site site, size_t layer, const float *s
 {
     for (size_t s = 0; watch_has(pass->tap->watch, site, layer) && s < pass->batch->count; s++) {
         size_t queries = pass->batch->queries[s].count;
-        size_t keys = pass->batch->keys[s].count;
+        size_t keys = batch_keys(pass->batch, s);
         struct tensor values = {
             .data = squares + pass->scratch.square_first[s],
             .rank = 3,
@@ -248,11 +302,11 @@ bool tap_logits(struct pass *pass)
 {
     struct matrix logits = pass->scratch.logits;
     for (size_t s = 0; s < pass->batch->count; s++) {
-        struct span span = pass->batch->queries[s];
+        struct span columns = pass->batch->queries[s];
         struct tensor values = {
-            .data = logits.data + span.first,
+            .data = logits.data + columns.first,
             .rank = 2,
-            .shape = {span.count, logits.rows},
+            .shape = {columns.count, logits.rows},
             .stride = {1, logits.stride},
         };
         announce(pass, SITE_LOGITS, 0, s, values);

@@ -50,18 +50,26 @@ struct pass {
     struct err *err;
 };
 
-/* Reserve the buffers that this pass will use, and no others. */
+/* Reserve the buffers that this pass will use, and no others; in caches, room for its tokens. */
 int pass_init(struct pass *pass);
 
+/* What was stored in the caches counts from now on; or it is forgotten. */
+void pass_keep_caches(struct pass *pass);
+void pass_forget_caches(struct pass *pass);
+
 /* Announce a value to the tap, for every sequence of the batch; see tap.h. All return true when the
- * pass is over: nothing further is watched, or something failed (pass->tap->failed, with the
- * message in pass->err). Values that are not finite are such a failure. */
+ * pass is over: nothing further is watched or goes into a cache, or something failed
+ * (pass->tap->failed, with the message in pass->err). Values that are not finite are such a
+ * failure. Of a sequence with a cache the new tokens are announced, and how they see all others. */
 bool tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
 bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows);
 bool tap_squares(struct pass *pass, enum site site, size_t layer, const float *squares);
 bool tap_logits(struct pass *pass);
 
-/* True when `own` is watched in this layer, or anything from `user` on, which is computed from it.
+/* True when anything from `site` of `layer` on is watched or goes into a cache. */
+bool pass_goes_to(const struct pass *pass, enum site site, size_t layer);
+
+/* True when `own` is wanted in this layer, or anything from `user` on, which is computed from it.
  */
 bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer);
 

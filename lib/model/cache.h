@@ -1,0 +1,66 @@
+/* cache.h: the keys and values of a text so far: what goes on from there need not run it again.
+ *
+ * A cache belongs to one sequence. Give it to a pass with the ids that come next: they are numbered
+ * on from what it holds, see all of that and themselves, and are in it when the pass is done. The
+ * numbers have the same bits as in one pass over the whole text.
+ *
+ *     struct cache cache = {0};
+ *     if (cache_init(&cache, config, err)) ...
+ *     struct sequence text = {.ids = ids, .count = 6, .cache = &cache};
+ *     ... forward ...                                   (it holds 6 tokens)
+ *     struct sequence next = {.ids = &id, .count = 1, .cache = &cache};
+ *     ... forward ...                                   (7)
+ *     cache_release(&cache);
+ *
+ * Keys lie as attention reads them, in panels of KEY_PANEL keys turned on their side; values in
+ * rows. Memory comes in pages of KEY_PANEL tokens of all layers, when they are needed, and never
+ * moves: it grows with the text, up to cache_bytes.
+ */
+#ifndef ATTN_MODEL_CACHE_H
+#define ATTN_MODEL_CACHE_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "math/tensor.h"
+#include "model/config.h"
+
+enum { KEY_PANEL = 64 };
+
+struct cache {
+    const struct config *config;
+    size_t count;  /* tokens in it */
+    float **pages; /* [page_count] of every layer the panels [Hkv][dk, KEY_PANEL], then the values
+                      [KEY_PANEL, Hkv·dv] */
+    size_t page_count;
+    size_t page_room;
+    struct arena arena;
+};
+
+/* Nothing is in it yet. Refused, as not supported: attention that looks ahead, or at another text.
+ */
+int cache_init(struct cache *cache, const struct config *config, struct err *err);
+void cache_release(struct cache *cache);
+
+/* What a cache of so many tokens takes. */
+size_t cache_bytes(const struct config *config, size_t count);
+
+/* Have room for `count` tokens behind those in it. */
+int cache_reserve(struct cache *cache, size_t count, struct err *err);
+
+/* Put the keys [T, dk] and values [T, dv] of one key/value head behind those of the tokens in it,
+ * where there must be room. They count as soon as every layer has them: with cache_add. */
+void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix k, struct matrix v);
+void cache_add(struct cache *cache, size_t count);
+
+/* Forget all but the first `count` tokens, and whatever was stored behind them. */
+void cache_forget(struct cache *cache, size_t count);
+
+/* The panel [dk, KEY_PANEL] that key `key` stands in; and the rows of values, cache_stride floats
+ * apart, that begin with the same token. What is not stored yet reads as numbers, mostly 0. */
+const float *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t key);
+const float *cache_values(const struct cache *cache, size_t layer, size_t group, size_t key);
+size_t cache_stride(const struct config *config);
+
+#endif

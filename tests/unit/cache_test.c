@@ -1,0 +1,369 @@
+#include "model/cache.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "model/forward.h"
+#include "pass_record.h"
+#include "random_model.h"
+
+Suite *cache_suite(void);
+
+/* The shape of the bundled `tiny`; others with grouped heads, keys and values of unequal width, and
+ * no projections at all. */
+static const char *const tiny = "{\"model_type\": \"gpt2\", \"n_layer\": 2, \"n_head\": 4, "
+                                "\"n_embd\": 32, \"n_positions\": 64, \"vocab_size\": 512}";
+static const char *const long_gpt2 = "{\"model_type\": \"gpt2\", \"n_layer\": 3, \"n_head\": 2, "
+                                     "\"n_embd\": 20, \"n_positions\": 150, \"vocab_size\": 97, "
+                                     "\"scale_attn_by_inverse_layer_idx\": true}";
+static const char *const grouped = "{\"model_type\": \"attention\", \"n_layer\": 2, \"n_head\": 6, "
+                                   "\"n_kv_head\": 2, \"d_k\": 5, \"d_v\": 9, \"n_embd\": 24, "
+                                   "\"vocab_size\": 30, \"causal\": true, \"out_proj\": true}";
+static const char *const bare = "{\"model_type\": \"attention\", \"n_head\": 3, \"n_embd\": 12, "
+                                "\"n_layer\": 2, \"vocab_size\": 30, \"causal\": true, "
+                                "\"projections\": false}";
+
+enum { IDS_MAX = 200 };
+
+/* A text, its pass as a whole, and a cache to make it again. */
+struct growth {
+    struct random_model model;
+    uint32_t ids[IDS_MAX];
+    size_t count;
+    struct record whole;
+    struct cache cache;
+};
+
+static void growth_open(struct growth *growth, const char *config, size_t count, size_t threads)
+{
+    random_model_open(&growth->model, config, threads);
+    random_ids(growth->ids, count, growth->model.config.vocab_size);
+    growth->count = count;
+    struct record_watch watch = record_all(&growth->model);
+    struct sequence text = {.ids = growth->ids, .count = count};
+    record_pass(&growth->whole, &growth->model, &text, 1, &watch);
+    ck_assert_int_eq(cache_init(&growth->cache, &growth->model.config, NULL), 0);
+}
+
+static void growth_release(struct growth *growth)
+{
+    cache_release(&growth->cache);
+    record_release(&growth->whole);
+    random_model_release(&growth->model);
+}
+
+/* The next `count` ids of the text. */
+static struct sequence next_ids(struct growth *growth, size_t count)
+{
+    size_t past = growth->cache.count;
+    if (count > growth->count - past)
+        count = growth->count - past;
+    return (struct sequence){.ids = growth->ids + past, .count = count, .cache = &growth->cache};
+}
+
+static void grow(struct growth *growth, size_t count)
+{
+    static struct record part;
+    size_t past = growth->cache.count;
+    struct record_watch watch = record_all(&growth->model);
+    struct sequence next = next_ids(growth, count);
+    record_pass(&part, &growth->model, &next, 1, &watch);
+    ck_assert_uint_eq(growth->cache.count, past + next.count);
+    record_expect_rows(&growth->whole, 0, &part, 0, past);
+    record_release(&part);
+}
+
+static void grow_by(struct growth *growth, size_t count)
+{
+    cache_forget(&growth->cache, 0);
+    while (growth->cache.count < growth->count)
+        grow(growth, count);
+}
+
+START_TEST(a_text_that_grows_has_the_bits_of_the_whole_at_every_length)
+{
+    static struct growth growth;
+    static struct record shorter;
+    growth_open(&growth, tiny, 64, 1);
+    struct record_watch watch = record_all(&growth.model);
+    for (size_t length = 1; length <= 64; length++) {
+        struct sequence prefix = {.ids = growth.ids, .count = length};
+        record_pass(&shorter, &growth.model, &prefix, 1, &watch);
+        record_expect_rows(&growth.whole, 0, &shorter, 0, 0); /* whatever comes behind */
+        record_release(&shorter);
+        grow(&growth, 1);
+    }
+    growth_release(&growth);
+}
+END_TEST
+
+START_TEST(a_text_may_grow_in_pieces_of_any_size)
+{
+    static const char *const configs[] = {tiny, long_gpt2, grouped, bare};
+    static const size_t lengths[] = {64, 150, 200, 200};
+    static const size_t pieces[] = {1, 2, 15, 16, 17, 63, 64, 65, 150};
+    static struct growth growth;
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        growth_open(&growth, configs[i], lengths[i], 1);
+        for (size_t k = 0; k < sizeof pieces / sizeof *pieces; k++)
+            grow_by(&growth, pieces[k]);
+        growth_release(&growth);
+    }
+}
+END_TEST
+
+START_TEST(threads_and_processors_do_not_change_a_bit)
+{
+    static const char *const targets[] = {"generic", "hsw", "skx"};
+    static struct growth growth;
+    growth_open(&growth, long_gpt2, 150, 1);
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        for (size_t threads = 1; threads <= 2; threads++) {
+            machine_release(&growth.model.machine);
+            setenv("LIBXSMM_TARGET", targets[i], 1);
+            ck_assert_int_eq(machine_open(&growth.model.machine, threads, NULL), 0);
+            grow_by(&growth, 1);
+            grow_by(&growth, 70);
+        }
+    unsetenv("LIBXSMM_TARGET");
+    growth_release(&growth);
+}
+END_TEST
+
+/* Bring a cache to `count` tokens with nothing watched. */
+static void fill(struct growth *growth, struct cache *cache, size_t count)
+{
+    static struct record nothing;
+    struct record_watch watch = {0};
+    struct sequence text = {.ids = growth->ids, .count = count, .cache = cache};
+    record_pass(&nothing, &growth->model, &text, 1, &watch);
+    ck_assert_uint_eq(nothing.count, 0);
+    ck_assert_uint_eq(cache->count, count);
+}
+
+START_TEST(texts_of_different_lengths_grow_side_by_side)
+{
+    enum { TEXTS = 5 };
+    static const size_t lengths[TEXTS] = {1, 64, 0, 17, 130};
+    static const size_t more[TEXTS] = {1, 3, 20, 70, 1};
+    static const char *const configs[] = {long_gpt2, grouped};
+    static struct growth growth;
+    static struct record part;
+    for (size_t c = 0; c < 2; c++) {
+        struct cache caches[TEXTS] = {0};
+        struct sequence sequences[TEXTS] = {0};
+        growth_open(&growth, configs[c], 150, 1);
+        for (size_t i = 0; i < TEXTS; i++) {
+            sequences[i] = (struct sequence){.ids = growth.ids + lengths[i], .count = more[i]};
+            if (lengths[i] == 0)
+                continue; /* this one has no cache */
+            ck_assert_int_eq(cache_init(&caches[i], &growth.model.config, NULL), 0);
+            fill(&growth, &caches[i], lengths[i]);
+            sequences[i].cache = &caches[i];
+        }
+        struct record_watch watch = record_all(&growth.model);
+        record_pass(&part, &growth.model, sequences, TEXTS, &watch);
+        for (size_t i = 0; i < TEXTS; i++) {
+            record_expect_rows(&growth.whole, 0, &part, i, lengths[i]);
+            cache_release(&caches[i]);
+        }
+        record_release(&part);
+        growth_release(&growth);
+    }
+}
+END_TEST
+
+START_TEST(what_is_watched_does_not_change_what_is_kept)
+{
+    static const enum site sites[] = {SITE_EMBEDDING, SITE_Q,       SITE_V,   SITE_WEIGHTS,
+                                      SITE_CONTEXT,   SITE_MLP_OUT, SITE_LN_F};
+    static struct growth growth;
+    static struct record part;
+    growth_open(&growth, long_gpt2, 150, 1);
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
+        for (size_t layer = 0; layer < 3; layer++) {
+            struct record_watch watch = {.sites = (uint32_t)1 << sites[i], .first_layer = layer};
+            struct sequence text = {.ids = growth.ids, .count = 40, .cache = &growth.cache};
+            cache_forget(&growth.cache, 0);
+            record_pass(&part, &growth.model, &text, 1, &watch);
+            record_expect_rows(&growth.whole, 0, &part, 0, 0);
+            record_release(&part);
+            grow(&growth, 1);
+        }
+    growth_release(&growth);
+}
+END_TEST
+
+START_TEST(tokens_that_are_forgotten_leave_no_trace)
+{
+    static struct growth growth;
+    growth_open(&growth, grouped, 150, 1);
+    fill(&growth, &growth.cache, 100);
+    static const size_t lengths[] = {99, 65, 64, 63, 1, 0};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        uint32_t others[30] = {0};
+        static struct record part;
+        struct record_watch watch = {0};
+        struct sequence wrong = {.ids = others, .count = 30, .cache = &growth.cache};
+        cache_forget(&growth.cache, lengths[i]);
+        record_pass(&part, &growth.model, &wrong, 1, &watch);
+        cache_forget(&growth.cache, lengths[i]);
+        grow(&growth, 1);
+    }
+    growth_release(&growth);
+}
+END_TEST
+
+static int refuse(void *context, const struct announcement *seen, struct err *err)
+{
+    const int *layer = context;
+    return seen->layer == *layer ? err_set(err, "no more") : 0;
+}
+
+/* A pass that must fail. */
+static void fail_pass(struct growth *growth, const struct sequence *sequence, tap_sink sink,
+                      void *context, struct err *err)
+{
+    struct arena arena = {0};
+    struct watch watch;
+    struct batch batch;
+    ck_assert_int_eq(watch_init(&watch, growth->model.config.n_layer, &arena, NULL), 0);
+    for (size_t layer = 0; layer < watch.layer_count; layer++)
+        watch_add(&watch, SITE_CONTEXT, layer);
+    struct tap tap = {.watch = &watch, .sink = sink, .context = context};
+    struct run run = {&growth->model.machine, &growth->model.config, &growth->model.weights,
+                      &batch};
+    if (batch_init(&batch, &growth->model.config, sequence, 1, &arena, err) == 0)
+        ck_assert_int_eq(forward(&run, &tap, &arena, err), -1);
+    arena_release(&arena);
+}
+
+START_TEST(numbers_that_failed_are_not_multiplied_with_0)
+{
+    static struct growth growth;
+    growth_open(&growth, grouped, 150, 1);
+    fill(&growth, &growth.cache, 30);
+    float *value = (float *)cache_values(&growth.cache, 1, 0, 30);
+    *value = NAN;
+    cache_forget(&growth.cache, 30);
+    ck_assert_float_eq(*value, 0);
+    grow(&growth, 1);
+    growth_release(&growth);
+}
+END_TEST
+
+START_TEST(a_pass_that_fails_leaves_the_cache_as_it_was)
+{
+    static struct growth growth;
+    growth_open(&growth, grouped, 150, 1);
+    for (int layer = 0; layer < 2; layer++) {
+        struct err err = {0};
+        fill(&growth, &growth.cache, 30);
+        struct sequence next = next_ids(&growth, 50);
+        fail_pass(&growth, &next, refuse, &layer, &err);
+        ck_assert_str_eq(err.text, "no more");
+        ck_assert_uint_eq(growth.cache.count, 30);
+        grow(&growth, 1);
+        cache_forget(&growth.cache, 0);
+    }
+    growth_release(&growth);
+}
+END_TEST
+
+START_TEST(without_memory_for_a_page_nothing_is_lost)
+{
+    static struct growth growth;
+    size_t failures = 0;
+    growth_open(&growth, grouped, 150, 1);
+    for (size_t nth = 1; growth.cache.count == 0; nth++) {
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        int failed = cache_reserve(&growth.cache, 150, &err);
+        heap_fail_at(0, 0);
+        failures += failed != 0;
+        ck_assert(!failed || strncmp(err.text, "out of memory: ", 15) == 0);
+        ck_assert_uint_eq(growth.cache.count, 0);
+        if (!failed)
+            grow(&growth, 150);
+    }
+    ck_assert_uint_gt(failures, 0);
+    growth_release(&growth);
+}
+END_TEST
+
+START_TEST(a_text_ends_with_the_models_positions)
+{
+    static struct growth growth;
+    struct err err = {0};
+    growth_open(&growth, tiny, 64, 1);
+    fill(&growth, &growth.cache, 60);
+    struct sequence next = {.ids = growth.ids, .count = 5, .cache = &growth.cache};
+    fail_pass(&growth, &next, refuse, NULL, &err);
+    ck_assert_str_eq(err.text, "the text is too long: expected at most 64 tokens (n_positions), "
+                               "found 65");
+    err_clear(&err);
+    next.count = 0;
+    fail_pass(&growth, &next, refuse, NULL, &err);
+    ck_assert_str_eq(err.text, "the text is empty: expected at least one token");
+    grow(&growth, 4);
+    growth_release(&growth);
+}
+END_TEST
+
+START_TEST(the_memory_of_a_cache_is_known_before)
+{
+    static struct growth growth;
+    growth_open(&growth, tiny, 64, 1);
+    size_t page = 2 * (4 * 8 * 64 + 64 * matrix_stride(4 * 8)) * sizeof(float);
+    ck_assert_uint_eq(cache_bytes(&growth.model.config, 0), 0);
+    ck_assert_uint_eq(cache_bytes(&growth.model.config, 1), page);
+    ck_assert_uint_eq(cache_bytes(&growth.model.config, 65), 2 * page);
+    ck_assert_int_eq(cache_reserve(&growth.cache, 65, NULL), 0);
+    ck_assert_uint_ge(growth.cache.arena.taken_bytes, 2 * page);
+    ck_assert_uint_lt(growth.cache.arena.taken_bytes, 2 * page + 1000);
+    growth_release(&growth);
+}
+END_TEST
+
+START_TEST(attention_that_looks_ahead_is_refused)
+{
+    struct config config = {.causal = true};
+    struct cache cache;
+    struct err err = {0};
+    ck_assert_int_eq(cache_init(&cache, &config, &err), 0);
+    config.causal = false;
+    ck_assert_int_eq(cache_init(&cache, &config, &err), -1);
+    ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "a text cannot grow token by token where every token sees those "
+                               "behind it: expected field 'causal' to be true, found false");
+    err_clear(&err);
+    config.cross = true;
+    ck_assert_int_eq(cache_init(&cache, &config, &err), -1);
+    ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "a text cannot grow token by token where it attends to another "
+                               "text: expected causal self-attention, found cross-attention");
+}
+END_TEST
+
+Suite *cache_suite(void)
+{
+    Suite *suite = suite_create("cache");
+    TCase *tests = tcase_create("cache");
+    tcase_add_test(tests, a_text_that_grows_has_the_bits_of_the_whole_at_every_length);
+    tcase_add_test(tests, a_text_may_grow_in_pieces_of_any_size);
+    tcase_add_test(tests, threads_and_processors_do_not_change_a_bit);
+    tcase_add_test(tests, texts_of_different_lengths_grow_side_by_side);
+    tcase_add_test(tests, what_is_watched_does_not_change_what_is_kept);
+    tcase_add_test(tests, tokens_that_are_forgotten_leave_no_trace);
+    tcase_add_test(tests, numbers_that_failed_are_not_multiplied_with_0);
+    tcase_add_test(tests, a_pass_that_fails_leaves_the_cache_as_it_was);
+    tcase_add_test(tests, without_memory_for_a_page_nothing_is_lost);
+    tcase_add_test(tests, a_text_ends_with_the_models_positions);
+    tcase_add_test(tests, the_memory_of_a_cache_is_known_before);
+    tcase_add_test(tests, attention_that_looks_ahead_is_refused);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

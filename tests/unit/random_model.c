@@ -1,0 +1,101 @@
+#include "random_model.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "format/safetensors.h"
+#include "memory_stream.h"
+#include "model/parameter_table.h"
+
+enum { TENSORS_MAX = 256 };
+
+static uint32_t next_number(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+/* From -0.5 to 0.5. */
+static float next_float(uint32_t *state)
+{
+    return (float)next_number(state) / (float)(1 << 24) - 0.5f;
+}
+
+/* All tensors that the config asks for. */
+struct draft {
+    struct safetensors_tensor tensors[TENSORS_MAX];
+    char names[TENSORS_MAX][PARAMETER_NAME_BYTES];
+    size_t shapes[TENSORS_MAX][2];
+    float *data[TENSORS_MAX];
+    size_t count;
+    uint32_t state;
+};
+
+static void add_tensor(struct draft *draft, const struct config *config, enum parameter_id id,
+                       size_t layer)
+{
+    size_t i = draft->count;
+    if (!parameter_is_used(id, config))
+        return;
+    ck_assert_uint_lt(i, TENSORS_MAX);
+    size_t rank = parameter_shape(draft->shapes[i], id, config);
+    size_t count = draft->shapes[i][0] * (rank == 2 ? draft->shapes[i][1] : 1);
+    draft->data[i] = heap_alloc(count, sizeof(float), NULL);
+    for (size_t k = 0; k < count; k++)
+        draft->data[i][k] = next_float(&draft->state);
+    draft->tensors[i] = (struct safetensors_tensor){
+        .name = parameter_name(draft->names[i], id, layer),
+        .rank = rank,
+        .shape = draft->shapes[i],
+        .data = draft->data[i],
+    };
+    draft->count++;
+}
+
+static struct file write_weights(const struct config *config)
+{
+    static struct draft draft;
+    struct stream out = {0};
+    draft = (struct draft){.state = 1};
+    for (int id = 0; id < PARAMETERS_OF_MODEL; id++)
+        add_tensor(&draft, config, (enum parameter_id)id, 0);
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        for (int id = PARAMETERS_OF_MODEL; id < PARAMETERS; id++)
+            add_tensor(&draft, config, (enum parameter_id)id, layer);
+    memory_stream_open(&out);
+    ck_assert_int_eq(safetensors_write(&out, draft.tensors, draft.count, NULL, 0, NULL), 0);
+    for (size_t i = 0; i < draft.count; i++)
+        heap_free(draft.data[i]);
+    return memory_stream_take(&out);
+}
+
+void random_model_open(struct random_model *model, const char *config, size_t threads)
+{
+    struct err err = {0};
+    *model = (struct random_model){0};
+    model->files[0] = (struct folder_file){"config.json", config, strlen(config)};
+    model->folder = (struct folder){"random", model->files, 1};
+    ck_assert_msg(config_open(&model->config, &model->folder, &err) == 0, "%s", err.text);
+    model->bytes = write_weights(&model->config);
+    model->files[1] =
+        (struct folder_file){"model.safetensors", model->bytes.bytes, model->bytes.size};
+    model->folder.file_count = 2;
+    int failed = weights_open(&model->weights, &model->config, &model->folder, &err) ||
+                 machine_open(&model->machine, threads, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+}
+
+void random_model_release(struct random_model *model)
+{
+    machine_release(&model->machine);
+    weights_release(&model->weights);
+    file_release(&model->bytes);
+}
+
+void random_ids(uint32_t *ids, size_t count, size_t limit)
+{
+    uint32_t state = 7;
+    for (size_t i = 0; i < count; i++)
+        ids[i] = next_number(&state) % (uint32_t)limit;
+}

@@ -1,0 +1,33 @@
+/* random_model.h: a model made up for a test: any config, its weights random, all in memory.
+ *
+ *     struct random_model model;
+ *     random_model_open(&model, "{\"model_type\": \"attention\", …}", 1);
+ *     struct run run = {&model.machine, &model.config, &model.weights, &batch};
+ *     random_model_release(&model);
+ */
+#ifndef ATTN_TESTS_RANDOM_MODEL_H
+#define ATTN_TESTS_RANDOM_MODEL_H
+
+#include "base/file.h"
+#include "base/folder.h"
+#include "math/machine.h"
+#include "model/config.h"
+#include "model/weights.h"
+
+struct random_model {
+    struct folder_file files[2];
+    struct folder folder;
+    struct file bytes; /* of the weights' file */
+    struct config config;
+    struct weights weights;
+    struct machine machine;
+};
+
+/* On `threads` threads. The same config gives the same weights. The model must not move. */
+void random_model_open(struct random_model *model, const char *config, size_t threads);
+void random_model_release(struct random_model *model);
+
+/* `count` ids below `limit`, always the same. */
+void random_ids(uint32_t *ids, size_t count, size_t limit);
+
+#endif
