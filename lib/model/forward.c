@@ -40,6 +40,18 @@ static void transpose(struct matrix y, struct matrix x)
             y.data[column * y.stride + row] = x.data[row * x.stride + column];
 }
 
+/* The rows of every sequence that logits are wanted of, as columns. */
+static void transpose_wanted(struct pass *pass, struct matrix y, struct matrix x)
+{
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        struct span columns = pass_logit_columns(pass, s);
+        struct span rows = pass->batch->queries[s];
+        size_t skipped = rows.count - columns.count;
+        transpose(matrix_columns(y, columns.first, columns.count),
+                  matrix_rows(x, rows.first + skipped, columns.count));
+    }
+}
+
 /* logits [V, T] = unembedding [V, C] · xᵀ [C, T]: the large matrix stays as it is in the file. */
 static bool unembed(struct pass *pass)
 {
@@ -55,7 +67,7 @@ static bool unembed(struct pass *pass)
     /* linear() only reads its second matrix */
     struct matrix words = {(float *)matrix, c->vocab_size, c->n_embd, c->n_embd};
     struct weight tokens = {.data = turned, .in = c->n_embd, .out = count, .stride = count};
-    transpose((struct matrix){turned, c->n_embd, count, count}, s->norm);
+    transpose_wanted(pass, (struct matrix){turned, c->n_embd, count, count}, s->norm);
     linear(pass->machine, s->logits, words, &tokens, ACTIVATION_NONE);
     return tap_logits(pass);
 }

@@ -4,16 +4,21 @@
 #include "math/rows.h"
 #include "model/attention.h"
 
-static int take_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns)
+static int take_strided(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns,
+                        size_t stride)
 {
     size_t padded = 0;
     size_t count = 0;
-    size_t stride = matrix_stride(columns);
     if (!num_add(&padded, rows, SPARE_ROWS) || !num_multiply(&count, padded, stride))
         return err_memory(pass->err, (size_t)-1);
     float *data = arena_alloc(pass->arena, count, sizeof *data, pass->err);
     *matrix = (struct matrix){data, rows, columns, stride};
     return data ? 0 : -1;
+}
+
+static int take_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns)
+{
+    return take_strided(pass, matrix, rows, columns, matrix_stride(columns));
 }
 
 static bool watches_any(const struct pass *pass, enum site site)
@@ -93,9 +98,12 @@ static int take_mlp(struct pass *pass)
 
 static int take_logits(struct pass *pass)
 {
+    const struct batch *batch = pass->batch;
+    size_t columns = pass->tap->watch->last_logits ? batch->count : batch->tokens;
+    size_t stride = columns == 1 ? 1 : matrix_stride(columns); /* one token's: without gaps */
     if (!watch_has(pass->tap->watch, SITE_LOGITS, 0))
         return 0;
-    return take_matrix(pass, &pass->scratch.logits, pass->config->vocab_size, pass->batch->tokens);
+    return take_strided(pass, &pass->scratch.logits, pass->config->vocab_size, columns, stride);
 }
 
 static int reserve_caches(struct pass *pass)
@@ -298,11 +306,17 @@ bool tap_squares(struct pass *pass, enum site site, size_t layer, const float *s
     return is_over(pass, site, layer);
 }
 
+struct span pass_logit_columns(const struct pass *pass, size_t sequence)
+{
+    return pass->tap->watch->last_logits ? (struct span){sequence, 1}
+                                         : pass->batch->queries[sequence];
+}
+
 bool tap_logits(struct pass *pass)
 {
     struct matrix logits = pass->scratch.logits;
     for (size_t s = 0; s < pass->batch->count; s++) {
-        struct span columns = pass->batch->queries[s];
+        struct span columns = pass_logit_columns(pass, s);
         struct tensor values = {
             .data = logits.data + columns.first,
             .rank = 2,

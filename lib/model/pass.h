@@ -31,7 +31,7 @@ struct scratch {
     struct matrix context; /* [T, H·dv] */
     struct matrix out;     /* [T, C] of attention, then of the MLP */
     struct matrix hidden;  /* [T, I] */
-    struct matrix logits;  /* [V, T] */
+    struct matrix logits;  /* [V, T], or [V, sequences] where only the last are wanted */
     float *scores;         /* [sequence][H, T, S], like the two below; NULL: not watched */
     float *masked;
     float *weights;
@@ -72,6 +72,9 @@ bool pass_goes_to(const struct pass *pass, enum site site, size_t layer);
 /* True when `own` is wanted in this layer, or anything from `user` on, which is computed from it.
  */
 bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer);
+
+/* The columns of scratch.logits that belong to a sequence: one for each of its last rows. */
+struct span pass_logit_columns(const struct pass *pass, size_t sequence);
 
 /* Fail for a value that is no number: blame the parameter that caused it, or name the place.
  * Returns true, as the taps do. */

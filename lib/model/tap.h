@@ -28,6 +28,7 @@ struct watch {
     uint32_t *layers;     /* [layer_count] one bit a site of that layer */
     uint32_t model_sites; /* one bit a site outside the layers */
     size_t layer_count;
+    bool last_logits; /* logits of each sequence's last token only, [1, V] */
 };
 
 /* Nothing is watched yet; the bits live in `arena`. */

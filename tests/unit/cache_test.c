@@ -197,6 +197,28 @@ START_TEST(what_is_watched_does_not_change_what_is_kept)
 }
 END_TEST
 
+START_TEST(the_logits_of_the_last_tokens_are_those_of_all)
+{
+    static struct growth growth;
+    static struct record last;
+    growth_open(&growth, long_gpt2, 150, 1);
+    struct record_watch watch = {.sites = (uint32_t)1 << SITE_LOGITS, .last_logits = true};
+    fill(&growth, &growth.cache, 20);
+    struct sequence sequences[] = {{.ids = growth.ids, .count = 7},
+                                   {.ids = growth.ids, .count = 1},
+                                   {.ids = growth.ids + 20, .count = 80, .cache = &growth.cache}};
+    record_pass(&last, &growth.model, sequences, 3, &watch);
+    ck_assert_uint_eq(last.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_uint_eq(last.items[i].shape[0], 1);
+        size_t row = (sequences[i].cache ? 20 : 0) + sequences[i].count - 1;
+        record_expect_rows(&growth.whole, 0, &last, i, row);
+    }
+    record_release(&last);
+    growth_release(&growth);
+}
+END_TEST
+
 START_TEST(tokens_that_are_forgotten_leave_no_trace)
 {
     static struct growth growth;
@@ -357,6 +379,7 @@ Suite *cache_suite(void)
     tcase_add_test(tests, threads_and_processors_do_not_change_a_bit);
     tcase_add_test(tests, texts_of_different_lengths_grow_side_by_side);
     tcase_add_test(tests, what_is_watched_does_not_change_what_is_kept);
+    tcase_add_test(tests, the_logits_of_the_last_tokens_are_those_of_all);
     tcase_add_test(tests, tokens_that_are_forgotten_leave_no_trace);
     tcase_add_test(tests, numbers_that_failed_are_not_multiplied_with_0);
     tcase_add_test(tests, a_pass_that_fails_leaves_the_cache_as_it_was);

@@ -40,6 +40,7 @@ static void add_sites(struct watch *watch, const struct record_watch *wanted)
              i++)
             watch_add(watch, (enum site)site, i);
     }
+    watch->last_logits = wanted->last_logits;
 }
 
 void record_pass(struct record *record, struct random_model *model,

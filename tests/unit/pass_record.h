@@ -37,6 +37,7 @@ struct record {
 struct record_watch {
     uint32_t sites;
     size_t first_layer;
+    bool last_logits;
 };
 
 /* All sites that the model has. */
