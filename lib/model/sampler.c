@@ -1,0 +1,190 @@
+#include "model/sampler.h"
+
+#include <stdbool.h>
+
+#include "math/exp.h"
+#include "math/isa.h"
+
+struct candidate {
+    float logit;
+    float weight;
+    uint32_t id;
+};
+
+int sampler_init(struct sampler *sampler, const struct sampling *how, size_t count,
+                 struct arena *arena, struct err *err)
+{
+    *sampler = (struct sampler){.how = *how, .state = how->seed, .count = count};
+    if (how->temperature == 0)
+        return 0;
+    sampler->weights = arena_alloc(arena, count, sizeof *sampler->weights, err);
+    sampler->candidates = arena_alloc(arena, count, sizeof *sampler->candidates, err);
+    return sampler->weights && sampler->candidates ? 0 : -1;
+}
+
+uint64_t sampler_random(uint64_t *state)
+{
+    *state += 0x9e3779b97f4a7c15u;
+    uint64_t z = *state;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static size_t most_likely(const float *logits, size_t count)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (logits[i] > logits[best])
+            best = i;
+    return best;
+}
+
+/* e^((logit - max) / temperature). In double, so that no temperature divides 0 by 0. */
+FOR_EACH_ISA
+static void weigh(float *weights, const float *logits, size_t count, float max, double temperature)
+{
+    for (size_t i = 0; i < count; i++)
+        weights[i] = exp_float((float)((double)(logits[i] - max) / temperature));
+}
+
+/* The order in which candidates stay: the most likely first, of equals the lower id. */
+static bool comes_before(const struct candidate *a, const struct candidate *b)
+{
+    return a->logit > b->logit || (a->logit == b->logit && a->id < b->id);
+}
+
+static void swap(struct candidate *a, struct candidate *b)
+{
+    struct candidate kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* Put the middle one of the first, the middle and the last candidate first. */
+static void choose_pivot(struct candidate *candidates, size_t count)
+{
+    struct candidate *middle = &candidates[count / 2];
+    struct candidate *last = &candidates[count - 1];
+    if (comes_before(last, middle))
+        swap(middle, last);
+    if (comes_before(candidates, middle))
+        swap(candidates, middle);
+    if (comes_before(last, candidates))
+        swap(candidates, last);
+}
+
+/* Move those that come before the first one, the pivot, before it; returns where it stands then. */
+static size_t part(struct candidate *candidates, size_t count)
+{
+    size_t before = 0;
+    for (size_t i = 1; i < count; i++)
+        if (comes_before(&candidates[i], &candidates[0]))
+            swap(&candidates[++before], &candidates[i]);
+    swap(&candidates[0], &candidates[before]);
+    return before;
+}
+
+/* What a candidate counts for: as one of k, or with its weight. */
+static double amount(const struct candidate *candidate, bool weighed)
+{
+    return weighed ? (double)candidate->weight : 1.0;
+}
+
+static double sum(const struct candidate *candidates, size_t count, bool weighed)
+{
+    double total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += amount(&candidates[i], weighed);
+    return total;
+}
+
+/* Move to the front, in no order, those that others before which amount to less than `limit`;
+ * returns how many. Like quicksort, but only the half with the border in it is looked at again. */
+static size_t take_front(struct candidate *candidates, size_t count, double limit, bool weighed)
+{
+    double taken = 0; /* the amount of those before `first`, which stay */
+    size_t first = 0;
+    size_t end = count; /* from here on none stays */
+    while (first < end) {
+        choose_pivot(candidates + first, end - first);
+        size_t pivot = first + part(candidates + first, end - first);
+        double before = taken + sum(candidates + first, pivot - first, weighed);
+        if (before >= limit) {
+            end = pivot;
+        } else {
+            taken = before + amount(&candidates[pivot], weighed);
+            first = pivot + 1;
+        }
+    }
+    return first;
+}
+
+/* The first k, and all that are as likely as the last of them. */
+static size_t take_k(struct candidate *candidates, size_t count, size_t k)
+{
+    if (k == 0 || k >= count)
+        return count;
+    size_t kept = take_front(candidates, count, (double)k, false);
+    float least = candidates[0].logit;
+    for (size_t i = 1; i < kept; i++)
+        least = candidates[i].logit < least ? candidates[i].logit : least;
+    for (size_t i = kept; i < count; i++)
+        if (candidates[i].logit == least)
+            swap(&candidates[kept++], &candidates[i]);
+    return kept;
+}
+
+static size_t take_p(struct candidate *candidates, size_t count, double p)
+{
+    if (p >= 1)
+        return count;
+    size_t kept = take_front(candidates, count, p * sum(candidates, count, true), true);
+    return kept ? kept : take_front(candidates, count, 1, false);
+}
+
+/* Leave in `weights` only what top_k and top_p let stay. */
+static void narrow(struct sampler *sampler, const float *logits)
+{
+    struct candidate *candidates = sampler->candidates;
+    size_t count = sampler->count;
+    for (size_t i = 0; i < count; i++) {
+        candidates[i] = (struct candidate){logits[i], sampler->weights[i], (uint32_t)i};
+        sampler->weights[i] = 0;
+    }
+    count = take_k(candidates, count, sampler->how.top_k);
+    count = take_p(candidates, count, sampler->how.top_p);
+    for (size_t i = 0; i < count; i++)
+        sampler->weights[candidates[i].id] = candidates[i].weight;
+}
+
+static uint32_t draw(struct sampler *sampler)
+{
+    double total = 0;
+    double passed = 0;
+    size_t last = 0;
+    for (size_t i = 0; i < sampler->count; i++)
+        total += (double)sampler->weights[i];
+    double goal = (double)(sampler_random(&sampler->state) >> 11) * 0x1p-53 * total;
+    for (size_t i = 0; i < sampler->count; i++) {
+        if (sampler->weights[i] == 0)
+            continue;
+        last = i;
+        passed += (double)sampler->weights[i];
+        if (passed > goal)
+            break;
+    }
+    return (uint32_t)last;
+}
+
+uint32_t sampler_next(struct sampler *sampler, const float *logits)
+{
+    size_t best = most_likely(logits, sampler->count);
+    const struct sampling *how = &sampler->how;
+    if (how->temperature == 0)
+        return (uint32_t)best;
+    weigh(sampler->weights, logits, sampler->count, logits[best], how->temperature);
+    if ((how->top_k > 0 && how->top_k < sampler->count) || how->top_p < 1)
+        narrow(sampler, logits);
+    return draw(sampler);
+}

@@ -1,0 +1,52 @@
+/* sampler.h: which token comes next: the most likely one, or one drawn at random.
+ *
+ * Drawing is Hugging Face's: the logits are divided by the temperature; below the k-th largest they
+ * are left out (all that equal it stay); of the rest, the most likely first, those stay before
+ * which the probabilities sum to less than p, and at least one. Where that leaves a choice between
+ * equals, the lower id comes first.
+ *
+ * What stays is drawn from by one random number u in [0, 1): the ids are walked in their order
+ * until the weights passed exceed u times their sum. The numbers are splitmix64's, its upper 53
+ * bits each, from the seed on. Nothing here hangs on libm or on the processor: the same logits and
+ * the same seed give the same tokens everywhere.
+ *
+ *     struct sampling how = {.temperature = 0.8, .top_k = 40, .top_p = 1, .seed = 1};
+ *     struct sampler sampler;
+ *     if (sampler_init(&sampler, &how, config->vocab_size, &arena, err)) ...
+ *     uint32_t id = sampler_next(&sampler, logits);
+ */
+#ifndef ATTN_MODEL_SAMPLER_H
+#define ATTN_MODEL_SAMPLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+struct sampling {
+    double temperature; /* 0: always the most likely token, the lowest of equal ones */
+    size_t top_k;       /* 0: all */
+    double top_p;       /* 1: all */
+    uint64_t seed;
+};
+
+struct sampler {
+    struct sampling how;
+    uint64_t state; /* of the random numbers */
+    size_t count;   /* V */
+    float *weights; /* [V] of the last draw: 1 for the most likely; 0 for what was left out */
+    struct candidate *candidates; /* [V] */
+};
+
+/* For `count` logits; the memory is the arena's. */
+int sampler_init(struct sampler *sampler, const struct sampling *how, size_t count,
+                 struct arena *arena, struct err *err);
+
+/* The next token's id. The logits [V] are finite. */
+uint32_t sampler_next(struct sampler *sampler, const float *logits);
+
+/* The next of splitmix64's numbers. */
+uint64_t sampler_random(uint64_t *state);
+
+#endif
