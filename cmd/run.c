@@ -3,19 +3,14 @@
  * Options, model, tokens, selection; then groups of sentences, each one ragged batch; the output is
  * only begun when the first group is computed.
  */
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/buf.h"
-#include "base/file.h"
-#include "base/stream.h"
 #include "command.h"
 #include "inputs.h"
 #include "lens/viewer.h"
-#include "out/folder_out.h"
-#include "out/format.h"
+#include "output.h"
 #include "page.h"
 
 enum {
@@ -28,59 +23,18 @@ struct job {
     struct viewer viewer;
     struct inputs inputs;
     struct selection selection;
-    const struct format *format;
-    bool to_stdout;
-    bool to_folder;
+    struct output output;
     bool chosen; /* layers or tensors were named: no hint is needed */
     struct place place;
-    struct stream stream;
     struct arena arena;
 };
-
-static bool is_folder(const char *path)
-{
-    return path[strlen(path) - 1] == '/' || file_is_directory(path);
-}
-
-static int unknown_format(const char *name, struct err *err)
-{
-    struct buf known = {0};
-    for (size_t i = 0; i < format_count; i++)
-        buf_format(&known, "%s%s", i ? ", " : "", format_rows[i].name);
-    err_usage(err, "--format: expected one of %s, found '%s'", known.bytes ? known.bytes : "",
-              name);
-    buf_release(&known);
-    return -1;
-}
-
-/* --format, else the ending of -o, else text for people. */
-static int choose_format(struct job *job, struct err *err)
-{
-    const char *name = job->options->format;
-    const char *output = job->options->output;
-    if (output && !*output)
-        return err_usage(err, "--output: expected a path, found ''");
-    job->to_stdout = !output || strcmp(output, "-") == 0;
-    job->to_folder = !job->to_stdout && is_folder(output);
-    if (name) {
-        job->format = format_find(name);
-        return job->format ? 0 : unknown_format(name, err);
-    }
-    if (job->to_folder)
-        return err_usage(err, "--output: a folder needs --format, for example --format csv");
-    job->format = job->to_stdout ? format_find("text") : format_of_path(output);
-    if (!job->format)
-        return err_usage(
-            err, "--output: cannot tell a format from the ending of '%s': give --format", output);
-    return 0;
-}
 
 /* A page shows the last layer unless told otherwise; data formats hold every layer. */
 static int choose_selection(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct config *config = &job->viewer.model.config;
-    bool page = strcmp(job->format->name, "text") == 0;
+    bool page = strcmp(job->output.format->name, "text") == 0;
     const char *show = page ? "tokens,weights,context" : "weights";
     const char *layer = page ? "-1" : "all";
     job->chosen = !page || options->show || options->layer || options->head;
@@ -108,15 +62,14 @@ static int check_source(const struct job *job, struct err *err)
 /* What was asked for must fit into what is to be written. */
 static int check_format(const struct job *job, struct err *err)
 {
-    const char *name = job->format->name;
-    if (!job->selection.sites && !job->format->has_tokens)
-        return err_usage(
-            err, "--show tokens: --format %s has no place for them: show a tensor, too", name);
-    if (job->format->one_sentence && !job->to_folder && job->inputs.count > 1)
+    const struct format *format = job->output.format;
+    if (output_check_selection(&job->output, &job->selection, err))
+        return -1;
+    if (format->one_sentence && !job->output.to_folder && job->inputs.count > 1)
         return err_usage(err,
                          "--format %s: one file holds one sentence, found %zu: give a folder (-o "
                          "DIR/)",
-                         name, job->inputs.count);
+                         format->name, job->inputs.count);
     return 0;
 }
 
@@ -126,7 +79,7 @@ static int prepare(struct job *job, struct err *err)
     if (options->operands.count)
         return err_usage(err, "unexpected argument '%s': a sentence is given by --sentence",
                          options->operands.items[0]);
-    if (choose_format(job, err) || inputs_open(&job->inputs, options, err) ||
+    if (output_choose(&job->output, options, err) || inputs_open(&job->inputs, options, err) ||
         viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
         return -1;
@@ -195,29 +148,12 @@ static int check_inputs(struct job *job, struct err *err)
     return 0;
 }
 
-static int open_output(struct job *job, struct err *err)
-{
-    const char *path = job->options->output;
-    if (job->stream.buffer || job->to_folder)
-        return 0;
-    if (job->to_stdout)
-        return stream_to(&job->stream, STDOUT_FILENO, err);
-    return stream_open(&job->stream, path, err);
-}
-
-static int write_report(struct job *job, const struct report *report, struct err *err)
-{
-    if (job->to_folder)
-        return folder_out_write(job->options->output, job->format, report, &job->place, err);
-    return job->format->write(&job->stream, report, &job->place, err);
-}
-
 static int write_group(struct job *job, const struct look *look, struct err *err)
 {
-    if (open_output(job, err))
+    if (output_open(&job->output, err))
         return -1;
     for (size_t i = 0; i < look->count; i++, job->place.index++)
-        if (write_report(job, &look->reports[i], err))
+        if (output_write(&job->output, &look->reports[i], &job->place, err))
             return -1;
     return 0;
 }
@@ -261,8 +197,8 @@ done:
 static void write_hint(struct job *job)
 {
     const struct config *config = &job->viewer.model.config;
-    struct stream *out = &job->stream;
-    if (job->chosen || !job->to_stdout)
+    struct stream *out = &job->output.stream;
+    if (job->chosen || !job->output.to_stdout)
         return;
     stream_char(out, '\n');
     if (config->n_layer > 1)
@@ -293,14 +229,14 @@ static int run_all(struct job *job, struct err *err)
                    pool_threads(job->viewer.machine.pool),
                    pool_threads(job->viewer.machine.pool) == 1 ? "" : "s",
                    kernels_target(job->viewer.machine.kernels), 1e3 * (seconds() - start));
-    return job->to_folder ? 0 : stream_commit(&job->stream, err);
+    return output_commit(&job->output, err);
 }
 
 int run_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
     int failed = prepare(&job, err) || check_inputs(&job, err) || run_all(&job, err);
-    stream_discard(&job.stream);
+    output_discard(&job.output);
     viewer_release(&job.viewer);
     inputs_release(&job.inputs);
     arena_release(&job.arena);

@@ -1,0 +1,44 @@
+/* output.h: where results go, and how: standard output, a file or a folder, in one format.
+ *
+ *     struct output output = {0};
+ *     if (output_choose(&output, options, err)) ...
+ *     ... compute ...
+ *     if (output_open(&output, err) || output_write(&output, &report, &place, err) ||
+ *         output_commit(&output, err)) ...
+ *     output_discard(&output);          (does nothing after a commit)
+ */
+#ifndef ATTN_CMD_OUTPUT_H
+#define ATTN_CMD_OUTPUT_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/stream.h"
+#include "lens/selection.h"
+#include "options.h"
+#include "out/format.h"
+
+struct output {
+    const char *path; /* NULL or "-": standard output */
+    const struct format *format;
+    bool to_stdout;
+    bool to_folder;
+    struct stream stream; /* of anything but a folder */
+};
+
+/* --format, else the ending of -o, else text for people. */
+int output_choose(struct output *output, const struct options *options, struct err *err);
+
+/* What was asked for must have a place in the format. */
+int output_check_selection(const struct output *output, const struct selection *selection,
+                           struct err *err);
+
+/* Begin, if that is not done yet; write reports; finish, so that the file is there under its name;
+ * or give up, so that it is not. */
+int output_open(struct output *output, struct err *err);
+int output_write(struct output *output, const struct report *report, const struct place *place,
+                 struct err *err);
+int output_commit(struct output *output, struct err *err);
+void output_discard(struct output *output);
+
+#endif
