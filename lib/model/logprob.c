@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "math/exp.h"
+#include "math/isa.h"
 
 /* log x for x ≥ 1: x = m · 2^e with m in [√½, √2), log m = 2 artanh((m - 1) / (m + 1)), by its
  * series. */
@@ -23,14 +24,29 @@ static double natural_log(double x)
     return 2 * s * (1 + series) + exponent * ln_2;
 }
 
+/* So many at a time, so that they are computed as vectors. */
+enum { PART = 256 };
+
+FOR_EACH_ISA
+static void exponentials(float *y, const float *x, size_t count, float max)
+{
+    for (size_t i = 0; i < count; i++)
+        y[i] = exp_float(x[i] - max);
+}
+
 double logprob_total(const float *logits, size_t count)
 {
+    float part[PART];
     float max = logits[0];
+    double total = 0;
     for (size_t i = 1; i < count; i++)
         max = logits[i] > max ? logits[i] : max;
-    double total = 0;
-    for (size_t i = 0; i < count; i++)
-        total += (double)exp_float(logits[i] - max);
+    for (size_t first = 0; first < count; first += PART) {
+        size_t size = count - first < PART ? count - first : PART;
+        exponentials(part, logits + first, size, max);
+        for (size_t i = 0; i < size; i++)
+            total += (double)part[i];
+    }
     return (double)max + natural_log(total);
 }
 

@@ -1,5 +1,6 @@
 #include "model/sampler.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "math/exp.h"
@@ -48,10 +49,11 @@ static void weigh(float *weights, const float *logits, size_t count, float max, 
         weights[i] = exp_float((float)((double)(logits[i] - max) / temperature));
 }
 
-/* The order in which candidates stay: the most likely first, of equals the lower id. */
+/* The order in which candidates stay: the most likely first, of equals the lower id. Without
+ * branches: nobody could predict them. */
 static bool comes_before(const struct candidate *a, const struct candidate *b)
 {
-    return a->logit > b->logit || (a->logit == b->logit && a->id < b->id);
+    return (a->logit > b->logit) | ((a->logit == b->logit) & (a->id < b->id));
 }
 
 static void swap(struct candidate *a, struct candidate *b)
@@ -74,13 +76,16 @@ static void choose_pivot(struct candidate *candidates, size_t count)
         swap(candidates, last);
 }
 
-/* Move those that come before the first one, the pivot, before it; returns where it stands then. */
+/* Move those that come before the first one, the pivot, before it; returns where it stands then.
+ * Each is swapped with the first of those behind, and is then before or the first behind itself. */
 static size_t part(struct candidate *candidates, size_t count)
 {
+    const struct candidate pivot = candidates[0];
     size_t before = 0;
-    for (size_t i = 1; i < count; i++)
-        if (comes_before(&candidates[i], &candidates[0]))
-            swap(&candidates[++before], &candidates[i]);
+    for (size_t i = 1; i < count; i++) {
+        swap(&candidates[before + 1], &candidates[i]);
+        before += comes_before(&candidates[before + 1], &pivot);
+    }
     swap(&candidates[0], &candidates[before]);
     return before;
 }
@@ -120,26 +125,47 @@ static size_t take_front(struct candidate *candidates, size_t count, double limi
     return first;
 }
 
-/* The first k, and all that are as likely as the last of them. */
+static float least_logit(const struct candidate *candidates, size_t count)
+{
+    float least = candidates[0].logit;
+    for (size_t i = 1; i < count; i++)
+        least = candidates[i].logit < least ? candidates[i].logit : least;
+    return least;
+}
+
+/* Drop those below a logit or a weight. */
+static size_t drop_below(struct candidate *candidates, size_t count, float logit, double weight)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (candidates[i].logit >= logit && (double)candidates[i].weight >= weight)
+            candidates[kept++] = candidates[i];
+    return kept;
+}
+
+/* The first k, and all that are as likely as the last of them. The k-th of a few is no more likely
+ * than the k-th of all: what is less likely than that goes at a glance. */
 static size_t take_k(struct candidate *candidates, size_t count, size_t k)
 {
     if (k == 0 || k >= count)
         return count;
-    size_t kept = take_front(candidates, count, (double)k, false);
-    float least = candidates[0].logit;
-    for (size_t i = 1; i < kept; i++)
-        least = candidates[i].logit < least ? candidates[i].logit : least;
-    for (size_t i = kept; i < count; i++)
-        if (candidates[i].logit == least)
-            swap(&candidates[kept++], &candidates[i]);
-    return kept;
+    size_t few = count / 16 + 4 * k < count ? count / 16 + 4 * k : count;
+    take_front(candidates, few, (double)k, false);
+    count = drop_below(candidates, count, least_logit(candidates, k), 0);
+    take_front(candidates, count, (double)k, false);
+    return drop_below(candidates, count, least_logit(candidates, k), 0);
 }
 
+/* Those before which the others hold less than p, and at least one. What is lighter than an even
+ * share of what p leaves over goes at a glance: all of that together cannot make up what is left
+ * over. (Half of it, because sums are rounded.) */
 static size_t take_p(struct candidate *candidates, size_t count, double p)
 {
     if (p >= 1)
         return count;
-    size_t kept = take_front(candidates, count, p * sum(candidates, count, true), true);
+    double total = sum(candidates, count, true);
+    count = drop_below(candidates, count, -INFINITY, 0.5 * (1 - p) * total / (double)count);
+    size_t kept = take_front(candidates, count, p * total, true);
     return kept ? kept : take_front(candidates, count, 1, false);
 }
 
