@@ -108,31 +108,38 @@ int reading_check(const struct reading *reading, struct err *err)
     return check(reading->count, reading->dropped_count, err);
 }
 
+int reading_label(struct reading *reading, const struct tokens *tokens,
+                  const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+{
+    struct label *labels = arena_alloc(arena, tokens->count, sizeof *labels, err);
+    struct token_bytes *bytes = arena_alloc(arena, tokens->count, sizeof *bytes, err);
+    if (!labels || !bytes)
+        return -1;
+    for (size_t i = 0; i < tokens->count; i++)
+        bytes[i] = bytes_of(tokenizer, tokens->items[i].id);
+    if (label_tokens(labels, tokens, bytes, arena, err))
+        return -1;
+    *reading = (struct reading){
+        .tokens = tokens->items,
+        .labels = labels,
+        .bytes = bytes,
+        .count = tokens->count,
+        .dropped_count = tokens->dropped_count,
+    };
+    if (tokens->dropped_first)
+        reading->dropped_first = *tokens->dropped_first;
+    return 0;
+}
+
 int reading_make(struct reading *reading, const struct input *input, const struct lexicon *lexicon,
                  struct arena *arena, struct err *err)
 {
     struct tokens tokens = {0};
-    if (read_tokens(&tokens, input, lexicon, arena, err))
+    if (read_tokens(&tokens, input, lexicon, arena, err) ||
+        reading_label(reading, &tokens, lexicon->tokenizer, arena, err))
         return -1;
-    struct label *labels = arena_alloc(arena, tokens.count, sizeof *labels, err);
-    struct token_bytes *bytes = arena_alloc(arena, tokens.count, sizeof *bytes, err);
-    if (!labels || !bytes)
-        return -1;
-    for (size_t i = 0; i < tokens.count; i++)
-        bytes[i] = bytes_of(lexicon->tokenizer, tokens.items[i].id);
-    if (label_tokens(labels, &tokens, bytes, arena, err))
-        return -1;
-    *reading = (struct reading){
-        .text = input->text,
-        .size = input->text ? input->size : 0,
-        .tokens = tokens.items,
-        .labels = labels,
-        .bytes = bytes,
-        .count = tokens.count,
-        .dropped_count = tokens.dropped_count,
-    };
-    if (tokens.dropped_first)
-        reading->dropped_first = *tokens.dropped_first;
+    reading->text = input->text;
+    reading->size = input->text ? input->size : 0;
     return 0;
 }
 

@@ -29,6 +29,10 @@ int reading_make(struct reading *reading, const struct input *input, const struc
 /* Refuse a text without tokens. */
 int reading_check(const struct reading *reading, struct err *err);
 
+/* Label tokens that are there already; they are borrowed. The text is for the caller to fill in. */
+int reading_label(struct reading *reading, const struct tokens *tokens,
+                  const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
+
 /* Labels "0", "1", … below `count`; and of every word of a vocabulary, `count` of them. */
 const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err);
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,

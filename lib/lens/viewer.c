@@ -1,6 +1,5 @@
 #include "lens/viewer.h"
 
-#include "lens/capture.h"
 #include "model/batch.h"
 #include "model/forward.h"
 
@@ -70,12 +69,12 @@ static struct sequence *make_sequences(const struct subject *subjects, size_t co
 }
 
 /* The most columns that are counted rather than named. */
-static size_t widest(const struct capture *capture, size_t count)
+static size_t widest(const struct kept_list *lists, size_t count)
 {
     size_t columns = 0;
     for (size_t s = 0; s < count; s++) {
-        for (size_t i = 0; i < capture->lists[s].count; i++) {
-            const struct kept *kept = &capture->lists[s].items[i];
+        for (size_t i = 0; i < lists[s].count; i++) {
+            const struct kept *kept = &lists[s].items[i];
             size_t width = kept->shape[kept->rank - 1];
             if (site_rows[kept->site].axes != AXES_HEAD_QUERY_KEY && width > columns)
                 columns = width;
@@ -84,14 +83,14 @@ static size_t widest(const struct capture *capture, size_t count)
     return columns;
 }
 
-static int make_reports(const struct viewer *viewer, const struct look *look,
-                        const struct capture *capture, struct arena *arena, struct err *err)
+int viewer_report(const struct viewer *viewer, const struct look *look,
+                  const struct kept_list *lists, struct arena *arena, struct err *err)
 {
     const struct config *config = &viewer->model.config;
     bool named = viewer->tokenizer && look->selection->sites >> SITE_LOGITS & 1;
     const struct label *words =
         named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
-    const struct label *numbers = labels_of_numbers(widest(capture, look->count), arena, err);
+    const struct label *numbers = labels_of_numbers(widest(lists, look->count), arena, err);
     if (!numbers || (named && !words))
         return -1;
     for (size_t i = 0; i < look->count; i++)
@@ -99,8 +98,8 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
             .model = viewer->model.name,
             .sentence = look->subjects[i].sentence,
             .source = look->subjects[i].source,
-            .tensors = capture->lists[i].items,
-            .tensor_count = capture->lists[i].count,
+            .tensors = lists[i].items,
+            .tensor_count = lists[i].count,
             .heads = look->selection->heads,
             .head_count = look->selection->head_count,
             .numbers = numbers,
@@ -130,7 +129,7 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
     struct run run = {&viewer->machine, &model->config, &model->weights, &batch};
     if (forward(&run, &tap, &scratch, err))
         goto done;
-    failed = make_reports(viewer, look, &capture, arena, err);
+    failed = viewer_report(viewer, look, capture.lists, arena, err);
 done:
     arena_release(&scratch);
     return failed;

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "lens/capture.h"
 #include "lens/reading.h"
 #include "lens/report.h"
 #include "lens/selection.h"
@@ -52,5 +53,9 @@ int viewer_read(const struct viewer *viewer, struct subject *subject, const stru
 /* Run the subjects as one ragged batch. The reports live as long as `arena` and the viewer. */
 int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
                 struct err *err);
+
+/* Make the reports of a look from what was kept of each subject, however it came about. */
+int viewer_report(const struct viewer *viewer, const struct look *look,
+                  const struct kept_list *lists, struct arena *arena, struct err *err);
 
 #endif

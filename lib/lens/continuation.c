@@ -1,0 +1,205 @@
+#include "lens/continuation.h"
+
+#include <string.h>
+
+#include "lens/wording.h"
+#include "model/forward.h"
+
+static bool keeps(const struct continuation *text, enum site site)
+{
+    const struct selection *selection = text->wish.selection;
+    return selection && selection->sites >> site & 1;
+}
+
+static bool keeps_any(const struct continuation *text)
+{
+    return text->wish.selection && text->wish.selection->sites;
+}
+
+static const struct config *config_of(const struct continuation *text)
+{
+    return &text->viewer->model.config;
+}
+
+/* What a pass gives goes to two places. */
+struct intake {
+    struct continuation *text;
+    struct capture capture;
+};
+
+/* The logits of the last token, for the next choice; and what is to be kept. */
+static int take_in(void *context, const struct announcement *seen, struct err *err)
+{
+    struct intake *intake = context;
+    struct continuation *text = intake->text;
+    if (seen->site == SITE_LOGITS) {
+        float *logits = arena_alloc(&text->step, seen->values.shape[1], sizeof *logits, err);
+        if (!logits)
+            return -1;
+        struct tensor last = tensor_slice(&seen->values, seen->values.shape[0] - 1);
+        tensor_copy(logits, &last);
+        text->logits = logits;
+    }
+    return keeps(text, seen->site) ? capture_sink(&intake->capture, seen, err) : 0;
+}
+
+static int init_watch(const struct continuation *text, struct watch *watch, bool wants_logits,
+                      struct arena *arena, struct err *err)
+{
+    if (watch_init(watch, config_of(text)->n_layer, arena, err))
+        return -1;
+    if (text->wish.selection)
+        selection_watch(text->wish.selection, watch);
+    if (wants_logits)
+        watch_add(watch, SITE_LOGITS, 0);
+    watch->last_logits = !keeps(text, SITE_LOGITS);
+    return 0;
+}
+
+/* Read the tokens that no pass has seen yet. */
+static int read_on(struct continuation *text, bool wants_logits, struct err *err)
+{
+    struct arena *arena = &text->step;
+    struct model *model = &text->viewer->model;
+    struct watch watch;
+    struct batch batch;
+    struct intake intake = {.text = text};
+    size_t past = text->cache.count;
+    struct sequence sequence = {text->ids + past, text->count - past, .cache = &text->cache};
+    struct run run = {&text->viewer->machine, &model->config, &model->weights, &batch};
+    struct tap tap = {.watch = &watch, .sink = take_in, .context = &intake};
+    arena_clear(arena);
+    if (init_watch(text, &watch, wants_logits, arena, err) ||
+        batch_init(&batch, &model->config, &sequence, 1, arena, err))
+        return -1;
+    if (keeps_any(text) &&
+        capture_init(&intake.capture, text->wish.selection, &model->config, 1, arena, err))
+        return -1;
+    if (forward(&run, &tap, arena, err))
+        return -1;
+    return keeps_any(text) ? collection_add(&text->collection, intake.capture.lists, past, err) : 0;
+}
+
+/* The prompt's own words; for ids, those they stand for. */
+static int begin_text(struct continuation *text, const struct reading *prompt, struct err *err)
+{
+    if (prompt->text)
+        buf_bytes(&text->text, prompt->text, prompt->size);
+    for (size_t i = 0; i < prompt->count; i++) {
+        text->ids[i] = prompt->tokens[i].id;
+        text->tokens[i] = prompt->tokens[i];
+        if (prompt->text)
+            continue;
+        text->tokens[i].start = wording_add(&text->text, text->viewer->tokenizer, text->ids[i]);
+        text->tokens[i].end = text->text.size;
+    }
+    text->count = text->prompt_count = prompt->count;
+    return buf_check(&text->text, err);
+}
+
+static int take_room(struct continuation *text, size_t prompt_count, struct err *err)
+{
+    size_t positions = config_of(text)->n_positions;
+    text->room = prompt_count + text->wish.tokens;
+    if (positions && text->room > positions)
+        text->room = positions;
+    text->ids = arena_alloc(&text->arena, text->room, sizeof *text->ids, err);
+    text->tokens = arena_alloc(&text->arena, text->room, sizeof *text->tokens, err);
+    text->collection = (struct collection){.tokens = text->room, .arena = &text->arena};
+    return text->ids && text->tokens ? 0 : -1;
+}
+
+static int check_model(struct continuation *text, struct err *err)
+{
+    const struct model *model = &text->viewer->model;
+    if (cache_init(&text->cache, &model->config, err))
+        return err_prefix(err, "'%s'", model->name);
+    if (!model_has_site(&model->config, SITE_LOGITS))
+        return err_unsupported(err,
+                               "'%s': a model of type \"%s\" has no logits to choose a next "
+                               "token by",
+                               model->name, config_kind_name(&model->config));
+    return 0;
+}
+
+int continuation_open(struct continuation *text, struct viewer *viewer,
+                      const struct reading *prompt, const struct wish *wish, struct err *err)
+{
+    *text = (struct continuation){.viewer = viewer, .wish = *wish};
+    if (check_model(text, err) || batch_check_length(config_of(text), prompt->count, err) ||
+        take_room(text, prompt->count, err) || begin_text(text, prompt, err) ||
+        sampler_init(&text->sampler, &wish->sampling, config_of(text)->vocab_size, &text->arena,
+                     err)) {
+        continuation_release(text);
+        return -1;
+    }
+    return 0;
+}
+
+void continuation_release(struct continuation *text)
+{
+    if (text->cache.config)
+        cache_release(&text->cache);
+    buf_release(&text->text);
+    arena_release(&text->arena);
+    arena_release(&text->step);
+    *text = (struct continuation){0};
+}
+
+static int add_token(struct continuation *text, struct err *err)
+{
+    struct token *token = &text->tokens[text->count];
+    text->shown = text->text.size;
+    text->ids[text->count] = token->id = text->chosen;
+    token->start = wording_add(&text->text, text->viewer->tokenizer, text->chosen);
+    token->end = text->text.size;
+    text->count++;
+    return buf_check(&text->text, err);
+}
+
+int continuation_next(struct continuation *text, bool *more, struct err *err)
+{
+    *more = false;
+    if (text->count - text->prompt_count == text->wish.tokens)
+        text->end = END_AS_WISHED;
+    else if (text->count == text->room)
+        text->end = END_OF_CONTEXT;
+    if (text->end != GOES_ON)
+        return 0;
+    if (read_on(text, true, err))
+        return -1;
+    text->chosen = sampler_next(&text->sampler, text->logits);
+    if (!text->wish.past_end && text->chosen == config_of(text)->eos_id) {
+        text->end = END_OF_TEXT;
+        return 0;
+    }
+    *more = true;
+    return add_token(text, err);
+}
+
+/* The text with its tokens, as if it had been given whole. */
+static int read_whole(struct continuation *text, struct reading *whole, struct arena *arena,
+                      struct err *err)
+{
+    struct tokens tokens = {.items = text->tokens, .count = text->count};
+    if (reading_label(whole, &tokens, text->viewer->tokenizer, arena, err))
+        return -1;
+    whole->text = text->viewer->tokenizer ? text->text.bytes : NULL;
+    whole->size = whole->text ? text->text.size : 0;
+    return 0;
+}
+
+int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
+                        struct err *err)
+{
+    static const struct selection nothing = {0};
+    const struct selection *selection = text->wish.selection;
+    struct subject subject = {0};
+    struct look look = {selection ? selection : &nothing, &subject, 1, report};
+    if (keeps_any(text) && text->cache.count < text->count && read_on(text, false, err))
+        return -1;
+    struct kept_list all = collection_finish(&text->collection, text->count);
+    if (read_whole(text, &subject.sentence, arena, err))
+        return -1;
+    return viewer_report(text->viewer, &look, &all, arena, err);
+}

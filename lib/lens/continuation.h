@@ -1,0 +1,81 @@
+/* continuation.h: a text that goes on, token by token, and what is kept of the passes it takes.
+ *
+ *     struct continuation text = {0};
+ *     struct wish wish = {.tokens = 32, .sampling = {.top_p = 1}};
+ *     bool more = true;
+ *     if (continuation_open(&text, &viewer, &prompt, &wish, err)) ...
+ *     while (!continuation_next(&text, &more, err) && more)
+ *         ... text.text.bytes + text.shown ...
+ *     if (continuation_report(&text, &report, &arena, err)) ...
+ *     continuation_release(&text);
+ *
+ * The keys and values of what was read stay in a cache, so a step takes one token; its numbers are
+ * those that one pass over the whole text would have given.
+ */
+#ifndef ATTN_LENS_CONTINUATION_H
+#define ATTN_LENS_CONTINUATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "lens/collection.h"
+#include "lens/report.h"
+#include "lens/selection.h"
+#include "lens/viewer.h"
+#include "model/cache.h"
+#include "model/sampler.h"
+
+struct wish {
+    size_t tokens; /* at most so many more */
+    struct sampling sampling;
+    bool past_end;                     /* the model's end-of-text token is one like any other */
+    const struct selection *selection; /* what is kept; NULL: nothing. No raw scores */
+};
+
+enum continuation_end {
+    GOES_ON,
+    END_AS_WISHED,  /* with as many tokens as were wished for */
+    END_OF_TEXT,    /* the model chose its end-of-text token, which is no part of the text */
+    END_OF_CONTEXT, /* the model has no more positions */
+};
+
+struct continuation {
+    struct viewer *viewer;
+    struct wish wish;
+    enum continuation_end end;
+    uint32_t *ids;        /* [count] of the prompt and of what came after it … */
+    struct token *tokens; /* … and their places in the text */
+    size_t count;
+    size_t prompt_count;
+    size_t room;         /* the most there can be: wished for and with a position */
+    struct buf text;     /* the text so far */
+    size_t shown;        /* where in it the last token begins, with the blank before it */
+    const float *logits; /* [V] that the last choice was made by, until the next one */
+    uint32_t chosen;     /* the last choice, the end of the text included */
+    struct sampler sampler;
+    struct cache cache;
+    struct collection collection;
+    struct arena arena; /* what lives as long as the text */
+    struct arena step;  /* what lives as long as a pass; its memory serves for the next */
+};
+
+/* Begin behind a prompt, which is borrowed, as viewer and selection are. Refused, as not supported:
+ * models without logits, and those whose attention looks ahead. On failure nothing is held. */
+int continuation_open(struct continuation *text, struct viewer *viewer,
+                      const struct reading *prompt, const struct wish *wish, struct err *err);
+void continuation_release(struct continuation *text);
+
+/* Choose one more token and add it; `*more` is false when the text has ended instead, for which
+ * `end` gives the reason. */
+int continuation_next(struct continuation *text, bool *more, struct err *err);
+
+/* The report on the whole text, as if one pass had given it, when it has ended. The labels are
+ * `arena`'s, the rest is the continuation's. */
+int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
+                        struct err *err);
+
+#endif
