@@ -13,10 +13,14 @@ static void write_text(struct stream *out, const char *text, size_t size)
         stream_text(out, "null");
 }
 
-static void write_hex(struct stream *out, const char *bytes, size_t size)
+void json_origin_bytes(struct stream *out, const char *bytes, size_t size)
 {
+    if (utf8_invalid_at(bytes, size) == size)
+        return;
+    stream_text(out, ", \"bytes\": \"");
     for (size_t i = 0; i < size; i++)
         stream_format(out, "%02x", (unsigned char)bytes[i]);
+    stream_char(out, '"');
 }
 
 void json_origin_token(struct stream *out, const struct token *token, const char *bytes,
@@ -26,11 +30,7 @@ void json_origin_token(struct stream *out, const struct token *token, const char
     json_write_text(out, bytes, size);
     if (has_place)
         stream_format(out, ", \"start\": %zu, \"end\": %zu", token->start, token->end);
-    if (utf8_invalid_at(bytes, size) < size) {
-        stream_text(out, ", \"bytes\": \"");
-        write_hex(out, bytes, size);
-        stream_char(out, '"');
-    }
+    json_origin_bytes(out, bytes, size);
     stream_char(out, '}');
 }
 

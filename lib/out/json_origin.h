@@ -23,6 +23,9 @@ void json_origin_write(struct stream *out, const struct report *report, const ch
 void json_origin_token(struct stream *out, const struct token *token, const char *bytes,
                        size_t size, bool has_place);
 
+/* , "bytes": "f09f" where bytes are no UTF-8; else nothing. */
+void json_origin_bytes(struct stream *out, const char *bytes, size_t size);
+
 /* [0, 2] */
 void json_origin_heads(struct stream *out, const size_t *heads, size_t count);
 
