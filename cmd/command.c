@@ -11,6 +11,12 @@ const struct command command_rows[] = {
      "attn-cli run -m life -s \"Life is short\" --show q,k,scores,weights\n"
      "printf 'Life is short\\neat dessert\\n' | attn-cli run -f - -o weights.jsonl\n",
      run_command},
+    {"generate", FOR_GENERATE, "go on with a text, token by token; its attention, too", "",
+     "attn-cli generate --sentence \"Life is short, eat dessert\" -n 8\n"
+     "attn-cli generate -s \"Life is\" --temp 0.8 --top-k 40 --top-p 0.95 --seed 7\n"
+     "attn-cli generate -s \"Life is\" -n 4 --logprobs\n"
+     "attn-cli generate -s \"Life is\" -n 6 --show weights -o attention.csv\n",
+     generate_command},
     {"tokenize", FOR_TOKENIZE, "show a text's tokens: ids, words, places; and back", "[TEXT]...",
      "attn-cli tokenize \"Life is short, eat dessert first\"\n"
      "echo \"Life is short\" | attn-cli tokenize --ids\n"

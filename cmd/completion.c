@@ -71,9 +71,9 @@ static const struct value_row {
     void (*write)(struct stream *out);
 } value_rows[] = {
     {"model", FOR_ALL, write_models},
-    {"format", FOR_RUN, write_formats},
+    {"format", FOR_RUN | FOR_GENERATE, write_formats},
     {"format", FOR_TOKENIZE | FOR_INFO, write_page_formats},
-    {"show", FOR_RUN, write_sites},
+    {"show", FOR_RUN | FOR_GENERATE, write_sites},
     {"completion", FOR_HELP, write_shells},
 };
 

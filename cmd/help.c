@@ -128,11 +128,11 @@ static void help_command_write(struct stream *out, const struct command *command
     stream_format(out, "\nUsage: attn-cli %s [options]%s%s\n", command->name,
                   *command->operands ? " " : "", command->operands);
     write_options(out, command);
-    if (command->bit == FOR_RUN) {
+    if (command->bit & (FOR_RUN | FOR_GENERATE)) {
         write_sites(out);
         write_formats(out);
     }
-    if (command->bit & (FOR_RUN | FOR_INFO | FOR_TOKENIZE))
+    if (command->bit != FOR_HELP)
         write_models(out);
 }
 

@@ -90,7 +90,7 @@ static int close_output(struct err *err)
 
 static int run_named(const char *name, char **arguments, struct arena *arena, struct err *err)
 {
-    struct options options = {0};
+    struct options options = OPTIONS_DEFAULT;
     const struct command *command = command_find(name, err);
     if (!command || options_parse(&options, command->bit, arguments, arena, err))
         return -1;

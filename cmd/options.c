@@ -139,6 +139,15 @@ static int set_number(struct reader *reader, const struct option_row *row, const
                      row->name, row->min, row->max, text);
 }
 
+static int set_real(struct reader *reader, const struct option_row *row, const char *text,
+                    void *field)
+{
+    if (num_parse_double(text, (double)row->min, (double)row->max, field))
+        return 0;
+    return err_usage(reader->err, "--%s: expected a number from %lld to %lld, found '%s'",
+                     row->name, row->min, row->max, text);
+}
+
 /* Put an option's value, NULL for a flag, into its field. */
 static int set_option(struct reader *reader, const struct option_row *row, const char *value)
 {
@@ -154,6 +163,8 @@ static int set_option(struct reader *reader, const struct option_row *row, const
         return add_text(reader, field, value);
     case OPTION_NUMBER:
         return set_number(reader, row, value, field);
+    case OPTION_REAL:
+        return set_real(reader, row, value, field);
     }
     return 0;
 }

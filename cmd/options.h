@@ -19,6 +19,7 @@ enum {
     FOR_TOKENIZE = 1 << 1,
     FOR_INFO = 1 << 2,
     FOR_HELP = 1 << 3,
+    FOR_GENERATE = 1 << 4,
     FOR_ALL = ~0,
 };
 
@@ -42,6 +43,12 @@ struct options {
     long long threads; /* 0: one a processor */
     long long width;   /* 0: the terminal's */
     long long tokens;  /* 0: not given */
+    double temperature;
+    double top_p;
+    long long top_k;
+    long long seed;
+    bool no_stop;
+    bool logprobs;
     bool full;
     bool only_ids;
     bool decode;
@@ -54,7 +61,13 @@ struct options {
     struct texts operands;
 };
 
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER };
+/* What holds where nothing was given; all else is 0. */
+#define OPTIONS_DEFAULT \
+    {                   \
+        .top_p = 1      \
+    }
+
+enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER, OPTION_REAL };
 
 struct option_row {
     const char *name;

@@ -4,9 +4,9 @@
  * only begun when the first group is computed.
  */
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "clock.h"
 #include "command.h"
 #include "inputs.h"
 #include "lens/viewer.h"
@@ -209,16 +209,9 @@ static void write_hint(struct job *job)
                   config->n_head > 1 ? "--head 0, " : "");
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static int run_all(struct job *job, struct err *err)
 {
-    double start = seconds();
+    double start = clock_seconds();
     for (size_t done = 0; done < job->inputs.count;)
         if (run_group(job, &done, err))
             return -1;
@@ -228,7 +221,7 @@ static int run_all(struct job *job, struct err *err)
                    job->inputs.count, job->inputs.count == 1 ? "" : "s", job->viewer.model.name,
                    pool_threads(job->viewer.machine.pool),
                    pool_threads(job->viewer.machine.pool) == 1 ? "" : "s",
-                   kernels_target(job->viewer.machine.kernels), 1e3 * (seconds() - start));
+                   kernels_target(job->viewer.machine.kernels), 1e3 * (clock_seconds() - start));
     return output_commit(&job->output, err);
 }
 

@@ -35,6 +35,8 @@ check 0 "$build/attn-cli" --version
 check 0 "$build/attn-cli" run --sentence "$sentence"
 check 0 "$build/attn-cli" run --model life --sentence "$sentence" --show all --format json
 check 0 "$build/attn-cli" run --model journey --sentence 'Your journey starts' --format csv
+check 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --temp 1 --top-k 9 --top-p 0.9
+check 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --show weights,logits,q --format csv
 check 2 "$build/attn-cli" run --no-such-option
 check 3 "$build/attn-cli" run --model life --sentence 'nobody knows'
 check 3 "$build/attn-cli" run --model models/none --sentence "$sentence"

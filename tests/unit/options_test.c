@@ -4,6 +4,7 @@
 #include "../../cmd/option_table.c"
 
 #include <check.h>
+#include <stdlib.h>
 
 #include "base/heap.h"
 
@@ -124,6 +125,27 @@ START_TEST(numbers_are_read_whole_and_in_their_range)
         ck_assert_str_eq(err.text, expected);
         ck_assert_int_eq(err.kind, ERR_USAGE);
     }
+}
+END_TEST
+
+START_TEST(fractions_are_read_whole_and_in_their_range)
+{
+    static char *const good[] = {"0", "1", "0.5", ".25", "1e-3", "0.999999999"};
+    static char *const bad[] = {"", "-0.1", "1.000001", "x", "0.5x", "nan", "inf", "0x1", " 1"};
+    for (size_t i = 0; i < COUNT(good); i++) {
+        must_parse(FOR_GENERATE, WORDS("--top-p", good[i]));
+        ck_assert_double_eq(options.top_p, strtod(good[i], NULL));
+    }
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        char expected[100];
+        snprintf(expected, sizeof expected, "--top-p: expected a number from 0 to 1, found '%s'",
+                 bad[i]);
+        ck_assert_int_eq(parse(FOR_GENERATE, WORDS("--top-p", bad[i])), -1);
+        ck_assert_str_eq(err.text, expected);
+        ck_assert_int_eq(err.kind, ERR_USAGE);
+    }
+    const struct options untouched = OPTIONS_DEFAULT;
+    ck_assert_double_eq(untouched.top_p, 1);
 }
 END_TEST
 
@@ -249,7 +271,8 @@ START_TEST(the_table_is_sound)
         const struct option_row *row = &option_rows[i];
         ck_assert(row->about && *row->about);
         ck_assert_int_eq(row->argument == NULL, row->kind == OPTION_FLAG);
-        ck_assert_int_eq(row->min < row->max, row->kind == OPTION_NUMBER);
+        ck_assert_int_eq(row->min < row->max,
+                         row->kind == OPTION_NUMBER || row->kind == OPTION_REAL);
         ck_assert_uint_lt(strlen(row->name), NAME_BYTES);
         for (size_t k = 0; k < i; k++) {
             const struct option_row *other = &option_rows[k];
@@ -297,6 +320,7 @@ Suite *options_suite(void)
     tcase_add_test(tests, texts_are_kept_in_their_order);
     tcase_add_test(tests, what_is_no_option_is_an_operand);
     tcase_add_test(tests, numbers_are_read_whole_and_in_their_range);
+    tcase_add_test(tests, fractions_are_read_whole_and_in_their_range);
     tcase_add_test(tests, one_name_may_mean_one_thing_here_and_another_there);
     tcase_add_test(tests, what_is_wrong_is_said);
     tcase_add_test(tests, every_name_of_the_table_is_known);

@@ -1,0 +1,335 @@
+/* generate.c: `attn-cli generate`: a text goes on, token by token.
+ *
+ * The text itself is typed as it comes: to the output, or beside a report that goes to a file. A
+ * report (--show) and JSON are written when the text has ended.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "clock.h"
+#include "command.h"
+#include "inputs.h"
+#include "lens/continuation.h"
+#include "out/choices.h"
+#include "out/json_origin.h"
+#include "out/typing.h"
+#include "output.h"
+#include "page.h"
+
+enum { TOKENS = 32 }; /* where nobody says how many */
+
+struct job {
+    const struct options *options;
+    struct viewer viewer;
+    struct file file;
+    struct subject prompt;
+    struct selection selection;
+    struct output output;
+    struct continuation text;
+    struct choice *choices; /* [tokens] with --logprobs */
+    size_t choice_count;
+    struct stream beside; /* standard output, while the report goes elsewhere */
+    struct stream *typed; /* where the text is typed; NULL: nowhere */
+    double start, read;   /* seconds: the prompt's pass lies between */
+    struct arena arena;
+};
+
+static bool is_format(const struct job *job, const char *name)
+{
+    return strcmp(job->output.format->name, name) == 0;
+}
+
+/* --- what is asked for ------------------------------------------------------------------------ */
+
+static int check_sampling(const struct options *options, struct err *err)
+{
+    const char *name = options->top_k > 0 ? "top-k" : options->top_p < 1 ? "top-p" : NULL;
+    if (!name || options->temperature > 0)
+        return 0;
+    return err_usage(err,
+                     "--%s: expected --temp above 0 beside it: without, no token is drawn but "
+                     "always the most likely one taken",
+                     name);
+}
+
+/* What only makes sense beside something else. */
+static int check_options(const struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    const char *narrow = options->layer ? "layer" : options->head ? "head" : NULL;
+    if (options->operands.count)
+        return err_usage(err, "unexpected argument '%s': a text is given by --sentence",
+                         options->operands.items[0]);
+    if (!options->show && narrow)
+        return err_usage(err, "--%s: expected --show beside it: there is nothing to choose from",
+                         narrow);
+    if (!options->show && !is_format(job, "text") && !is_format(job, "json"))
+        return err_usage(err, "--format %s: expected --show beside it: a text is text or json",
+                         job->output.format->name);
+    if (options->show && options->logprobs && job->output.to_stdout)
+        return err_usage(err, "--logprobs: its table goes to standard output: give --output for "
+                              "what --show shows");
+    return check_sampling(options, err);
+}
+
+/* One text, from one of three places. */
+static int find_prompt(struct job *job, struct input *prompt, struct err *err)
+{
+    const struct options *options = job->options;
+    size_t count = options->sentences.count + (options->file != NULL) + (options->ids != NULL);
+    if (count == 0)
+        return err_usage(err, "expected a text: --sentence TEXT, --file PATH or --ids LIST");
+    if (count > 1)
+        return err_usage(err, "expected one text, found %zu", count);
+    *prompt = (struct input){.ids = options->ids};
+    if (options->sentences.count)
+        *prompt = (struct input){.text = options->sentences.items[0],
+                                 .size = strlen(options->sentences.items[0])};
+    if (!options->file)
+        return 0;
+    if (inputs_read_file(&job->file, options->file, err))
+        return -1;
+    *prompt = (struct input){.text = job->file.bytes, .size = job->file.size};
+    prompt->size -= prompt->size && prompt->text[prompt->size - 1] == '\n';
+    return 0;
+}
+
+/* Put before an error which text it is about, where it is not in sight. */
+static int blame(const struct options *options, struct err *err)
+{
+    return options->sentences.count ? -1 : err_prefix(err, options->file ? "--file" : "--ids");
+}
+
+static int read_prompt(struct job *job, struct err *err)
+{
+    struct input prompt;
+    struct dropped dropped = {0};
+    if (find_prompt(job, &prompt, err) ||
+        viewer_open(&job->viewer, chosen_model(job->options), (size_t)job->options->threads, err) ||
+        inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, job->options, err))
+        return -1;
+    if (viewer_read(&job->viewer, &job->prompt, &prompt, NULL, &job->arena, err))
+        return blame(job->options, err);
+    dropped_add(&dropped, &job->prompt.sentence, 0);
+    dropped_note(&dropped, job->options, NULL);
+    return 0;
+}
+
+/* As run chooses: a page shows the last layer unless told otherwise. */
+static int choose_selection(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    const struct config *config = &job->viewer.model.config;
+    const char *layer = is_format(job, "text") ? "-1" : "all";
+    if (!options->show)
+        return 0;
+    if (selection_sites(&job->selection, options->show, config, err) ||
+        selection_layers(&job->selection, options->layer ? options->layer : layer, config,
+                         &job->arena, err) ||
+        selection_heads(&job->selection, options->head, config, &job->arena, err))
+        return -1;
+    if (job->selection.sites >> SITE_SCORES & 1)
+        return err_usage(err, "--show scores: those of keys to come are not known while a text "
+                              "grows: 'attn-cli run' shows them");
+    return output_check_selection(&job->output, &job->selection, err);
+}
+
+static int begin_text(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    struct wish wish = {
+        .tokens = options->tokens ? (size_t)options->tokens : TOKENS,
+        .sampling = {options->temperature, (size_t)options->top_k, options->top_p,
+                     (uint64_t)options->seed},
+        .past_end = options->no_stop,
+        .selection = options->show ? &job->selection : NULL,
+    };
+    if (continuation_open(&job->text, &job->viewer, &job->prompt.sentence, &wish, err))
+        return -1;
+    if (!options->logprobs)
+        return 0;
+    size_t most = job->text.room - job->text.count + 1; /* the end of the text is a choice, too */
+    job->choices = arena_alloc(&job->arena, most, sizeof *job->choices, err);
+    return job->choices ? 0 : -1;
+}
+
+static int prepare(struct job *job, struct err *err)
+{
+    return output_choose(&job->output, job->options, err) || check_options(job, err) ||
+                   read_prompt(job, err) || choose_selection(job, err) || begin_text(job, err)
+               ? -1
+               : 0;
+}
+
+/* --- the text --------------------------------------------------------------------------------- */
+
+static int open_typed(struct job *job, struct err *err)
+{
+    bool has_report = job->options->show != NULL;
+    if (!has_report && is_format(job, "text")) {
+        job->typed = &job->output.stream;
+        return output_open(&job->output, err);
+    }
+    if (!has_report || job->output.to_stdout)
+        return 0;
+    job->typed = &job->beside;
+    return stream_to(&job->beside, STDOUT_FILENO, err);
+}
+
+/* A reader that is gone, or a disk that is full, ends the work. */
+static bool is_broken(const struct job *job)
+{
+    return job->typed && job->typed->failure;
+}
+
+static void type_from(struct typing *typing, const struct continuation *text, size_t start)
+{
+    if (typing->out)
+        typing_add(typing, text->text.bytes + start, text->text.size - start);
+}
+
+/* One token more; `*more` is false when there is none. */
+static int step(struct job *job, struct typing *typing, bool *more, struct err *err)
+{
+    struct continuation *text = &job->text;
+    if (continuation_next(text, more, err))
+        return -1;
+    if (job->read == 0)
+        job->read = clock_seconds();
+    if (job->choices && (*more || text->end == END_OF_TEXT))
+        choice_make(&job->choices[job->choice_count++], text->logits,
+                    job->viewer.model.config.vocab_size, text->chosen);
+    if (*more)
+        type_from(typing, text, text->shown);
+    return 0;
+}
+
+static int type_text(struct job *job, struct err *err)
+{
+    bool more = true;
+    int failed = 0;
+    if (open_typed(job, err))
+        return -1;
+    struct typing typing = {.out = job->typed, .to_people = isatty(STDOUT_FILENO)};
+    typing.to_people &= job->typed == &job->beside || job->output.to_stdout;
+    type_from(&typing, &job->text, 0);
+    job->start = clock_seconds();
+    while (more && !failed && !is_broken(job))
+        failed = step(job, &typing, &more, err);
+    if (!job->typed)
+        return failed;
+    typing_end(&typing);
+    stream_char(job->typed, '\n');
+    stream_flush(job->typed); /* notes and errors come behind it */
+    return failed;
+}
+
+/* --- what is written when it has ended -------------------------------------------------------- */
+
+static struct choices choices_of(const struct job *job)
+{
+    return (struct choices){job->choices, job->choice_count, job->text.prompt_count,
+                            job->viewer.tokenizer};
+}
+
+static int write_table(struct job *job, struct err *err)
+{
+    struct choices choices = choices_of(job);
+    if (!job->choices || !job->typed)
+        return 0;
+    stream_char(job->typed, '\n');
+    return choices_write_table(job->typed, &choices, page_columns(job->options), err);
+}
+
+static void write_json(struct job *job, const struct report *report)
+{
+    static const char *const ends[] = {"", "tokens", "text", "context"}; /* by continuation_end */
+    struct stream *out = &job->output.stream;
+    struct choices choices = choices_of(job);
+    stream_char(out, '{');
+    json_origin_write(out, report, "\n ");
+    stream_format(out, ",\n \"prompt_tokens\": %zu,\n \"end_of\": \"%s\"", job->text.prompt_count,
+                  ends[job->text.end]);
+    if (job->choices) {
+        stream_text(out, ",\n \"logprobs\": ");
+        choices_write_json(out, &choices, "\n  ");
+    }
+    stream_text(out, "}\n");
+}
+
+static int write_report(struct job *job, struct err *err)
+{
+    struct report report;
+    struct place place = {
+        .count = 1,
+        .columns = page_columns(job->options),
+        .lines = page_lines(job->options),
+        .show_tokens = job->selection.tokens,
+    };
+    bool is_text = !job->options->show && is_format(job, "text");
+    if (is_text)
+        return 0;
+    if (continuation_report(&job->text, &report, &job->arena, err) ||
+        output_open(&job->output, err))
+        return -1;
+    if (job->options->show)
+        return output_write(&job->output, &report, &place, err);
+    write_json(job, &report);
+    return 0;
+}
+
+static void note_end(const struct job *job)
+{
+    if (job->text.end == END_OF_CONTEXT)
+        print_note(job->options,
+                   "the text ends with the model's context of %zu tokens: %zu new ones of %zu",
+                   job->text.room, job->text.count - job->text.prompt_count, job->text.wish.tokens);
+}
+
+static void note_work(const struct job *job)
+{
+    char cache[NUM_SIZE_BYTES];
+    char kept[NUM_SIZE_BYTES];
+    const struct continuation *text = &job->text;
+    size_t steps = text->count - text->prompt_count;
+    double rest = clock_seconds() - job->read;
+    if (!job->options->verbose)
+        return;
+    num_size(cache, cache_bytes(&job->viewer.model.config, text->cache.count));
+    num_size(kept, text->arena.taken_bytes);
+    print_note(job->options,
+               "%zu + %zu tokens, threads: %zu, %s kernels: the first after %.1f ms, then %.1f a "
+               "second; cache %s, kept %s",
+               text->prompt_count, steps, pool_threads(job->viewer.machine.pool),
+               kernels_target(job->viewer.machine.kernels), 1e3 * (job->read - job->start),
+               steps > 1 ? (double)(steps - 1) / rest : 0.0, cache, kept);
+}
+
+static int generate(struct job *job, struct err *err)
+{
+    if (type_text(job, err))
+        return -1;
+    note_work(job);
+    if (!is_broken(job) && (write_table(job, err) || write_report(job, err)))
+        return -1;
+    if (job->typed == &job->beside && stream_commit(&job->beside, err))
+        return -1;
+    if (output_commit(&job->output, err))
+        return -1;
+    note_end(job);
+    return 0;
+}
+
+int generate_command(const struct options *options, struct err *err)
+{
+    struct job job = {.options = options};
+    int failed = prepare(&job, err) || generate(&job, err);
+    output_discard(&job.output);
+    stream_discard(&job.beside);
+    continuation_release(&job.text);
+    viewer_release(&job.viewer);
+    file_release(&job.file);
+    arena_release(&job.arena);
+    return failed ? -1 : 0;
+}
