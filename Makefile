@@ -76,7 +76,7 @@ $(BUILD)/test-dependencies: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 	@touch $@
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS))
--include $(BUILD)/models/generate.d $(BUILD)/tests/oracle/oracle.d
+-include $(BUILD)/models/maker.d $(BUILD)/tests/oracle/oracle.d
 
 # --- tests ---------------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ models: $(BUILD)/generate-models ## write the models in models/ anew
 	$< models models
 
 # Without the rest of the library: that holds the models.
-$(BUILD)/generate-models: $(call objects,models/generate.c $(wildcard lib/base/*.c lib/format/*.c))
+$(BUILD)/generate-models: $(call objects,models/maker.c $(wildcard lib/base/*.c lib/format/*.c))
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # --- installing ----------------------------------------------------------------------------------
