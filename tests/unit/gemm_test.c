@@ -139,7 +139,7 @@ static void check_bits(struct machine *machine, const struct example *e)
 static void check_all_sizes(struct machine *machine)
 {
     for (size_t depth = 0; depth < COUNT(depths); depth++) {
-        for (size_t i = 0; i < COUNT(sizes) * COUNT(sizes); i += one_of(23)) {
+        for (size_t i = 0; i < COUNT(sizes) * COUNT(sizes); i += one_of(67)) {
             struct example e = {
                 .rows = sizes[i / COUNT(sizes)],
                 .columns = sizes[i % COUNT(sizes)],
