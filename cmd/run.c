@@ -131,6 +131,7 @@ static int check_inputs(struct job *job, struct err *err)
 {
     struct dropped dropped = {0};
     struct dropped in_source = {0};
+    size_t tokens = 0;
     for (size_t i = 0; i < job->inputs.count; i++) {
         struct arena arena = {0};
         struct subject subject;
@@ -139,10 +140,12 @@ static int check_inputs(struct job *job, struct err *err)
             dropped_add(&dropped, &subject.sentence, i);
         if (!failed && i == 0) /* it is the same for all */
             dropped_add(&in_source, &subject.source, i);
+        tokens += failed ? 0 : subject.sentence.count;
         arena_release(&arena);
         if (failed)
             return -1;
     }
+    viewer_expect(&job->viewer, tokens);
     note_dropped(job, &dropped);
     dropped_note(&in_source, job->options, "the source");
     return 0;

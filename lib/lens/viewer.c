@@ -3,6 +3,8 @@
 #include "model/batch.h"
 #include "model/forward.h"
 
+enum { TOKENS_WORTH_PACKING = 8192 };
+
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
 {
     *viewer = (struct viewer){0};
@@ -14,6 +16,11 @@ int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct
         return -1;
     }
     return 0;
+}
+
+void viewer_expect(struct viewer *viewer, size_t tokens)
+{
+    viewer->model.weights.packing = tokens >= TOKENS_WORTH_PACKING;
 }
 
 void viewer_release(struct viewer *viewer)

@@ -46,6 +46,10 @@ struct look {
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
 void viewer_release(struct viewer *viewer);
 
+/* Say how many tokens will be looked at in all: it decides whether the weights are packed on their
+ * first use, which costs what some thousand tokens gain. The results are the same either way. */
+void viewer_expect(struct viewer *viewer, size_t tokens);
+
 /* Tokenize an input and, unless NULL, its source. */
 int viewer_read(const struct viewer *viewer, struct subject *subject, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err);

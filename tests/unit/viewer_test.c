@@ -172,6 +172,26 @@ START_TEST(subjects_looked_at_together_give_what_each_gives_alone)
 }
 END_TEST
 
+/* Packing is decided by the tokens to come and changes nothing but the time. */
+START_TEST(what_is_expected_changes_no_bit)
+{
+    struct selection selection;
+    struct subject subject;
+    struct report reports[2];
+    open_model("tiny");
+    read_text(&subject, "Life is short, eat dessert first");
+    choose(&selection, "logits", NULL);
+    ck_assert_msg(!look(&selection, &subject, 1, &reports[0]), "%s", err.text);
+    viewer_expect(&viewer, 100);
+    ck_assert(!viewer.model.weights.packing);
+    viewer_expect(&viewer, 100000);
+    ck_assert(viewer.model.weights.packing);
+    ck_assert_msg(!look(&selection, &subject, 1, &reports[1]), "%s", err.text);
+    ck_assert_mem_eq(reports[0].tensors[0].data, reports[1].tensors[0].data,
+                     subject.sentence.count * 512 * sizeof(float));
+}
+END_TEST
+
 START_TEST(a_source_is_looked_at)
 {
     struct selection selection;
@@ -297,6 +317,7 @@ Suite *viewer_suite(void)
     tcase_add_test(tests, logits_name_the_words_of_the_vocabulary);
     tcase_add_test(tests, tokens_alone_are_a_report_without_tensors);
     tcase_add_test(tests, subjects_looked_at_together_give_what_each_gives_alone);
+    tcase_add_test(tests, what_is_expected_changes_no_bit);
     tcase_add_test(tests, a_source_is_looked_at);
     tcase_add_test(tests, a_source_is_needed_where_it_belongs_and_nowhere_else);
     tcase_add_test(tests, a_text_that_is_too_long_is_refused_before_anything_runs);
