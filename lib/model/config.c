@@ -76,6 +76,15 @@ static int read_activation(struct config *config, const struct json *root, struc
     return 0;
 }
 
+/* Other than elsewhere, null says something: there is no such token. */
+static int read_token_id(long long *id, const struct json *root, const char *key, struct err *err)
+{
+    const struct json *value = json_member(root, key);
+    if (value && json_is_null(value))
+        *id = -1;
+    return json_integer(root, key, 0, INT32_MAX, id, err);
+}
+
 /* Heads of equal width must fill the channels. */
 static int check_heads(const struct config *config, struct err *err)
 {
@@ -112,8 +121,8 @@ static int parse_gpt2(struct config *config, const struct json *root, struct err
         json_bool(root, "scale_attn_by_inverse_layer_idx", &config->scale_by_layer, err) ||
         json_bool(root, "tie_word_embeddings", &config->tied, err) ||
         json_bool(root, "add_cross_attention", &cross, err) ||
-        json_integer(root, "bos_token_id", 0, INT32_MAX, &config->bos_id, err) ||
-        json_integer(root, "eos_token_id", 0, INT32_MAX, &config->eos_id, err))
+        read_token_id(&config->bos_id, root, "bos_token_id", err) ||
+        read_token_id(&config->eos_id, root, "eos_token_id", err))
         return -1;
     if (cross)
         return err_unsupported(err, "field 'add_cross_attention': expected false, found true");

@@ -115,6 +115,8 @@ START_TEST(null_is_as_good_as_absent)
     ck_assert_uint_eq(c.n_head, 12);
     ck_assert_int_eq(c.activation, ACTIVATION_GELU_NEW);
     ck_assert(c.tied);
+    ck_assert_int_eq(c.bos_id, -1); /* null: no such token */
+    ck_assert_int_eq(c.eos_id, 50256);
 }
 END_TEST
 
