@@ -1,5 +1,6 @@
 /* main.c: from argv to a command, from its error to a line and an exit status. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -80,6 +81,16 @@ static void set_signals(void)
     signal(SIGXFSZ, SIG_IGN); /* too large a file is a write error */
 }
 
+/* A stream that was closed before we began leaves its number to the first file we open: a note would
+ * be written into a result. /dev/null takes the place, opened so that using it still fails. */
+static void hold_standard_streams(void)
+{
+    static const int unusable[] = {O_WRONLY, O_RDONLY, O_RDONLY}; /* by descriptor */
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++)
+        if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", unusable[descriptor]) < 0)
+            errno = 0; /* a system without it: there is nothing better */
+}
+
 /* Standard output may be a file on a full disk that says so only now. */
 static int close_output(struct err *err)
 {
@@ -139,6 +150,7 @@ int main(int argc, char **argv)
     static struct err err;
     struct arena arena = {0};
     (void)argc;
+    hold_standard_streams();
     set_signals();
     int failed = dispatch(argv, &arena, &err);
     arena_release(&arena);
