@@ -17,10 +17,12 @@ enum { TOKENS_SHOWN = 16 }; /* sizes are given for, where a model has no limit o
 struct facts {
     const struct model *model;
     const struct tokenizer *tokenizer;
-    size_t parameters;   /* numbers in all tensors, a tied matrix once */
-    size_t weight_bytes; /* as they lie in the file */
-    size_t tokens;       /* of the text that sizes are told for */
-    const char *dtype;   /* of the tensors; "mixed" */
+    size_t parameters;             /* numbers in all tensors, a tied matrix once */
+    size_t weight_bytes;           /* as they lie in the file */
+    size_t tokens;                 /* of the text that sizes are told for */
+    const char *dtype;             /* of the tensors; "mixed" */
+    size_t site_bytes[SITE_COUNT]; /* what --show writes, over all layers */
+    size_t all_bytes;
 };
 
 static void count_tensors(struct facts *facts)
@@ -46,21 +48,51 @@ static size_t channels(const struct config *c, enum site site)
     return joined ? c->n_head * c->d_v : c->n_embd;
 }
 
-/* The floats of one site, over all its layers, for a text of some tokens. */
-static size_t site_floats(const struct config *c, enum site site, size_t tokens)
+/* The float32 of one site over all its layers, for a text of some tokens; false: 64 bits are few.
+ */
+static bool site_bytes(size_t *bytes, const struct config *c, enum site site, size_t tokens)
 {
     size_t layers = site_rows[site].in_layer ? c->n_layer : 1;
+    size_t sizes[] = {layers, 1, tokens, 1}; /* layers, heads, rows, columns */
     switch (site_rows[site].axes) {
     case AXES_TOKEN_WORD:
-        return tokens * c->vocab_size;
+        sizes[3] = c->vocab_size;
+        break;
     case AXES_HEAD_QUERY_KEY:
-        return layers * c->n_head * tokens * tokens;
+        sizes[1] = c->n_head;
+        sizes[3] = tokens;
+        break;
     case AXES_HEAD_TOKEN_DIM:
-        return layers * c->n_head * tokens * (site == SITE_CONTEXT ? c->d_v : c->d_k);
+        sizes[1] = c->n_head;
+        sizes[3] = site == SITE_CONTEXT ? c->d_v : c->d_k;
+        break;
     case AXES_GROUP_TOKEN_DIM:
-        return layers * c->n_kv_head * tokens * (site == SITE_V ? c->d_v : c->d_k);
+        sizes[1] = c->n_kv_head;
+        sizes[3] = site == SITE_V ? c->d_v : c->d_k;
+        break;
     case AXES_TOKEN_CHANNEL:
-        return layers * tokens * channels(c, site);
+        sizes[3] = channels(c, site);
+        break;
+    }
+    *bytes = sizeof(float);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (!num_multiply(bytes, *bytes, sizes[i]))
+            return false;
+    return true;
+}
+
+static int count_outputs(struct facts *facts, struct err *err)
+{
+    const struct config *c = &facts->model->config;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        size_t *bytes = &facts->site_bytes[site];
+        if (!model_has_site(c, (enum site)site))
+            continue;
+        if (!site_bytes(bytes, c, (enum site)site, facts->tokens) ||
+            !num_add(&facts->all_bytes, facts->all_bytes, *bytes))
+            return err_usage(err,
+                             "--tokens: '%s' of %zu tokens is too large to be counted in bytes",
+                             site_rows[site].name, facts->tokens);
     }
     return 0;
 }
@@ -74,19 +106,15 @@ static void write_size(struct stream *out, const char *name, size_t bytes)
 static void write_sizes(struct stream *out, const struct facts *facts)
 {
     const struct config *c = &facts->model->config;
-    size_t all = 0;
     stream_format(out,
                   "\nWhat --show gives for %zu tokens, all layers, as float32; csv and json take "
                   "about\nthree times that\n",
                   facts->tokens);
     for (int site = 0; site < SITE_COUNT; site++) {
-        if (!model_has_site(c, (enum site)site))
-            continue;
-        size_t bytes = site_floats(c, (enum site)site, facts->tokens) * sizeof(float);
-        write_size(out, site_rows[site].name, bytes);
-        all += bytes;
+        if (model_has_site(c, (enum site)site))
+            write_size(out, site_rows[site].name, facts->site_bytes[site]);
     }
-    write_size(out, "all", all);
+    write_size(out, "all", facts->all_bytes);
 }
 
 /* The buffers of a pass over one text: pass.h lists them. */
@@ -194,8 +222,7 @@ static void write_json(struct stream *out, const struct facts *facts)
     for (int site = 0; site < SITE_COUNT; site++) {
         if (!model_has_site(c, (enum site)site))
             continue;
-        size_t bytes = site_floats(c, (enum site)site, facts->tokens) * sizeof(float);
-        stream_format(out, "%s\"%s\": %zu", comma, site_rows[site].name, bytes);
+        stream_format(out, "%s\"%s\": %zu", comma, site_rows[site].name, facts->site_bytes[site]);
         comma = ", ";
     }
     stream_text(out, "}}\n");
@@ -252,7 +279,7 @@ int info_command(const struct options *options, struct err *err)
         model_open(&model, name, err))
         return -1;
     int failed = choose_tokens(&facts.tokens, options, &model.config, err) ||
-                 tokenizer_open(&tokenizer, &model.folder, err);
+                 count_outputs(&facts, err) || tokenizer_open(&tokenizer, &model.folder, err);
     if (!failed) {
         facts.tokenizer = tokenizer;
         count_tensors(&facts);
