@@ -81,8 +81,9 @@ static void set_signals(void)
     signal(SIGXFSZ, SIG_IGN); /* too large a file is a write error */
 }
 
-/* A stream that was closed before we began leaves its number to the first file we open: a note would
- * be written into a result. /dev/null takes the place, opened so that using it still fails. */
+/* A stream that was closed before we began leaves its number to the first file we open: a note
+ * would be written into a result. /dev/null takes the place, opened so that using it still fails.
+ */
 static void hold_standard_streams(void)
 {
     static const int unusable[] = {O_WRONLY, O_RDONLY, O_RDONLY}; /* by descriptor */
@@ -114,12 +115,14 @@ static int run_named(const char *name, char **arguments, struct arena *arena, st
 static int option_first(const char *argument, struct err *err)
 {
     static const char *const own[] = {"help", "version"};
-    bool known = argument[1] != '-' || option_is_known(argument + 2);
+    bool known = argument[1] != '-' || option_is_known(FOR_ALL, argument);
     const char *near = known ? NULL : nearest_name(argument + 2, own, sizeof own / sizeof *own);
     if (near)
         return err_usage(err, "unknown option '%s': did you mean '--%s'?", argument, near);
-    return err_usage(err, "expected a command before '%s': try 'attn-cli run %s …'", argument,
-                     argument);
+    if (option_is_known(FOR_RUN, argument))
+        return err_usage(err, "expected a command before '%s': try 'attn-cli run %s …'", argument,
+                         argument);
+    return err_usage(err, "expected a command before '%s': 'attn-cli help' lists them", argument);
 }
 
 static bool is_one_of(const char *word, const char *const *words, size_t count)

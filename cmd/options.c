@@ -81,13 +81,12 @@ static const struct option_row *find_letter(const struct reader *reader, char le
     return NULL;
 }
 
-bool option_is_known(const char *name)
+bool option_is_known(int commands, const char *argument)
 {
-    size_t size = strcspn(name, "=");
-    for (size_t i = 0; i < option_count; i++)
-        if (strlen(option_rows[i].name) == size && memcmp(option_rows[i].name, name, size) == 0)
-            return true;
-    return false;
+    const struct reader any = {.command = commands};
+    if (argument[1] != '-')
+        return argument[1] && find_letter(&any, argument[1]);
+    return find_name(&any, argument + 2, strcspn(argument + 2, "=")) != NULL;
 }
 
 /* `name` ends where its value, if there is one, begins. */

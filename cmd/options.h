@@ -87,8 +87,8 @@ extern const size_t option_count;
 int options_parse(struct options *options, int command, char **arguments, struct arena *arena,
                   struct err *err);
 
-/* True when any command has an option of that long name; what follows a `=` does not count. */
-bool option_is_known(const char *name);
+/* True when one of these commands has the option that an argument, `-s` or `--layer=0`, begins. */
+bool option_is_known(int commands, const char *argument);
 
 /* --format of commands that print a page or JSON. */
 int options_check_page(const struct options *options, struct err *err);

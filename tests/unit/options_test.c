@@ -192,14 +192,22 @@ START_TEST(what_is_wrong_is_said)
 }
 END_TEST
 
-START_TEST(every_name_of_the_table_is_known)
+START_TEST(every_option_of_the_table_is_known_to_its_commands)
 {
-    for (size_t i = 0; i < option_count; i++)
-        ck_assert(option_is_known(option_rows[i].name));
-    ck_assert(option_is_known("model=life"));
-    ck_assert(!option_is_known(""));
-    ck_assert(!option_is_known("mode"));
-    ck_assert(!option_is_known("models"));
+    for (size_t i = 0; i < option_count; i++) {
+        char name[64], letter[] = {'-', option_rows[i].letter, '\0'};
+        snprintf(name, sizeof name, "--%s", option_rows[i].name);
+        ck_assert(option_is_known(option_rows[i].commands, name));
+        ck_assert(!letter[1] || option_is_known(option_rows[i].commands, letter));
+    }
+    ck_assert(option_is_known(FOR_RUN, "--model=life"));
+    ck_assert(option_is_known(FOR_RUN, "-mlife"));
+    ck_assert(!option_is_known(FOR_RUN, "--decode"));
+    ck_assert(!option_is_known(FOR_RUN, "-n"));
+    ck_assert(!option_is_known(FOR_ALL, "-"));
+    ck_assert(!option_is_known(FOR_ALL, "--"));
+    ck_assert(!option_is_known(FOR_ALL, "--mode"));
+    ck_assert(!option_is_known(FOR_ALL, "--models"));
 }
 END_TEST
 
@@ -323,7 +331,7 @@ Suite *options_suite(void)
     tcase_add_test(tests, fractions_are_read_whole_and_in_their_range);
     tcase_add_test(tests, one_name_may_mean_one_thing_here_and_another_there);
     tcase_add_test(tests, what_is_wrong_is_said);
-    tcase_add_test(tests, every_name_of_the_table_is_known);
+    tcase_add_test(tests, every_option_of_the_table_is_known_to_its_commands);
     tcase_add_test(tests, distances_are_letters_put_in_taken_out_or_changed);
     tcase_add_test(tests, the_nearest_name_is_near);
     tcase_add_test(tests, words_of_any_length_are_compared);
