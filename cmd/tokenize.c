@@ -68,8 +68,7 @@ static int end_nothing(struct printer *printer, struct err *err)
     return 0;
 }
 
-/* --- the ids alone, with blanks between them
- * ------------------------------------------------------ */
+/* --- the ids alone, with blanks between them -------------------------------------------------- */
 
 static int print_id(struct printer *printer, const struct token *token, struct err *err)
 {
@@ -88,8 +87,7 @@ static int end_ids(struct printer *printer, struct err *err)
     return 0;
 }
 
-/* --- JSON: the first members of what `run` writes
- * ------------------------------------------------- */
+/* --- JSON: the first members of what `run` writes --------------------------------------------- */
 
 static int begin_object(struct printer *printer, struct err *err)
 {
@@ -122,8 +120,7 @@ static int end_object(struct printer *printer, struct err *err)
     return 0;
 }
 
-/* --- a table
- * -------------------------------------------------------------------------------------- */
+/* --- a table ---------------------------------------------------------------------------------- */
 
 static int begin_table(struct printer *printer, struct err *err)
 {
@@ -156,8 +153,7 @@ static const struct mode *mode_of(const struct options *options)
     return options->only_ids ? &ids_mode : json ? &json_mode : &table_mode;
 }
 
-/* --- texts
- * ---------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 static int print_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
 {
@@ -282,8 +278,7 @@ static int read_all(struct job *job, struct err *err)
     return 0;
 }
 
-/* --- the command
- * ---------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 /* --decode goes the other way. */
 static int check_decode(const struct options *options, struct err *err)

@@ -107,8 +107,7 @@ START_TEST(a_zero_is_a_character_like_others)
 }
 END_TEST
 
-/* --- the judge: the pattern, alternative by alternative
- * ------------------------------------------- */
+/* --- the judge: the pattern, alternative by alternative --------------------------------------- */
 
 static char class_at(const char *text, size_t size, size_t at, size_t *length)
 {

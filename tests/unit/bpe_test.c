@@ -87,8 +87,7 @@ START_TEST(of_a_pair_that_comes_twice_the_last_rank_counts)
 }
 END_TEST
 
-/* --- the judge: one merge after the other, all pairs looked at for each
- * --------------------------- */
+/* --- the judge: one merge after the other, all pairs looked at for each ----------------------- */
 
 static size_t slow_rank(const struct bpe *bpe, uint32_t left, uint32_t right)
 {
