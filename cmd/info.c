@@ -19,6 +19,7 @@ struct facts {
     const struct tokenizer *tokenizer;
     size_t parameters;             /* numbers in all tensors, a tied matrix once */
     size_t weight_bytes;           /* as they lie in the file */
+    size_t converted_bytes;        /* of weights that become float32 when they are first used */
     size_t tokens;                 /* of the text that sizes are told for */
     const char *dtype;             /* of the tensors; "mixed" */
     size_t site_bytes[SITE_COUNT]; /* what --show writes, over all layers */
@@ -35,6 +36,7 @@ static void count_tensors(struct facts *facts)
         const char *dtype = dtype_name(entry->dtype);
         facts->parameters += entry->count;
         facts->weight_bytes += entry->end - entry->begin;
+        facts->converted_bytes += entry->dtype == DTYPE_F32 ? 0 : entry->count * sizeof(float);
         facts->dtype = !facts->dtype || facts->dtype == dtype ? dtype : "mixed";
     }
 }
@@ -184,6 +186,9 @@ static void write_summary(struct stream *out, const struct facts *facts)
                   num_size(weights, facts->weight_bytes));
     stream_format(out, "memory         %s for a run of %zu tokens, and what --show keeps\n",
                   num_size(scratch, buffers), facts->tokens);
+    if (facts->converted_bytes)
+        stream_format(out, "               and up to %s for weights that become float32\n",
+                      num_size(weights, facts->converted_bytes));
     if (facts->model->folder.files && facts->model->config.kind == MODEL_GPT2)
         stream_text(out, "note           the weights are random, not trained: there is nothing to "
                          "find in them\n");
@@ -208,6 +213,7 @@ static void write_json(struct stream *out, const struct facts *facts)
         {"vocab_size", c->vocab_size},
         {"parameters", facts->parameters},
         {"weight_bytes", facts->weight_bytes},
+        {"converted_bytes", facts->converted_bytes},
         {"tokens", facts->tokens},
         {"run_bytes", scratch_bytes(c, facts->tokens)},
     };
