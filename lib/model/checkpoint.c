@@ -151,11 +151,3 @@ struct found_tensor checkpoint_find(const struct checkpoint *checkpoint, const c
     snprintf(prefixed, sizeof prefixed, "transformer.%s", name);
     return find_exactly(checkpoint, prefixed);
 }
-
-size_t checkpoint_size_bytes(const struct checkpoint *checkpoint)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < checkpoint->count; i++)
-        bytes += checkpoint->shards[i].tensors.file.size;
-    return bytes;
-}

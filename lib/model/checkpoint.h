@@ -38,7 +38,4 @@ void checkpoint_release(struct checkpoint *checkpoint);
 /* Find `name` or `transformer.name`. */
 struct found_tensor checkpoint_find(const struct checkpoint *checkpoint, const char *name);
 
-/* The bytes of all files together. */
-size_t checkpoint_size_bytes(const struct checkpoint *checkpoint);
-
 #endif
