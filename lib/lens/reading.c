@@ -89,6 +89,22 @@ static int check(size_t count, size_t dropped_count, struct err *err)
     return err_set(err, "the text is empty: expected at least one token");
 }
 
+/* A vocabulary may have words for which the model has no row. */
+static int check_ids(const struct tokens *tokens, const struct lexicon *lexicon, struct err *err)
+{
+    char word[LABEL_EXCERPT_BYTES];
+    for (size_t i = 0; i < tokens->count; i++) {
+        uint32_t id = tokens->items[i].id;
+        if (id < lexicon->id_limit)
+            continue;
+        struct token_bytes token = bytes_of(lexicon->tokenizer, id);
+        label_excerpt(word, token.bytes, token.size);
+        return err_set(err, "token %zu ('%s'): expected an id below vocab_size = %zu, found %u", i,
+                       word, lexicon->id_limit, id);
+    }
+    return 0;
+}
+
 static int read_tokens(struct tokens *tokens, const struct input *input,
                        const struct lexicon *lexicon, struct arena *arena, struct err *err)
 {
@@ -100,7 +116,9 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
             "the model has no tokenizer (tokenizer.json or vocab.json): give the tokens by --ids");
     if (tokenizer_encode(lexicon->tokenizer, tokens, input->text, input->size, arena, err))
         return -1;
-    return check(tokens->count, tokens->dropped_count, err);
+    if (check(tokens->count, tokens->dropped_count, err))
+        return -1;
+    return check_ids(tokens, lexicon, err);
 }
 
 int reading_check(const struct reading *reading, struct err *err)

@@ -22,7 +22,8 @@ struct lexicon {
     size_t id_limit;                   /* ids are below it: vocab_size */
 };
 
-/* Tokenize and label; all memory is the arena's. An empty text is refused. */
+/* Tokenize and label; all memory is the arena's. An empty text is refused, and a token whose id is
+ * not below the limit. */
 int reading_make(struct reading *reading, const struct input *input, const struct lexicon *lexicon,
                  struct arena *arena, struct err *err);
 
