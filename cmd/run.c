@@ -185,7 +185,12 @@ static int run_group(struct job *job, size_t *done, struct err *err)
     int failed = -1;
     struct subject *subjects = arena_alloc(&arena, GROUP_SENTENCES, sizeof *subjects, err);
     struct report *reports = arena_alloc(&arena, GROUP_SENTENCES, sizeof *reports, err);
-    struct look look = {.selection = &job->selection, .subjects = subjects, .reports = reports};
+    struct look look = {
+        .selection = &job->selection,
+        .subjects = subjects,
+        .first = *done,
+        .reports = reports,
+    };
     if (!subjects || !reports || read_group(job, subjects, *done, &look.count, &arena, err) ||
         viewer_look(&job->viewer, &look, &arena, err) || write_group(job, &look, err))
         goto done;

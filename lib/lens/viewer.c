@@ -131,6 +131,7 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
         watch_init(&watch, model->config.n_layer, &scratch, err) ||
         capture_init(&capture, look->selection, &model->config, count, arena, err))
         goto done;
+    batch.first = look->first;
     selection_watch(look->selection, &watch);
     struct tap tap = {.watch = &watch, .sink = capture_sink, .context = &capture};
     struct run run = {&viewer->machine, &model->config, &model->weights, &batch};

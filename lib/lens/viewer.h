@@ -39,6 +39,7 @@ struct look {
     const struct selection *selection;
     const struct subject *subjects; /* [count] */
     size_t count;
+    size_t first;           /* the number of the first one, for messages */
     struct report *reports; /* [count], filled in */
 };
 

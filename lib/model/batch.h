@@ -36,6 +36,7 @@ struct span {
 struct batch {
     const struct sequence *sequences; /* [count], borrowed */
     size_t count;
+    size_t first; /* the number of the first one, for messages: there may be batches before it */
     const struct span *queries; /* [count] rows of each sequence */
     const struct span *keys;    /* [count] rows that it looks at … */
     const size_t *past;   /* [count] … and the tokens in its cache, which come before them */

@@ -183,7 +183,7 @@ bool pass_fail_number(struct pass *pass, enum site site, size_t layer, size_t se
     if (weights_check_finite(pass->weights, in_layer ? (int)layer : -1, pass->err))
         return true;
     err_set(pass->err, "'%s': expected finite numbers, found infinity or nan (text %zu)", name,
-            sequence);
+            pass->batch->first + sequence);
     return true;
 }
 

@@ -62,7 +62,8 @@ static void choose(struct selection *selection, const char *sites, const char *h
 static int look(const struct selection *selection, const struct subject *subjects, size_t count,
                 struct report *reports)
 {
-    return viewer_look(&viewer, &(struct look){selection, subjects, count, reports}, &arena, &err);
+    return viewer_look(&viewer, &(struct look){selection, subjects, count, 0, reports}, &arena,
+                       &err);
 }
 
 /* Write a model without a tokenizer to the folder "mine". */
@@ -279,7 +280,8 @@ static int use_everything(struct arena *own, const struct selection *selection)
     struct input input = text("Life is short, eat dessert first");
     return viewer_open(&viewer, "tiny", 2, &err) ||
                    viewer_read(&viewer, &subject, &input, NULL, own, &err) ||
-                   viewer_look(&viewer, &(struct look){selection, &subject, 1, &report}, own, &err)
+                   viewer_look(&viewer, &(struct look){selection, &subject, 1, 0, &report}, own,
+                               &err)
                ? -1
                : 0;
 }
