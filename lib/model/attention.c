@@ -380,6 +380,7 @@ bool attention(struct pass *pass, size_t layer)
              (struct loop){.rounds = rounds, .work = work_of(pass), .round = compute_head}, &job);
     size_t failure = atomic_load(&job.first_failure);
     if (failure < rounds)
-        return pass_fail_number(pass, SITE_SCORES, layer, failure / heads);
+        return pass_fail_number(
+            pass, &(struct place_in_pass){SITE_SCORES, layer, failure / heads, failure % heads});
     return announce_all(pass, layer);
 }

@@ -1,5 +1,7 @@
 #include "model/pass.h"
 
+#include <stdio.h>
+
 #include "base/num.h"
 #include "math/rows.h"
 #include "model/attention.h"
@@ -174,16 +176,19 @@ bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t l
     return is_kept || watch_has(pass->tap->watch, own, layer) || pass_goes_to(pass, user, layer);
 }
 
-bool pass_fail_number(struct pass *pass, enum site site, size_t layer, size_t sequence)
+bool pass_fail_number(struct pass *pass, const struct place_in_pass *place)
 {
     char name[SITE_NAME_BYTES];
+    char head[32] = "";
+    bool in_layer = site_rows[place->site].in_layer;
     pass->tap->failed = true;
-    site_tensor_name(name, site, (int)layer);
-    bool in_layer = site_rows[site].in_layer;
-    if (weights_check_finite(pass->weights, in_layer ? (int)layer : -1, pass->err))
+    if (weights_check_finite(pass->weights, in_layer ? (int)place->layer : -1, pass->err))
         return true;
-    err_set(pass->err, "'%s': expected finite numbers, found infinity or nan (text %zu)", name,
-            pass->batch->first + sequence);
+    if (place->head != NO_HEAD)
+        snprintf(head, sizeof head, " head %zu", place->head);
+    err_set(pass->err, "'%s'%s: expected finite numbers, found infinity or nan (text %zu)",
+            site_tensor_name(name, place->site, (int)place->layer), head,
+            pass->batch->first + place->sequence);
     return true;
 }
 
@@ -195,7 +200,8 @@ static bool check_rows(struct pass *pass, enum site site, size_t layer, struct m
         struct matrix part = matrix_rows(rows, spans[s].first, spans[s].count);
         for (size_t row = 0; row < part.rows; row++)
             if (first_bad(part.data + row * part.stride, part.columns, false) < part.columns)
-                return pass_fail_number(pass, site, layer, s);
+                return pass_fail_number(pass,
+                                        &(struct place_in_pass){site, layer, s, .head = NO_HEAD});
     }
     return false;
 }
@@ -235,6 +241,18 @@ static bool is_sound(const struct tensor *values, bool infinite_ok)
     return true;
 }
 
+/* The first head, or row where there are no heads, that has such a value; how many there are where
+ * none has. */
+static size_t first_unsound(const struct tensor *values, bool infinite_ok)
+{
+    for (size_t i = 0; i < values->shape[0]; i++) {
+        struct tensor slice = tensor_slice(values, i);
+        if (!is_sound(&slice, infinite_ok))
+            return i;
+    }
+    return values->shape[0];
+}
+
 /* Hand one sequence's values to the sink. */
 static void announce(struct pass *pass, enum site site, size_t layer, size_t sequence,
                      struct tensor values)
@@ -247,8 +265,10 @@ static void announce(struct pass *pass, enum site site, size_t layer, size_t seq
     };
     if (pass->tap->failed)
         return;
-    if (!is_sound(&values, site == SITE_MASKED))
-        pass_fail_number(pass, site, layer, sequence);
+    size_t bad = first_unsound(&values, site == SITE_MASKED);
+    struct place_in_pass place = {site, layer, sequence, values.rank == 3 ? bad : NO_HEAD};
+    if (bad < values.shape[0])
+        pass_fail_number(pass, &place);
     else if (pass->tap->sink(pass->tap->context, &seen, pass->err))
         pass->tap->failed = true;
 }

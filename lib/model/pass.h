@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -76,9 +77,19 @@ bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t l
 /* The columns of scratch.logits that belong to a sequence: one for each of its last rows. */
 struct span pass_logit_columns(const struct pass *pass, size_t sequence);
 
+/* Where a value stands that is no number. */
+struct place_in_pass {
+    enum site site;
+    size_t layer;
+    size_t sequence;
+    size_t head; /* NO_HEAD: the site has none */
+};
+
+#define NO_HEAD SIZE_MAX
+
 /* Fail for a value that is no number: blame the parameter that caused it, or name the place.
  * Returns true, as the taps do. */
-bool pass_fail_number(struct pass *pass, enum site site, size_t layer, size_t sequence);
+bool pass_fail_number(struct pass *pass, const struct place_in_pass *place);
 
 /* The same, if the embedding of any sequence or its source holds something that is no number, or
  * the stream that leaves a layer; false when all is well. */

@@ -26,6 +26,8 @@ static const char cross[] =
           "out_proj": true, "bias": true, "attention": "cross"});
 static const char bare[] =
     JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 4, "projections": false});
+static const char two_heads[] = JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 4,
+                                     "n_head": 2, "projections": false});
 static const char with_activation[] =
     JSON({"model_type": "gpt2", "vocab_size": 40, "n_positions": 30, "n_embd": 12, "n_layer": 2,
           "n_head": 3, "activation_function": "%s"});
@@ -146,8 +148,8 @@ END_TEST
 START_TEST(an_overflow_names_the_place_and_the_text)
 {
     struct err err = {0};
-    tiny_model_make(&model, bare);
-    for (size_t i = 0; i < 4; i++)
+    tiny_model_make(&model, two_heads);
+    for (size_t i = 2; i < 4; i++) /* the second head's */
         tiny_model_tensor(&model, "wte.weight")->values[39 * 4 + i] = 1e25f;
     tiny_model_write(&model, 0);
     rig_open(&rig, &model, 1);
@@ -157,8 +159,8 @@ START_TEST(an_overflow_names_the_place_and_the_text)
                                {.ids = (uint32_t[]){3, 4, 39}, .count = 3}};
     seen = (struct recording){0};
     ck_assert_int_eq(rig_run(&rig, &seen, texts, COUNT(texts), &err), -1);
-    ck_assert_str_eq(err.text,
-                     "'h.0.scores': expected finite numbers, found infinity or nan (text 1)");
+    ck_assert_str_eq(
+        err.text, "'h.0.scores' head 1: expected finite numbers, found infinity or nan (text 1)");
     ck_assert_int_eq(err.kind, ERR_INPUT);
     recording_release(&seen);
     rig_close(&rig);
