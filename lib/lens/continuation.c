@@ -195,7 +195,12 @@ int continuation_report(struct continuation *text, struct report *report, struct
     static const struct selection nothing = {0};
     const struct selection *selection = text->wish.selection;
     struct subject subject = {0};
-    struct look look = {selection ? selection : &nothing, &subject, 1, report};
+    struct look look = {
+        .selection = selection ? selection : &nothing,
+        .subjects = &subject,
+        .count = 1,
+        .reports = report,
+    };
     if (keeps_any(text) && text->cache.count < text->count && read_on(text, false, err))
         return -1;
     struct kept_list all = collection_finish(&text->collection, text->count);

@@ -4,8 +4,8 @@
  *     if (viewer_open(&viewer, "life", 0, err)) ...
  *     struct subject subject = {0};
  *     if (viewer_read(&viewer, &subject, &input, NULL, &arena, err) ||
- *         viewer_look(&viewer, &(struct look){&selection, &subject, 1, &report}, &arena, err)) ...
- *     viewer_release(&viewer);
+ *         viewer_look(&viewer, &(struct look){&selection, &subject, 1, 0, &report}, &arena, err))
+ * ... viewer_release(&viewer);
  */
 #ifndef ATTN_LENS_VIEWER_H
 #define ATTN_LENS_VIEWER_H

@@ -86,7 +86,7 @@ START_TEST(the_most_likely_token_follows_each_time)
     struct input whole = input_of(story.text.text.bytes);
     struct subject subject;
     struct report report;
-    struct look look = {&logits, &subject, 1, &report};
+    struct look look = {&logits, &subject, 1, 0, &report};
     ck_assert_int_eq(viewer_read(&story.viewer, &subject, &whole, NULL, &story.arena, NULL), 0);
     ck_assert_uint_eq(subject.sentence.count, 15);
     ck_assert_int_eq(viewer_look(&story.viewer, &look, &story.arena, NULL), 0);
@@ -107,7 +107,7 @@ static void expect_report(struct story *story)
     struct report whole;
     struct input input = input_of(story->text.text.bytes);
     struct subject subject;
-    struct look look = {&story->selection, &subject, 1, &whole};
+    struct look look = {&story->selection, &subject, 1, 0, &whole};
     struct arena *arena = &story->arena;
     ck_assert_int_eq(continuation_report(&story->text, &grown, arena, NULL), 0);
     ck_assert_int_eq(viewer_read(&story->viewer, &subject, &input, NULL, arena, NULL), 0);
