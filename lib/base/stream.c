@@ -128,19 +128,22 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
     stream->temporary = path_with(stream->target, ".XXXXXX", err);
     if (!stream->temporary)
         return -1;
+    if (remember_temporary(stream->temporary)) { /* before it is there: a signal comes any time */
+        err_output(err, "cannot write '%s': expected at most %d files at one time", path, OPEN_MAX);
+        goto failed;
+    }
     stream->descriptor = mkostemp(stream->temporary, O_CLOEXEC);
     if (stream->descriptor < 0) {
-        int cause = errno;
-        heap_free(stream->temporary);
-        stream->temporary = NULL;
-        return err_output(err, "cannot write '%s': %s", path, strerror(cause));
-    }
-    if (remember_temporary(stream->temporary)) {
-        return err_output(err, "cannot write '%s': expected at most %d files at one time", path,
-                          OPEN_MAX);
+        err_output(err, "cannot write '%s': %s", path, strerror(errno));
+        goto failed;
     }
     open_permissions(stream->descriptor, stream->target);
     return 0;
+failed: /* there is no such file: nothing of that name is ours to remove */
+    forget_temporary(stream->temporary);
+    heap_free(stream->temporary);
+    stream->temporary = NULL;
+    return -1;
 }
 
 int stream_open(struct stream *stream, const char *path, struct err *err)
