@@ -88,7 +88,9 @@ static int take_strip(struct pass *pass, struct strip_memory *memory)
     return memory->panels && memory->scores && memory->context ? 0 : -1;
 }
 
-int attention_take_strips(struct pass *pass)
+/* Every thread's working memory, for the longest sequence of the batch; one layer uses it after the
+ * other. */
+static int take_strips(struct pass *pass)
 {
     size_t threads = pool_threads(pass->machine->pool);
     struct strip_memory *strips = arena_alloc(pass->arena, threads, sizeof *strips, pass->err);
@@ -374,6 +376,10 @@ bool attention(struct pass *pass, size_t layer)
     };
     size_t heads = pass->config->n_head;
     size_t rounds = pass->batch->count * heads;
+    if (!pass->scratch.strips && take_strips(pass)) {
+        pass->tap->failed = true;
+        return true;
+    }
     atomic_init(&job.first_failure, rounds);
     fetch_kernels(&job);
     pool_run(pass->machine->pool,

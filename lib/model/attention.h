@@ -11,9 +11,6 @@
 
 #include "model/pass.h"
 
-/* Reserve every thread's strips, for the longest sequence of the batch. */
-int attention_take_strips(struct pass *pass);
-
 /* Put the layer's keys and values of sequences with a cache behind what is in it. */
 void attention_store(struct pass *pass, size_t layer);
 

@@ -4,7 +4,6 @@
 
 #include "base/num.h"
 #include "math/rows.h"
-#include "model/attention.h"
 
 static int take_strided(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns,
                         size_t stride)
@@ -80,9 +79,7 @@ static int take_attention(struct pass *pass)
                            take_matrix(pass, &s->k, keys, c->n_kv_head * c->d_k) ||
                            take_matrix(pass, &s->v, keys, c->n_kv_head * c->d_v)))
         return -1;
-    if (take_matrix(pass, &s->context, rows, c->n_head * c->d_v) || take_squares(pass))
-        return -1;
-    return attention_take_strips(pass);
+    return take_matrix(pass, &s->context, rows, c->n_head * c->d_v) || take_squares(pass) ? -1 : 0;
 }
 
 static int take_mlp(struct pass *pass)

@@ -37,7 +37,7 @@ struct scratch {
     float *masked;
     float *weights;
     const size_t *square_first;  /* [sequence] where its [H, T, S] begins */
-    struct strip_memory *strips; /* [thread] attention's working memory */
+    struct strip_memory *strips; /* [thread] attention's working memory, from the first layer on */
 };
 
 struct pass {
