@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/num.h"
-#include "clock.h"
 #include "command.h"
 #include "inputs.h"
 #include "lens/continuation.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "clock.h"
+#include "base/clock.h"
 #include "command.h"
 #include "inputs.h"
 #include "lens/viewer.h"

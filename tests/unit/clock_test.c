@@ -1,0 +1,29 @@
+#include "base/clock.h"
+
+#include <check.h>
+
+START_TEST(time_goes_on_and_never_back)
+{
+    double first = clock_seconds();
+    double last = first;
+    while (last == first)
+        last = clock_seconds();
+    for (int i = 0; i < 1000; i++) {
+        double now = clock_seconds();
+        ck_assert_double_ge(now, last);
+        last = now;
+    }
+    ck_assert_double_lt(last - first, 60);
+}
+END_TEST
+
+Suite *clock_suite(void);
+
+Suite *clock_suite(void)
+{
+    Suite *suite = suite_create("clock");
+    TCase *tests = tcase_create("clock");
+    tcase_add_test(tests, time_goes_on_and_never_back);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
