@@ -17,6 +17,7 @@ struct worker {
     struct pool *pool;
     pthread_t thread;
     size_t index;
+    int started_from; /* the processor of the one that started it */
 };
 
 struct pool {
@@ -124,11 +125,33 @@ static void await_workers(struct pool *pool)
     pthread_mutex_unlock(&pool->mutex);
 }
 
+/* Move this thread to the processor `steps` behind `from` among those it may use, and leave it free
+ * again. Some systems wake a thread beside the one that wakes it and leave both on one processor
+ * for tens of milliseconds while the next idles; a thread that has once been elsewhere is woken
+ * there. */
+static void step_aside(int from, size_t steps)
+{
+    cpu_set_t allowed;
+    cpu_set_t one;
+    if (from < 0 || sched_getaffinity(0, sizeof allowed, &allowed) || CPU_COUNT(&allowed) < 2)
+        return;
+    int to = from;
+    while (steps > 0) {
+        to = (to + 1) % CPU_SETSIZE;
+        steps -= CPU_ISSET(to, &allowed) != 0;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(to, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
 static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct pool *pool = worker->pool;
     size_t seen = 0;
+    step_aside(worker->started_from, worker->index);
     for (;;) {
         seen = await_loop(pool, seen);
         if (atomic_load(&pool->closing))
@@ -144,7 +167,7 @@ static void start_workers(struct pool *pool)
 {
     while (pool->started + 1 < pool->threads) {
         struct worker *worker = &pool->workers[pool->started];
-        *worker = (struct worker){.pool = pool, .index = pool->started + 1};
+        *worker = (struct worker){pool, .index = pool->started + 1, .started_from = sched_getcpu()};
         if (pthread_create(&worker->thread, NULL, work, worker))
             pool->threads = pool->started + 1;
         else
