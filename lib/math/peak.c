@@ -1,0 +1,136 @@
+#include "math/peak.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "math/isa.h"
+
+/* A limit is the best of a few short windows: whoever else has the processor for a while spoils
+ * some of them, not what the machine can do. */
+enum { WINDOWS = 4 };
+
+static const double WINDOW = 0.001;    /* seconds of multiply-adds */
+static const double SETTLING = 0.0003; /* before: until all threads are awake */
+static const double ALL_THREADS = 1e9; /* multiply-adds: work that is worth every thread */
+
+enum {
+    MEMORY_LEAST = 128 * 1024 * 1024, /* read in some milliseconds */
+    MEMORY_MOST = 1024 * 1024 * 1024,
+    CACHE_UNKNOWN = 64 * 1024 * 1024,
+    PIECE_BYTES = 1024 * 1024, /* of memory, for one thread at a time */
+};
+
+/* What has been computed goes here, where every compiler must think that it is looked at. */
+static _Atomic float result;
+
+struct fma_job {
+    fma_loop *loop;
+    double begin, end; /* calls are counted between these moments, one a round at least */
+    atomic_size_t calls;
+};
+
+static void repeat_loop(void *context, size_t round, size_t thread)
+{
+    struct fma_job *job = context;
+    size_t calls = 0;
+    (void)round, (void)thread;
+    while (clock_seconds() < job->begin)
+        result = job->loop();
+    do {
+        result = job->loop();
+        calls++;
+    } while (clock_seconds() < job->end);
+    atomic_fetch_add(&job->calls, calls);
+}
+
+static double fma_window(struct pool *pool, enum fma_form form, fma_loop *loop)
+{
+    size_t threads = pool_threads(pool);
+    struct fma_job job = {.loop = loop, .begin = clock_seconds() + (threads > 1 ? SETTLING : 0)};
+    job.end = job.begin + WINDOW;
+    pool_run(pool, (struct loop){threads, ALL_THREADS, repeat_loop}, &job);
+    double operations = 2.0 * FMA_STEPS * FMA_CHAINS * fma_lanes(form);
+    return operations * (double)job.calls / (clock_seconds() - job.begin);
+}
+
+double peak_fma(struct pool *pool, enum fma_form form)
+{
+    fma_loop *loop = fma_loop_find(form);
+    double best = 0;
+    for (int i = 0; loop && i < WINDOWS; i++)
+        best = fmax(best, fma_window(pool, form, loop));
+    return best;
+}
+
+/* The system says "32768K"; 0 where it does not say. */
+static size_t cache_size_bytes(void)
+{
+    char text[32] = "";
+    int descriptor = open("/sys/devices/system/cpu/cpu0/cache/index3/size", O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return 0;
+    ssize_t size = read(descriptor, text, sizeof text - 1);
+    close(descriptor);
+    return size > 0 ? strtoul(text, NULL, 10) * 1024 : 0;
+}
+
+int peak_memory_init(struct peak_memory *memory, struct arena *arena, struct err *err)
+{
+    size_t cache = cache_size_bytes();
+    size_t size = 0;
+    memory->cache_bytes = cache ? cache : CACHE_UNKNOWN;
+    size = 2 * memory->cache_bytes;
+    size = size < MEMORY_LEAST ? MEMORY_LEAST : size > MEMORY_MOST ? MEMORY_MOST : size;
+    memory->size_bytes = size / PIECE_BYTES * PIECE_BYTES;
+    memory->data = arena_alloc(arena, memory->size_bytes, 1, err);
+    if (!memory->data)
+        return -1;
+    memset(memory->data, 1, memory->size_bytes); /* untouched, it would be one page of zeros */
+    return 0;
+}
+
+enum { ROWS = 4 }; /* of LANES sums, so that no sum waits for another */
+
+FOR_EACH_ISA
+static float add_up(const float *data, size_t count)
+{
+    float sums[ROWS * LANES] = {0};
+    for (size_t i = 0; i < count; i += ROWS * LANES)
+        for (size_t lane = 0; lane < ROWS * LANES; lane++)
+            sums[lane] += data[i + lane];
+    for (size_t lane = 1; lane < ROWS * LANES; lane++)
+        sums[0] += sums[lane];
+    return sums[0];
+}
+
+/* Some megabytes in a row, read once. */
+struct read_job {
+    const float *data;
+    size_t pieces;
+};
+
+static void read_piece(void *context, size_t round, size_t thread)
+{
+    const struct read_job *job = context;
+    size_t count = PIECE_BYTES / sizeof *job->data;
+    (void)thread;
+    result = add_up(job->data + round * count, count);
+}
+
+double peak_read(struct pool *pool, const struct peak_memory *memory)
+{
+    double best = 0;
+    struct read_job job = {memory->data, memory->size_bytes / WINDOWS / PIECE_BYTES};
+    for (int i = 0; i < WINDOWS; i++) {
+        double start = clock_seconds();
+        pool_run(pool, (struct loop){job.pieces, ALL_THREADS, read_piece}, &job);
+        best = fmax(best, (double)(job.pieces * PIECE_BYTES) / (clock_seconds() - start));
+        job.data += job.pieces * PIECE_BYTES / sizeof *job.data;
+    }
+    return best;
+}

@@ -1,0 +1,37 @@
+/* peak.h: what this machine can do at most, right now: multiply-adds, and bytes from memory.
+ *
+ * Measured, not looked up, and in a few milliseconds: clocks and neighbours change from one second
+ * to the next, so a limit is measured before and after whatever is held against it.
+ *
+ *     double operations = peak_fma(pool, FMA_AVX512);
+ *     struct peak_memory memory;
+ *     if (peak_memory_init(&memory, &arena, err)) ...
+ *     double bytes = peak_read(pool, &memory);
+ */
+#ifndef ATTN_MATH_PEAK_H
+#define ATTN_MATH_PEAK_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "math/fma_loop.h"
+#include "math/pool.h"
+
+/* Floating-point operations a second on all threads of the pool, two for each multiply-add; 0 where
+ * the processor does not have the instructions. */
+double peak_fma(struct pool *pool, enum fma_form form);
+
+/* More memory than the caches hold. */
+struct peak_memory {
+    float *data;
+    size_t size_bytes;
+    size_t cache_bytes; /* the last level of the caches */
+};
+
+int peak_memory_init(struct peak_memory *memory, struct arena *arena, struct err *err);
+
+/* Bytes a second that all threads of the pool together read from memory. */
+double peak_read(struct pool *pool, const struct peak_memory *memory);
+
+#endif
