@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/folder.h"
@@ -71,6 +72,11 @@ struct safetensors_note {
     const char *key;
     const char *text; /* valid UTF-8 */
 };
+
+/* Put what stands before the data into an empty buffer: the length, the header, blanks up to 8
+ * bytes. The tensors' data is not looked at; their size in bytes must be a size_t. */
+int safetensors_header(struct buf *header, const struct safetensors_tensor *tensors, size_t count,
+                       const struct safetensors_note *notes, size_t note_count, struct err *err);
 
 /* Write a whole file: the header padded with blanks to 8 bytes, the data in the order given. */
 int safetensors_write(struct stream *out, const struct safetensors_tensor *tensors, size_t count,

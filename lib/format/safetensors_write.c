@@ -7,7 +7,7 @@
 #include "base/num.h"
 #include "format/json_text.h"
 
-enum { ALIGN_BYTES = 8 };
+enum { LENGTH_BYTES = 8, ALIGN_BYTES = 8 };
 
 static void append_text(struct buf *header, const char *text)
 {
@@ -33,7 +33,7 @@ static size_t size_bytes(const struct safetensors_tensor *tensor)
     size_t size = sizeof(float);
     for (size_t i = 0; i < tensor->rank; i++) {
         bool fits = num_multiply(&size, size, tensor->shape[i]);
-        assert(fits); /* the data is there, so its size is a size_t */
+        assert(fits); /* the data is there or will be, so its size is a size_t */
         (void)fits;
     }
     return size;
@@ -53,38 +53,50 @@ static int check_length(const struct buf *header, struct err *err)
 {
     if (buf_check(header, err))
         return -1;
-    if (header->size > SAFETENSORS_HEADER_MAX)
+    size_t length = header->size - LENGTH_BYTES;
+    if (length > SAFETENSORS_HEADER_MAX)
         return err_output(err, "safetensors header: expected at most %d bytes, found %zu",
-                          SAFETENSORS_HEADER_MAX, header->size);
+                          SAFETENSORS_HEADER_MAX, length);
     return 0;
 }
 
-static void write_length(struct stream *out, size_t length)
+/* The length of what stands behind it, in the first eight bytes. */
+static void set_length(struct buf *header)
 {
-    for (int i = 0; i < 8; i++)
-        stream_char(out, (char)(length >> 8 * i & 0xff));
+    size_t length = header->size - LENGTH_BYTES;
+    for (int i = 0; i < LENGTH_BYTES; i++)
+        header->bytes[i] = (char)(length >> 8 * i & 0xff);
+}
+
+int safetensors_header(struct buf *header, const struct safetensors_tensor *tensors, size_t count,
+                       const struct safetensors_note *notes, size_t note_count, struct err *err)
+{
+    size_t begin = 0;
+    buf_bytes(header, (const char[LENGTH_BYTES]){0}, LENGTH_BYTES);
+    buf_char(header, '{');
+    if (note_count > 0)
+        append_notes(header, notes, note_count);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 || note_count > 0)
+            buf_char(header, ',');
+        append_tensor(header, &tensors[i], begin);
+        begin += size_bytes(&tensors[i]);
+    }
+    buf_char(header, '}');
+    while (header->size % ALIGN_BYTES && !header->out_of_memory)
+        buf_char(header, ' ');
+    if (check_length(header, err))
+        return -1;
+    set_length(header);
+    return 0;
 }
 
 int safetensors_write(struct stream *out, const struct safetensors_tensor *tensors, size_t count,
                       const struct safetensors_note *notes, size_t note_count, struct err *err)
 {
     struct buf header = {0};
-    size_t begin = 0;
-    buf_char(&header, '{');
-    if (note_count > 0)
-        append_notes(&header, notes, note_count);
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0 || note_count > 0)
-            buf_char(&header, ',');
-        append_tensor(&header, &tensors[i], begin);
-        begin += size_bytes(&tensors[i]);
-    }
-    buf_char(&header, '}');
-    while (header.size % ALIGN_BYTES && !header.out_of_memory)
-        buf_char(&header, ' ');
-    int failed = check_length(&header, err);
+    int failed = safetensors_header(&header, tensors, count, notes, note_count, err);
     if (!failed) {
-        write_length(out, header.size);
         stream_bytes(out, header.bytes, header.size);
         for (size_t i = 0; i < count; i++)
             stream_bytes(out, tensors[i].data, size_bytes(&tensors[i]));
