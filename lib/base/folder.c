@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/stream.h"
 
 static const struct folder_file *held_file(const struct folder *folder, const char *name)
 {
@@ -37,4 +38,29 @@ int folder_open(struct file *file, const struct folder *folder, const char *name
     int failed = buf_check(&path, err) || file_map(file, path.bytes, err);
     buf_release(&path);
     return failed ? -1 : 0;
+}
+
+static int save_file(const struct folder_file *held, const char *path, struct err *err)
+{
+    struct stream out = {0};
+    struct buf target = {0};
+    buf_format(&target, "%s/%s", path, held->name);
+    int failed = buf_check(&target, err) || stream_open(&out, target.bytes, err);
+    if (!failed) {
+        stream_bytes(&out, held->bytes, held->size);
+        failed = stream_commit(&out, err);
+    }
+    stream_discard(&out);
+    buf_release(&target);
+    return failed ? -1 : 0;
+}
+
+int folder_save(const struct folder *folder, const char *path, struct err *err)
+{
+    if (file_make_directory(path, err))
+        return -1;
+    for (size_t i = 0; i < folder->file_count; i++)
+        if (save_file(&folder->files[i], path, err))
+            return -1;
+    return 0;
 }

@@ -1,4 +1,4 @@
-/* folder.h: where a model's files come from: a directory on disk, or files held in the binary.
+/* folder.h: where a model's files come from: a directory on disk, or files held in memory.
  *
  * The rest of the program opens `config.json` in a folder and cannot tell which kind it is.
  *
@@ -16,7 +16,7 @@
 
 struct folder_file {
     const char *name;
-    const char *bytes; /* alive as long as the program */
+    const char *bytes; /* alive as long as the folder */
     size_t size;
 };
 
@@ -30,5 +30,8 @@ bool folder_has(const struct folder *folder, const char *name);
 
 /* Open a file of the folder; release it with file_release. The error names path and file. */
 int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err);
+
+/* Write the files that a folder holds into a directory, which is made if it is not there. */
+int folder_save(const struct folder *folder, const char *path, struct err *err);
 
 #endif

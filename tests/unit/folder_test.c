@@ -93,6 +93,30 @@ START_TEST(a_path_that_no_file_can_have_names_none)
 }
 END_TEST
 
+START_TEST(held_files_are_saved_to_the_byte)
+{
+    ck_assert_int_eq(folder_save(&held, "saved", NULL), 0);
+    ck_assert_int_eq(folder_save(&held, "saved", NULL), 0); /* over what is there */
+    ck_assert_uint_eq(scratch_count("saved"), 2);
+    scratch_expect("saved/config.json", "{}");
+    scratch_expect("saved/vocab.json", "[\"a\"]");
+}
+END_TEST
+
+START_TEST(a_place_that_cannot_be_written_is_named)
+{
+    struct err err = {0};
+    ck_assert_int_eq(folder_save(&held, "no/where", &err), -1);
+    ck_assert_str_eq(err.text, "cannot make the directory 'no/where': No such file or directory");
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+    err_clear(&err);
+    ck_assert_int_eq(mkdir("model/vocab.json", 0777), 0);
+    ck_assert_int_eq(folder_save(&held, "model", &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'model/vocab.json': it is a directory");
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+}
+END_TEST
+
 Suite *folder_suite(void);
 
 Suite *folder_suite(void)
@@ -106,6 +130,8 @@ Suite *folder_suite(void)
     tcase_add_test(tests, links_are_followed);
     tcase_add_test(tests, without_memory_a_file_is_an_error_but_not_absent);
     tcase_add_test(tests, a_path_that_no_file_can_have_names_none);
+    tcase_add_test(tests, held_files_are_saved_to_the_byte);
+    tcase_add_test(tests, a_place_that_cannot_be_written_is_named);
     suite_add_tcase(suite, tests);
     return suite;
 }
