@@ -32,15 +32,26 @@ int model_find(struct folder *folder, const char *name, struct err *err)
     return -1;
 }
 
-int model_open(struct model *model, const char *name, struct err *err)
+static int open_files(struct model *model, struct err *err)
 {
-    *model = (struct model){.name = name ? name : bundled_default};
-    if (model_find(&model->folder, name, err) || config_open(&model->config, &model->folder, err) ||
+    if (config_open(&model->config, &model->folder, err) ||
         weights_open(&model->weights, &model->config, &model->folder, err)) {
         model_release(model);
         return -1;
     }
     return 0;
+}
+
+int model_open(struct model *model, const char *name, struct err *err)
+{
+    *model = (struct model){.name = name ? name : bundled_default};
+    return model_find(&model->folder, name, err) ? -1 : open_files(model, err);
+}
+
+int model_open_folder(struct model *model, const struct folder *folder, struct err *err)
+{
+    *model = (struct model){.name = folder->path, .folder = *folder};
+    return open_files(model, err);
 }
 
 void model_release(struct model *model)

@@ -28,6 +28,11 @@ int model_find(struct folder *folder, const char *name, struct err *err);
 
 /* Open config and weights; `model` must not move while it is open. On failure nothing is held. */
 int model_open(struct model *model, const char *name, struct err *err);
+
+/* The same for a folder at hand: one that model_find gave, or files held in memory (shape.h). What
+ * it points to must outlive the model. */
+int model_open_folder(struct model *model, const struct folder *folder, struct err *err);
+
 void model_release(struct model *model);
 
 /* Does a model of this config have the site? (Bare attention has no norms, for example.) */

@@ -1,0 +1,75 @@
+#include "math/noise.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+enum { COUNT = 100000 };
+
+static float x[COUNT], y[COUNT];
+
+/* On every machine, with every instruction set. */
+START_TEST(a_seed_gives_the_same_numbers_for_ever)
+{
+    static const float expected[] = {-0.338473082f, 0.0380825996f, 0.764221191f, -0.573056102f};
+    noise_fill(x, 4, 7, 0.0f, 1.0f);
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_float_eq(x[i], expected[i]);
+}
+END_TEST
+
+START_TEST(a_number_depends_on_its_place_alone)
+{
+    noise_fill(x, COUNT, 3, 0.5f, 2.0f);
+    for (size_t count = 0; count < 70; count++) {
+        memset(y, 0, sizeof y);
+        noise_fill(y, count, 3, 0.5f, 2.0f);
+        ck_assert_mem_eq(x, y, count * sizeof *x);
+        ck_assert_float_eq(y[count], 0);
+    }
+}
+END_TEST
+
+START_TEST(numbers_are_spread_evenly_around_the_middle)
+{
+    size_t tenths[10] = {0};
+    double sum = 0;
+    noise_fill(x, COUNT, 1, 1.0f, 0.05f);
+    for (size_t i = 0; i < COUNT; i++) {
+        ck_assert_float_ge(x[i], 0.95f);
+        ck_assert_float_le(x[i], 1.05f);
+        tenths[(size_t)fmin(9, ((double)x[i] - 0.95) / 0.01)]++;
+        sum += (double)x[i];
+    }
+    ck_assert_double_eq_tol(sum / COUNT, 1.0, 3e-4); /* three deviations of the mean */
+    for (size_t i = 0; i < 10; i++) {
+        ck_assert_uint_gt(tenths[i], COUNT / 10 - 300);
+        ck_assert_uint_lt(tenths[i], COUNT / 10 + 300);
+    }
+}
+END_TEST
+
+START_TEST(another_seed_gives_other_numbers)
+{
+    size_t same = 0;
+    noise_fill(x, COUNT, 0, 0.0f, 1.0f);
+    noise_fill(y, COUNT, 1, 0.0f, 1.0f);
+    for (size_t i = 0; i < COUNT; i++)
+        same += x[i] == y[i];
+    ck_assert_uint_lt(same, 5);
+}
+END_TEST
+
+Suite *noise_suite(void);
+
+Suite *noise_suite(void)
+{
+    Suite *suite = suite_create("noise");
+    TCase *tests = tcase_create("noise");
+    tcase_add_test(tests, a_seed_gives_the_same_numbers_for_ever);
+    tcase_add_test(tests, a_number_depends_on_its_place_alone);
+    tcase_add_test(tests, numbers_are_spread_evenly_around_the_middle);
+    tcase_add_test(tests, another_seed_gives_other_numbers);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

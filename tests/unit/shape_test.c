@@ -1,0 +1,142 @@
+#include "model/shape.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "model/model.h"
+#include "scratch.h"
+
+START_TEST(a_shape_is_a_model_of_its_name)
+{
+    struct shaped shaped = {0};
+    struct model model = {0};
+    struct err err = {0};
+    ck_assert_msg(!shape_make(&shaped, "tiny", &err), "%s", err.text);
+    ck_assert_msg(!model_open_folder(&model, &shaped.folder, &err), "%s", err.text);
+    ck_assert_str_eq(model.name, "tiny");
+    ck_assert_uint_eq(model.config.n_layer, 2);
+    ck_assert_uint_eq(model.config.n_head, 4);
+    ck_assert_uint_eq(model.config.n_embd, 32);
+    ck_assert_uint_eq(model.config.n_positions, 64);
+    ck_assert_uint_eq(model.config.vocab_size, 512);
+    model_release(&model);
+    shape_release(&shaped);
+}
+END_TEST
+
+/* Norms scale around 1; all else stands around 0; and no tensor repeats another. */
+START_TEST(weights_are_small_and_differ)
+{
+    struct shaped shaped = {0};
+    struct model model = {0};
+    float last = 0;
+    ck_assert_int_eq(shape_make(&shaped, "tiny", NULL), 0);
+    ck_assert_int_eq(model_open_folder(&model, &shaped.folder, NULL), 0);
+    for (size_t i = 0; i < weights_parameter_count(&model.weights); i++) {
+        struct parameter_info info = weights_parameter(&model.weights, i);
+        if (!info.entry)
+            continue;
+        bool is_scale = strstr(info.name, "ln_") && strstr(info.name, ".weight");
+        const float *data = info.entry->data;
+        ck_assert_uint_eq((uintptr_t)data % sizeof *data, 0);
+        for (size_t k = 0; k < info.entry->count; k++)
+            ck_assert_float_le(fabsf(data[k] - (is_scale ? 1.0f : 0.0f)), 0.0501f);
+        ck_assert_msg(data[0] != last, "%s begins like the one before", info.name);
+        last = data[0];
+    }
+    model_release(&model);
+    shape_release(&shaped);
+}
+END_TEST
+
+START_TEST(the_same_shape_has_the_same_bytes)
+{
+    struct shaped one = {0};
+    struct shaped two = {0};
+    ck_assert_int_eq(shape_make(&one, "tiny", NULL), 0);
+    ck_assert_int_eq(shape_make(&two, "tiny", NULL), 0);
+    ck_assert_uint_eq(one.folder.file_count, SHAPE_FILES);
+    for (size_t i = 0; i < SHAPE_FILES; i++) {
+        ck_assert_uint_eq(one.files[i].size, two.files[i].size);
+        ck_assert_mem_eq(one.files[i].bytes, two.files[i].bytes, one.files[i].size);
+    }
+    shape_release(&one);
+    shape_release(&two);
+}
+END_TEST
+
+START_TEST(heads_fill_the_channels_of_every_shape)
+{
+    for (size_t i = 0; i < shape_count; i++)
+        ck_assert_uint_eq(shape_rows[i].n_embd % shape_rows[i].n_head, 0);
+}
+END_TEST
+
+START_TEST(an_unknown_shape_is_refused_with_those_there_are)
+{
+    struct shaped shaped = {0};
+    struct err err = {0};
+    ck_assert_int_eq(shape_make(&shaped, "gpt3", &err), -1);
+    ck_assert_str_eq(err.text, "--shape: expected one of tiny, distilgpt2, gpt2, gpt2-medium, "
+                               "gpt2-large, gpt2-xl, found 'gpt3'");
+    ck_assert_int_eq(err.kind, ERR_USAGE);
+    ck_assert_ptr_null(shaped.folder.files);
+}
+END_TEST
+
+START_TEST(what_is_saved_is_a_model_directory)
+{
+    struct shaped shaped = {0};
+    struct model model = {0};
+    struct file file = {0};
+    struct err err = {0};
+    ck_assert_int_eq(shape_make(&shaped, "tiny", NULL), 0);
+    ck_assert_msg(!folder_save(&shaped.folder, "saved", &err), "%s", err.text);
+    ck_assert_uint_eq(scratch_count("saved"), SHAPE_FILES);
+    ck_assert_int_eq(file_map(&file, "saved/model.safetensors", NULL), 0);
+    ck_assert_uint_eq(file.size, shaped.files[1].size);
+    ck_assert_mem_eq(file.bytes, shaped.files[1].bytes, file.size);
+    ck_assert_msg(!model_open(&model, "saved", &err), "%s", err.text);
+    model_release(&model);
+    file_release(&file);
+    shape_release(&shaped);
+}
+END_TEST
+
+START_TEST(an_allocation_that_fails_is_an_error)
+{
+    size_t nth = 1;
+    for (;; nth++) {
+        struct shaped shaped = {0};
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        int failed = shape_make(&shaped, "tiny", &err);
+        heap_fail_at(0, 0);
+        shape_release(&shaped);
+        if (!failed)
+            break;
+        ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
+    }
+    ck_assert_uint_gt(nth, 4);
+}
+END_TEST
+
+Suite *shape_suite(void);
+
+Suite *shape_suite(void)
+{
+    Suite *suite = suite_create("shape");
+    TCase *tests = tcase_create("shape");
+    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
+    tcase_add_test(tests, a_shape_is_a_model_of_its_name);
+    tcase_add_test(tests, weights_are_small_and_differ);
+    tcase_add_test(tests, the_same_shape_has_the_same_bytes);
+    tcase_add_test(tests, heads_fill_the_channels_of_every_shape);
+    tcase_add_test(tests, an_unknown_shape_is_refused_with_those_there_are);
+    tcase_add_test(tests, what_is_saved_is_a_model_directory);
+    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
