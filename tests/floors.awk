@@ -3,8 +3,8 @@
 #     (cd TREE && awk -f floors.awk cmd/*.c lib/*/*.[ch])
 
 BEGIN {
-    split("base format text math model lens train out attn cmd", rooms)
-    split("1    2      3    3    4     5    5     6   7    8", floors)
+    split("base format text math model lens train out bench attn cmd", rooms)
+    split("1    2      3    3    4     5    5     6   6     7    8", floors)
     for (i in rooms)
         floor[rooms[i]] = floors[i] # attn: lib/attn.h, the public face
     heap = "(malloc|calloc|realloc|free|strdup|strndup|asprintf|aligned_alloc|posix_memalign)"

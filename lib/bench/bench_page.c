@@ -1,0 +1,146 @@
+#include "bench/bench_page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "text/label.h"
+
+enum {
+    NUMBER_BYTES = 32,
+    BAR_COLUMNS = 16,
+    EIGHTHS = 8,
+};
+
+/* At the right of so many columns. */
+static void write_right(struct stream *out, const char *text, size_t columns)
+{
+    size_t width = utf8_width(text, strlen(text));
+    for (; width < columns; width++)
+        stream_char(out, ' ');
+    stream_text(out, text);
+}
+
+/* "124,439,808" */
+static const char *grouped(char text[NUMBER_BYTES], size_t number)
+{
+    char *at = text + NUMBER_BYTES - 1;
+    *at = '\0';
+    for (int digits = 0; digits == 0 || number > 0; digits++, number /= 10) {
+        if (digits > 0 && digits % 3 == 0)
+            *--at = ',';
+        *--at = (char)('0' + number % 10);
+    }
+    return at;
+}
+
+/* A number with three significant digits and its unit: "0.312 ms", "17.2 ms", "251 GFLOP/s". */
+static const char *with_unit(char text[NUMBER_BYTES], double value, const char *unit)
+{
+    int decimals = value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0;
+    snprintf(text, NUMBER_BYTES, "%.*f %s", decimals, value, unit);
+    return text;
+}
+
+static const char *duration(char text[NUMBER_BYTES], double seconds)
+{
+    if (seconds >= 1)
+        return with_unit(text, seconds, "s");
+    if (seconds >= 1e-4)
+        return with_unit(text, 1e3 * seconds, "ms");
+    return with_unit(text, 1e6 * seconds, "µs");
+}
+
+/* --- the machine ----------------------------------------------------------------------------- */
+
+/* One limit: on one thread, and on all where there are more. */
+static void write_limit(struct stream *out, const struct bench_report *report, const char *name,
+                        double alone, double together, const char *unit)
+{
+    char text[NUMBER_BYTES];
+    stream_format(out, "  %-24s %14s", name, with_unit(text, alone / 1e9, unit));
+    if (report->together.threads > 1)
+        stream_format(out, " %14s", with_unit(text, together / 1e9, unit));
+    stream_char(out, '\n');
+}
+
+static void write_limits(struct stream *out, const struct bench_report *report)
+{
+    char name[NUMBER_BYTES];
+    size_t threads = report->together.threads;
+    stream_format(out, "\n%-26s %14s", "The machine", "1 thread");
+    if (threads > 1) {
+        snprintf(name, sizeof name, "%zu threads", threads);
+        stream_format(out, " %14s", name);
+    }
+    stream_char(out, '\n');
+    for (int form = 0; form < FMA_FORMS; form++) {
+        if (report->alone.fma[form] == 0)
+            continue;
+        snprintf(name, sizeof name, "compute, %s", fma_name((enum fma_form)form));
+        write_limit(out, report, name, report->alone.fma[form], report->together.fma[form],
+                    "GFLOP/s");
+    }
+    write_limit(out, report, "memory, read", report->alone.read, report->together.read, "GB/s");
+}
+
+/* --- the model ------------------------------------------------------------------------------- */
+
+/* A bar of BAR_COLUMNS for the whole, drawn in eighths of a column. */
+static void write_bar(struct stream *out, double share)
+{
+    static const char *const parts[EIGHTHS] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    int eighths = (int)lround(fmin(share, 1) * BAR_COLUMNS * EIGHTHS);
+    for (int column = 0; column < BAR_COLUMNS; column++, eighths -= EIGHTHS)
+        stream_text(out, eighths >= EIGHTHS ? "█" : parts[eighths > 0 ? eighths : 0]);
+}
+
+/* What binds is the limit that the task comes nearest to. */
+static void write_share(struct stream *out, const struct bench_sample *sample)
+{
+    bool memory = sample->of_memory > sample->of_compute;
+    double share = memory ? sample->of_memory : sample->of_compute;
+    stream_text(out, "  ");
+    write_bar(out, share);
+    stream_format(out, " %3.0f %% %s", 100 * share, memory ? "memory" : "compute");
+    if (sample->over > 0)
+        stream_format(out, "  %.2f ×", sample->over);
+}
+
+static void write_result(struct stream *out, const struct bench_result *result)
+{
+    const struct pass_size *size = &result->task.size;
+    char tokens[NUMBER_BYTES] = "";
+    char time[NUMBER_BYTES];
+    if (size->sequences > 1)
+        snprintf(tokens, sizeof tokens, "%zu × %zu", size->sequences, size->tokens);
+    else if (size->sequences)
+        snprintf(tokens, sizeof tokens, "%zu", size->tokens);
+    stream_format(out, "  %-8s", task_rows[result->task.kind].name);
+    write_right(out, tokens, 10);
+    write_right(out, duration(time, result->median.seconds), 10);
+    if (size->sequences) {
+        stream_format(out, " %9.0f", bench_tokens_per_second(result));
+        write_share(out, &result->median);
+    }
+    stream_char(out, '\n');
+}
+
+void bench_page_write(struct stream *out, const struct bench_report *report)
+{
+    size_t threads = report->together.threads;
+    char model[LABEL_EXCERPT_BYTES];
+    char parameters[NUMBER_BYTES];
+    label_excerpt(model, report->model, strlen(report->model));
+    stream_format(out, "%s · %s parameters\n", model, grouped(parameters, report->parameters));
+    stream_format(out, "%s%s%zu thread%s · %s kernels · medians of %zu round%s\n",
+                  report->processor, *report->processor ? " · " : "", threads,
+                  threads == 1 ? "" : "s", report->kernels, report->rounds,
+                  report->rounds == 1 ? "" : "s");
+    write_limits(out, report);
+    stream_format(out, "\n%-10s %9s %9s %9s  %s\n", "The model", "tokens", "time", "tokens/s",
+                  "of what the machine can do");
+    for (size_t i = 0; i < report->result_count; i++)
+        write_result(out, &report->results[i]);
+}

@@ -1,0 +1,260 @@
+#include "bench/benchmark.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "bench/median.h"
+
+static const double SECONDS_LEAST = 0.02; /* of one measurement: what takes less is done again */
+
+struct bench {
+    const struct bench_plan *plan;
+    struct bench_subject subject;
+    struct pool *alone;
+    struct peak_memory memory;
+    enum fma_form best; /* the form with the highest peak */
+    struct task_list tasks;
+    struct bench_sample *samples;            /* [task][round] */
+    struct bench_limits *alones, *togethers; /* [round] */
+    struct arena arena;                      /* all of these; gone when the report is made */
+};
+
+/* --- limits ---------------------------------------------------------------------------------- */
+
+static void find_best_form(struct bench *bench)
+{
+    double highest = 0;
+    for (int form = 0; form < FMA_FORMS; form++) {
+        double rate = peak_fma(bench->alone, (enum fma_form)form);
+        if (rate > highest)
+            bench->best = (enum fma_form)form;
+        highest = rate > highest ? rate : highest;
+    }
+}
+
+static void measure_limits(struct bench_limits *limits, struct pool *pool,
+                           const struct peak_memory *memory)
+{
+    limits->threads = pool_threads(pool);
+    for (int form = 0; form < FMA_FORMS; form++)
+        limits->fma[form] = peak_fma(pool, (enum fma_form)form);
+    limits->read = peak_read(pool, memory);
+}
+
+/* What stands before and after each measurement: two of the limits, with all threads. */
+struct bracket {
+    double compute, memory;
+};
+
+static struct bracket measure_bracket(const struct bench *bench)
+{
+    struct pool *pool = bench->subject.machine.pool;
+    return (struct bracket){peak_fma(pool, bench->best), peak_read(pool, &bench->memory)};
+}
+
+/* --- measuring ------------------------------------------------------------------------------- */
+
+static struct bench_sample *sample_at(const struct bench *bench, size_t task, size_t round)
+{
+    return &bench->samples[task * bench->plan->rounds + round];
+}
+
+/* Repeat a task until it has taken long enough, and tell how long one took. */
+static int time_task(struct bench *bench, const struct task *task, double *seconds, struct err *err)
+{
+    double sum = 0;
+    double count = 0;
+    while (sum < SECONDS_LEAST) {
+        double once = 0;
+        if (task_run(task, &bench->subject, &once, err))
+            return -1;
+        sum += once;
+        count++;
+    }
+    *seconds = sum / count;
+    return 0;
+}
+
+/* Hold what was measured against the limits around it. */
+static void judge(const struct bench *bench, const struct task *task, struct bench_sample *sample,
+                  struct bracket before, struct bracket after)
+{
+    struct work work = work_of_pass(&bench->subject.model.config, &task->size);
+    double compute = (before.compute + after.compute) / 2;
+    double memory = (before.memory + after.memory) / 2;
+    sample->of_compute = work.operations / compute / sample->seconds;
+    if (work.bytes > (double)bench->memory.cache_bytes)
+        sample->of_memory = work.bytes / memory / sample->seconds;
+}
+
+/* How much longer another way of the same pass takes than plain prefill, which stands before it. */
+static double over_prefill(const struct bench *bench, size_t task, size_t round)
+{
+    const struct task *tasks = bench->tasks.items;
+    if (!task_rows[tasks[task].kind].by_length || tasks[task].kind == TASK_PREFILL)
+        return 0;
+    for (size_t i = task; i-- > 0 && tasks[i].size.tokens == tasks[task].size.tokens;)
+        if (tasks[i].kind == TASK_PREFILL)
+            return sample_at(bench, task, round)->seconds / sample_at(bench, i, round)->seconds;
+    return 0;
+}
+
+/* The limits after one task are those before the next. */
+static int run_round(struct bench *bench, size_t round, struct err *err)
+{
+    const struct bench_plan *plan = bench->plan;
+    measure_limits(&bench->alones[round], bench->alone, &bench->memory);
+    measure_limits(&bench->togethers[round], bench->subject.machine.pool, &bench->memory);
+    struct bracket before = measure_bracket(bench);
+    for (size_t i = 0; i < bench->tasks.count; i++) {
+        const struct task *task = &bench->tasks.items[i];
+        struct bench_sample *sample = sample_at(bench, i, round);
+        if (plan->progress)
+            plan->progress(&(struct bench_progress){round, plan->rounds, task});
+        if (time_task(bench, task, &sample->seconds, err))
+            return -1;
+        struct bracket after = measure_bracket(bench);
+        judge(bench, task, sample, before, after);
+        sample->over = over_prefill(bench, i, round);
+        before = after;
+    }
+    return 0;
+}
+
+/* A pass that does not count brings the weights into memory. */
+static int warm_up(struct bench *bench, struct err *err)
+{
+    struct task task = {TASK_PREFILL, {.sequences = 1, .tokens = 1}};
+    double seconds = 0;
+    return task_run(&task, &bench->subject, &seconds, err);
+}
+
+/* --- the report ------------------------------------------------------------------------------ */
+
+static struct bench_sample median_sample(const struct bench_sample *samples, size_t count,
+                                         double *sorted)
+{
+    size_t step = sizeof *samples;
+    return (struct bench_sample){
+        .seconds = median(&samples->seconds, step, count, sorted),
+        .of_compute = median(&samples->of_compute, step, count, sorted),
+        .of_memory = median(&samples->of_memory, step, count, sorted),
+        .over = median(&samples->over, step, count, sorted),
+    };
+}
+
+static struct bench_limits median_limits(const struct bench_limits *limits, size_t count,
+                                         double *sorted)
+{
+    size_t step = sizeof *limits;
+    struct bench_limits medians = {.threads = limits->threads};
+    for (int form = 0; form < FMA_FORMS; form++)
+        medians.fma[form] = median(&limits->fma[form], step, count, sorted);
+    medians.read = median(&limits->read, step, count, sorted);
+    return medians;
+}
+
+static size_t count_parameters(const struct weights *weights)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
+        const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
+        count += entry ? entry->count : 0;
+    }
+    return count;
+}
+
+/* "AMD EPYC 9754"; "" where /proc/cpuinfo has no such line. */
+static const char *find_processor(struct arena *arena, struct err *err)
+{
+    static const char key[] = "\nmodel name\t: ";
+    struct file file = {0};
+    const char *name = "";
+    if (file_map(&file, "/proc/cpuinfo", NULL))
+        return "";
+    const char *line = memmem(file.bytes, file.size, key, sizeof key - 1);
+    if (line) {
+        line += sizeof key - 1;
+        size_t rest = file.size - (size_t)(line - file.bytes);
+        const char *end = memchr(line, '\n', rest);
+        name = arena_text(arena, line, end ? (size_t)(end - line) : rest, err);
+    }
+    file_release(&file);
+    return name;
+}
+
+static int make_report(struct bench_report *report, const struct bench *bench, struct arena *arena,
+                       struct err *err)
+{
+    size_t rounds = bench->plan->rounds;
+    const struct task_list *tasks = &bench->tasks;
+    struct bench_result *results = arena_alloc(arena, tasks->count, sizeof *results, err);
+    double *sorted = arena_alloc(arena, rounds, sizeof *sorted, err);
+    *report = (struct bench_report){
+        .model = bench->plan->folder->path,
+        .parameters = count_parameters(&bench->subject.model.weights),
+        .kernels = kernels_target(bench->subject.machine.kernels),
+        .processor = find_processor(arena, err),
+        .rounds = rounds,
+        .results = results,
+        .result_count = tasks->count,
+    };
+    if (!results || !sorted || !report->processor)
+        return -1;
+    report->alone = median_limits(bench->alones, rounds, sorted);
+    report->together = median_limits(bench->togethers, rounds, sorted);
+    for (size_t i = 0; i < tasks->count; i++)
+        results[i] = (struct bench_result){
+            .task = tasks->items[i],
+            .work = work_of_pass(&bench->subject.model.config, &tasks->items[i].size),
+            .median = median_sample(sample_at(bench, i, 0), rounds, sorted),
+        };
+    return 0;
+}
+
+double bench_tokens_per_second(const struct bench_result *result)
+{
+    double tokens = (double)(result->task.size.sequences * result->task.size.tokens);
+    return tokens / result->median.seconds;
+}
+
+/* --------------------------------------------------------------------------------------------- */
+
+static int prepare(struct bench *bench, struct err *err)
+{
+    const struct bench_plan *plan = bench->plan;
+    struct arena *arena = &bench->arena;
+    const struct config *config = &bench->subject.model.config;
+    if (bench_subject_open(&bench->subject, plan->folder, plan->threads, err) ||
+        task_list_make(&bench->tasks, &plan->choice, config, arena, err) ||
+        pool_open(&bench->alone, 1, err) || peak_memory_init(&bench->memory, arena, err))
+        return -1;
+    size_t samples = bench->tasks.count * plan->rounds;
+    bench->samples = arena_alloc(arena, samples, sizeof *bench->samples, err);
+    bench->alones = arena_alloc(arena, plan->rounds, sizeof *bench->alones, err);
+    bench->togethers = arena_alloc(arena, plan->rounds, sizeof *bench->togethers, err);
+    return bench->samples && bench->alones && bench->togethers ? 0 : -1;
+}
+
+static int measure(struct bench *bench, struct err *err)
+{
+    find_best_form(bench);
+    if (warm_up(bench, err))
+        return -1;
+    for (size_t round = 0; round < bench->plan->rounds; round++)
+        if (run_round(bench, round, err))
+            return -1;
+    return 0;
+}
+
+int benchmark(struct bench_report *report, const struct bench_plan *plan, struct arena *arena,
+              struct err *err)
+{
+    struct bench bench = {.plan = plan};
+    int failed =
+        prepare(&bench, err) || measure(&bench, err) || make_report(report, &bench, arena, err);
+    pool_free(bench.alone);
+    bench_subject_release(&bench.subject);
+    arena_release(&bench.arena);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,141 @@
+#include "bench/task.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "lens/capture.h"
+#include "lens/selection.h"
+#include "model/batch.h"
+#include "model/forward.h"
+#include "text/tokenizer.h"
+
+enum { BATCH_SEQUENCES = 100, BATCH_TOKENS = 12 };
+
+int bench_subject_open(struct bench_subject *subject, const struct folder *folder, size_t threads,
+                       struct err *err)
+{
+    *subject = (struct bench_subject){.folder = folder};
+    if (machine_open(&subject->machine, threads, err) ||
+        model_open_folder(&subject->model, folder, err)) {
+        bench_subject_release(subject);
+        return -1;
+    }
+    return 0;
+}
+
+void bench_subject_release(struct bench_subject *subject)
+{
+    model_release(&subject->model);
+    machine_release(&subject->machine);
+    *subject = (struct bench_subject){0};
+}
+
+/* All that stands before the first pass of a program. */
+static int open_once(const struct task *task, struct bench_subject *subject, double *seconds,
+                     struct err *err)
+{
+    struct bench_subject fresh = {0};
+    struct tokenizer *tokenizer = NULL;
+    (void)task;
+    double start = clock_seconds();
+    int failed =
+        bench_subject_open(&fresh, subject->folder, pool_threads(subject->machine.pool), err) ||
+        tokenizer_open(&tokenizer, subject->folder, err);
+    *seconds = clock_seconds() - start;
+    tokenizer_free(tokenizer);
+    bench_subject_release(&fresh);
+    return failed ? -1 : 0;
+}
+
+/* Sequences of ids that jump about in the vocabulary. */
+static struct sequence *make_sequences(const struct pass_size *size, const struct config *config,
+                                       struct arena *arena, struct err *err)
+{
+    size_t count = size->sequences * size->tokens;
+    struct sequence *sequences = arena_alloc(arena, size->sequences, sizeof *sequences, err);
+    uint32_t *ids = arena_alloc(arena, count, sizeof *ids, err);
+    if (!sequences || !ids)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        ids[i] = (uint32_t)((i * 7919 + 13) % config->vocab_size);
+    for (size_t s = 0; s < size->sequences; s++) {
+        sequences[s] = (struct sequence){.ids = ids + s * size->tokens, .count = size->tokens};
+        if (config->cross) {
+            sequences[s].source_ids = sequences[s].ids;
+            sequences[s].source_count = size->tokens;
+        }
+    }
+    return sequences;
+}
+
+/* The whole pass but for the logits, which are wanted of one token only. */
+static enum site last_site(const struct config *config)
+{
+    return config->kind == MODEL_GPT2 ? SITE_LN_F : SITE_ATTN_OUT;
+}
+
+/* One pass that keeps the given sites of all layers, and the last one. Weights that are packed once
+ * stay so beside those in place. */
+static int run_pass(const struct pass_size *size, uint32_t sites, bool packed,
+                    struct bench_subject *subject, double *seconds, struct err *err)
+{
+    const struct config *config = &subject->model.config;
+    struct arena arena = {0};
+    struct watch watch;
+    struct capture capture;
+    struct batch batch;
+    struct selection selection = {.sites = sites | (uint32_t)1 << last_site(config)};
+    int failed = -1;
+    const struct sequence *sequences = make_sequences(size, config, &arena, err);
+    if (!sequences || batch_init(&batch, config, sequences, size->sequences, &arena, err) ||
+        selection_layers(&selection, NULL, config, &arena, err) ||
+        watch_init(&watch, config->n_layer, &arena, err) ||
+        capture_init(&capture, &selection, config, size->sequences, &arena, err))
+        goto done;
+    selection_watch(&selection, &watch);
+    subject->model.weights.packing = packed;
+    struct tap tap = {.watch = &watch, .sink = capture_sink, .context = &capture};
+    struct run run = {&subject->machine, config, &subject->model.weights, &batch};
+    double start = clock_seconds();
+    failed = forward(&run, &tap, &arena, err);
+    *seconds = clock_seconds() - start;
+done:
+    arena_release(&arena);
+    return failed;
+}
+
+static int prefill(const struct task *task, struct bench_subject *subject, double *seconds,
+                   struct err *err)
+{
+    return run_pass(&task->size, 0, true, subject, seconds, err);
+}
+
+static int prefill_in_place(const struct task *task, struct bench_subject *subject, double *seconds,
+                            struct err *err)
+{
+    return run_pass(&task->size, 0, false, subject, seconds, err);
+}
+
+static int prefill_and_keep(const struct task *task, struct bench_subject *subject, double *seconds,
+                            struct err *err)
+{
+    return run_pass(&task->size, (uint32_t)1 << SITE_WEIGHTS, true, subject, seconds, err);
+}
+
+const struct task_row task_rows[TASK_KINDS] = {
+    [TASK_OPEN] = {"open", "open model, tokenizer and threads", .run = open_once},
+    [TASK_PREFILL] = {"prefill", "a text in one pass, packed weights, no logits", .by_length = true,
+                      .run = prefill},
+    [TASK_IN_PLACE] = {"in-place", "the same, with the weights as they lie in the file",
+                       .by_length = true, .run = prefill_in_place},
+    [TASK_CAPTURE] = {"capture", "prefill that keeps the attention of all heads", .by_length = true,
+                      .run = prefill_and_keep},
+    /* decode, a token with 64 in the cache: its row belongs here; work.h counts it already */
+    [TASK_BATCH] = {"batch", "prefill of 100 texts of 12 tokens in one pass",
+                    .sequences = BATCH_SEQUENCES, .tokens = BATCH_TOKENS, .run = prefill},
+};
+
+int task_run(const struct task *task, struct bench_subject *subject, double *seconds,
+             struct err *err)
+{
+    return task_rows[task->kind].run(task, subject, seconds, err);
+}

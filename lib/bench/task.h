@@ -1,0 +1,68 @@
+/* task.h: the things that are measured, each done once on demand.
+ *
+ *     struct subject_model subject = {0};
+ *     struct task task = {TASK_PREFILL, {.sequences = 1, .tokens = 64}};
+ *     double seconds = 0;
+ *     if (bench_subject_open(&subject, folder, threads, err) ||
+ *         task_run(&task, &subject, &seconds, err)) ...
+ *     bench_subject_release(&subject);
+ */
+#ifndef ATTN_BENCH_TASK_H
+#define ATTN_BENCH_TASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/folder.h"
+#include "bench/work.h"
+#include "math/machine.h"
+#include "model/model.h"
+
+enum task_kind {
+    TASK_OPEN,
+    TASK_PREFILL,
+    TASK_IN_PLACE,
+    TASK_CAPTURE,
+    TASK_BATCH,
+    TASK_KINDS,
+};
+
+enum { TASKS_ALL = (1 << TASK_KINDS) - 1 };
+
+struct bench_subject {
+    const struct folder *folder;
+    struct model model;
+    struct machine machine;
+};
+
+struct task {
+    enum task_kind kind;
+    struct pass_size size; /* 0 sequences: it is no pass */
+};
+
+struct task_row {
+    const char *name;
+    const char *about;
+    bool by_length;   /* one for each length of text that is asked for */
+    size_t sequences; /* where they are not: so many … */
+    size_t tokens;    /* … of so many tokens */
+    int (*run)(const struct task *task, struct bench_subject *subject, double *seconds,
+               struct err *err);
+};
+
+/* In the order in which they are measured; what is there for each length stands together. */
+extern const struct task_row task_rows[TASK_KINDS];
+
+/* Open the model of a folder, which must outlive it, on `threads` threads (0: one a processor).
+ * `subject` must not move while it is open. On failure nothing is held. */
+int bench_subject_open(struct bench_subject *subject, const struct folder *folder, size_t threads,
+                       struct err *err);
+void bench_subject_release(struct bench_subject *subject);
+
+/* Do it once and tell how long it took, without what has to be prepared and put away around it. */
+int task_run(const struct task *task, struct bench_subject *subject, double *seconds,
+             struct err *err);
+
+#endif

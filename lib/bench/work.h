@@ -1,0 +1,36 @@
+/* work.h: the least that a pass must do, counted from the model's numbers.
+ *
+ * What takes longer than this does so for reasons of its own: that is what a benchmark is to show.
+ *
+ *     struct pass_size size = {.sequences = 1, .tokens = 64};
+ *     struct work work = work_of_pass(&config, &size);
+ *     double share = work.operations / peak / seconds;
+ */
+#ifndef ATTN_BENCH_WORK_H
+#define ATTN_BENCH_WORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/config.h"
+
+struct pass_size {
+    size_t sequences;
+    size_t tokens; /* of each sequence */
+    size_t cached; /* keys and values of each that are there already */
+    bool logits;   /* of the last token of each */
+};
+
+struct work {
+    double operations; /* floating-point: a multiply-add is two */
+    double bytes;      /* read from memory */
+};
+
+/* Counted: every product of the pass. With weights [in, out] a row takes 2 · in · out operations;
+ * scores and context take 2 · (d_k + d_v) for each head, query and key that the query sees, nothing
+ * for what the mask removes. Each weight is read once, as float32, and so is each cached key and
+ * value. Left out, because they are small beside that: embeddings, norms, softmax, activation, and
+ * what the pass itself writes to memory and reads again. */
+struct work work_of_pass(const struct config *config, const struct pass_size *size);
+
+#endif

@@ -1,0 +1,57 @@
+#include "bench/bench_json.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "bench_report_fixture.h"
+#include "format/json.h"
+#include "memory_stream.h"
+
+START_TEST(an_object_is_written_to_the_byte)
+{
+    static const char expected[] =
+        "{\"model\": \"models/\\tgpt2\", \"parameters\": 124439808, \"processor\": \"AMD EPYC\", "
+        "\"kernels\": \"avx512\", \"rounds\": 5, "
+        "\"one_thread\": {\"threads\": 1, \"avx512\": 2.56e+11, \"avx2\": 1.28e+11, \"plain\": "
+        "4.85e+10, \"read\": 3.925e+10}, "
+        "\"all_threads\": {\"threads\": 2, \"avx512\": 5.12e+11, \"avx2\": 2.56e+11, \"plain\": "
+        "9.6e+10, \"read\": 4.25e+10}, "
+        "\"results\": [{\"name\": \"open\", \"seconds\": 0.0003125}, "
+        "{\"name\": \"prefill\", \"seconds\": 0.016, "
+        "\"sequences\": 1, \"tokens\": 6, "
+        "\"tokens_per_second\": 375, "
+        "\"operations\": 1e+09, \"bytes\": 300000000, \"of_compute\": 0.25, \"of_memory\": 0.5}, "
+        "{\"name\": \"capture\", \"seconds\": 2.048, "
+        "\"sequences\": 1, \"tokens\": 1024, "
+        "\"tokens_per_second\": 500, "
+        "\"operations\": 2e+11, \"bytes\": 300000000, \"of_compute\": 0.90625, \"of_memory\": "
+        "0.0625, \"over\": 1.03125}, "
+        "{\"name\": \"batch\", \"seconds\": 0.000024, "
+        "\"sequences\": 100, \"tokens\": 12, "
+        "\"tokens_per_second\": 50000000, "
+        "\"operations\": 2000000, \"bytes\": 3000, \"of_compute\": 1.5, \"of_memory\": 0}]}"
+        "\n";
+    struct stream out = {0};
+    struct json *root = NULL;
+    struct err err = {0};
+    memory_stream_open(&out);
+    bench_json_write(&out, &example_report);
+    struct file file = memory_stream_take(&out);
+    ck_assert_msg(!json_parse(&root, file.bytes, file.size, &err), "%s", err.text);
+    ck_assert_msg(file.size == strlen(expected) && memcmp(file.bytes, expected, file.size) == 0,
+                  "%.*s", (int)file.size, file.bytes);
+    json_free(root);
+    file_release(&file);
+}
+END_TEST
+
+Suite *bench_json_suite(void);
+
+Suite *bench_json_suite(void)
+{
+    Suite *suite = suite_create("bench_json");
+    TCase *tests = tcase_create("bench_json");
+    tcase_add_test(tests, an_object_is_written_to_the_byte);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,166 @@
+#include "bench/benchmark.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "model/bundled.h"
+#include "model/shape.h"
+
+/* No time is tested: machines are slow and busy. What is tested is what must be so on all. */
+
+static struct shaped shaped;
+static size_t announced;
+
+static void make_shape(void)
+{
+    ck_assert_int_eq(shape_make(&shaped, "tiny", NULL), 0);
+}
+
+static void release_shape(void)
+{
+    shape_release(&shaped);
+}
+
+static void count_progress(const struct bench_progress *here)
+{
+    ck_assert_uint_eq(here->rounds, 2);
+    ck_assert_uint_lt(here->round, 2);
+    ck_assert_ptr_nonnull(task_rows[here->task->kind].name);
+    announced++;
+}
+
+static void check_limits(const struct bench_limits *limits, size_t threads)
+{
+    ck_assert_uint_eq(limits->threads, threads);
+    ck_assert_double_gt(limits->fma[FMA_PLAIN], 1e6);
+    ck_assert_double_gt(limits->read, 1e6);
+    for (int form = 0; form < FMA_FORMS; form++)
+        ck_assert_int_eq(limits->fma[form] > 0, fma_loop_find((enum fma_form)form) != NULL);
+}
+
+static void check_result(const struct bench_result *result)
+{
+    bool is_pass = result->task.size.sequences > 0;
+    ck_assert_double_gt(result->median.seconds, 0);
+    ck_assert_double_lt(result->median.seconds, 60);
+    ck_assert_double_eq(result->median.of_memory, 0); /* tiny fits every cache */
+    ck_assert_int_eq(result->median.of_compute > 0, is_pass);
+    ck_assert_int_eq(bench_tokens_per_second(result) > 0, is_pass);
+    bool is_other_way = result->task.kind == TASK_CAPTURE || result->task.kind == TASK_IN_PLACE;
+    ck_assert_int_eq(result->median.over > 0, is_other_way);
+}
+
+START_TEST(everything_is_measured_in_every_round)
+{
+    static const size_t lengths[] = {2, 9};
+    struct bench_plan plan = {&shaped.folder, .threads = 2, .rounds = 2,
+                              .choice = {TASKS_ALL, lengths, 2}, .progress = count_progress};
+    struct bench_report report;
+    struct arena arena = {0};
+    struct err err = {0};
+    ck_assert_msg(!benchmark(&report, &plan, &arena, &err), "%s", err.text);
+    ck_assert_str_eq(report.model, "tiny");
+    ck_assert_uint_eq(report.parameters, 43904);
+    ck_assert_uint_eq(report.rounds, 2);
+    ck_assert_uint_eq(report.result_count, 8);
+    ck_assert_uint_eq(announced, 16);
+    check_limits(&report.alone, 1);
+    check_limits(&report.together, 2);
+    for (size_t i = 0; i < report.result_count; i++)
+        check_result(&report.results[i]);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(every_kind_of_model_can_be_measured)
+{
+    for (size_t i = 0; i < bundled_count; i++) {
+        static const size_t length = 4;
+        struct bench_plan plan = {&bundled_models[i], .threads = 1, .rounds = 1,
+                                  .choice = {TASKS_ALL, &length, 1}};
+        struct bench_report report;
+        struct arena arena = {0};
+        struct err err = {0};
+        ck_assert_msg(!benchmark(&report, &plan, &arena, &err), "%s: %s", bundled_models[i].path,
+                      err.text);
+        ck_assert_uint_eq(report.result_count, 5);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+START_TEST(attention_kept_alone_has_nothing_to_be_held_against)
+{
+    static const size_t length = 4;
+    struct bench_plan plan = {&shaped.folder, .threads = 1, .rounds = 1,
+                              .choice = {1 << TASK_CAPTURE, &length, 1}};
+    struct bench_report report;
+    struct arena arena = {0};
+    ck_assert_int_eq(benchmark(&report, &plan, &arena, NULL), 0);
+    ck_assert_uint_eq(report.result_count, 1);
+    ck_assert_double_eq(report.results[0].median.over, 0);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(errors_come_from_where_they_arise)
+{
+    static const size_t length = 65;
+    static const struct folder nowhere = {.path = "no/such/folder"};
+    struct bench_plan plan = {&shaped.folder, .threads = 1, .rounds = 1,
+                              .choice = {TASKS_ALL, &length, 1}};
+    struct bench_report report;
+    struct arena arena = {0};
+    struct err err = {0};
+    ck_assert_int_eq(benchmark(&report, &plan, &arena, &err), -1);
+    ck_assert_str_eq(err.text, "--tokens: expected at most 64 (n_positions), found 65");
+    err_clear(&err);
+    plan.folder = &nowhere;
+    ck_assert_int_eq(benchmark(&report, &plan, &arena, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "cannot open 'no/such/folder/config.json': No such file or directory");
+    arena_release(&arena);
+}
+END_TEST
+
+/* Doubling: what is between fails in the same few places. */
+START_TEST(an_allocation_that_fails_is_an_error)
+{
+    static const size_t length = 3;
+    struct bench_plan plan = {&shaped.folder, .threads = 1, .rounds = 1,
+                              .choice = {TASKS_ALL, &length, 1}};
+    size_t failures = 0;
+    for (size_t nth = 1;; nth = nth < 32 ? nth + 1 : 2 * nth) {
+        struct bench_report report;
+        struct arena arena = {0};
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        int failed = benchmark(&report, &plan, &arena, &err);
+        heap_fail_at(0, 0);
+        arena_release(&arena);
+        if (!failed)
+            break;
+        ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
+        failures++;
+    }
+    ck_assert_uint_gt(failures, 20);
+}
+END_TEST
+
+Suite *benchmark_suite(void);
+
+Suite *benchmark_suite(void)
+{
+    Suite *suite = suite_create("benchmark");
+    TCase *tests = tcase_create("benchmark");
+    tcase_add_checked_fixture(tests, make_shape, release_shape);
+    tcase_add_test(tests, everything_is_measured_in_every_round);
+    tcase_add_test(tests, every_kind_of_model_can_be_measured);
+    tcase_add_test(tests, attention_kept_alone_has_nothing_to_be_held_against);
+    tcase_add_test(tests, errors_come_from_where_they_arise);
+    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,114 @@
+#include "bench/task_list.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const size_t lengths[] = {5, 3};
+
+/* "open prefill:1x6 capture:1x6": the list as a text. */
+static const char *described(const struct task_choice *choice, size_t n_positions)
+{
+    static char text[512];
+    struct config config = {.n_positions = n_positions};
+    struct arena arena = {0};
+    struct task_list list;
+    struct err err = {0};
+    size_t used = 0;
+    ck_assert_msg(!task_list_make(&list, choice, &config, &arena, &err), "%s", err.text);
+    text[0] = '\0';
+    for (size_t i = 0; i < list.count; i++) {
+        const struct task *task = &list.items[i];
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "",
+                                 task_rows[task->kind].name);
+        if (task->size.sequences)
+            used += (size_t)snprintf(text + used, sizeof text - used, ":%zux%zu",
+                                     task->size.sequences, task->size.tokens);
+    }
+    arena_release(&arena);
+    return text;
+}
+
+START_TEST(what_is_there_for_each_length_stands_together)
+{
+    static const struct {
+        struct task_choice choice;
+        size_t n_positions;
+        const char *expected;
+    } cases[] = {
+        {{TASKS_ALL, NULL, 0},
+         1024,
+         "open prefill:1x6 in-place:1x6 capture:1x6 prefill:1x64 in-place:1x64 capture:1x64 "
+         "prefill:1x256 in-place:1x256 capture:1x256 prefill:1x1024 in-place:1x1024 "
+         "capture:1x1024 batch:100x12"},
+        {{TASKS_ALL, NULL, 0},
+         64,
+         "open prefill:1x6 in-place:1x6 capture:1x6 prefill:1x64 in-place:1x64 capture:1x64 "
+         "batch:100x12"},
+        {{TASKS_ALL, NULL, 0}, 8, "open prefill:1x6 in-place:1x6 capture:1x6 batch:100x8"},
+        {{TASKS_ALL, NULL, 0}, 5, "open batch:100x5"},
+        {{1 << TASK_CAPTURE, lengths, 2}, 5, "capture:1x5 capture:1x3"},
+        {{1 << TASK_OPEN, lengths, 2}, 5, "open"},
+        {{1 << TASK_PREFILL | 1 << TASK_BATCH, lengths, 1}, 0, "prefill:1x5 batch:100x12"},
+        {{0, NULL, 0}, 0, ""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_str_eq(described(&cases[i].choice, cases[i].n_positions), cases[i].expected);
+}
+END_TEST
+
+START_TEST(a_text_longer_than_the_context_is_refused)
+{
+    struct config config = {.n_positions = 4};
+    struct task_choice choice = {TASKS_ALL, lengths, 2};
+    struct arena arena = {0};
+    struct task_list list;
+    struct err err = {0};
+    ck_assert_int_eq(task_list_make(&list, &choice, &config, &arena, &err), -1);
+    ck_assert_str_eq(err.text, "--tokens: expected at most 4 (n_positions), found 5");
+    ck_assert_int_eq(err.kind, ERR_USAGE);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(without_memory_there_is_no_list)
+{
+    struct config config = {0};
+    struct task_choice choice = {TASKS_ALL, NULL, 0};
+    struct arena arena = {0};
+    struct task_list list;
+    struct err err = {0};
+    heap_fail_at(1, 0);
+    ck_assert_int_eq(task_list_make(&list, &choice, &config, &arena, &err), -1);
+    ck_assert_int_eq(strncmp(err.text, "out of memory: ", 15), 0);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(every_kind_has_a_name_of_its_own_and_says_what_it_is)
+{
+    for (int kind = 0; kind < TASK_KINDS; kind++) {
+        ck_assert_uint_gt(strlen(task_rows[kind].about), 0);
+        for (int other = 0; other < kind; other++)
+            ck_assert_str_ne(task_rows[kind].name, task_rows[other].name);
+    }
+}
+END_TEST
+
+Suite *task_list_suite(void);
+
+Suite *task_list_suite(void)
+{
+    Suite *suite = suite_create("task_list");
+    TCase *tests = tcase_create("task_list");
+    tcase_add_test(tests, what_is_there_for_each_length_stands_together);
+    tcase_add_test(tests, a_text_longer_than_the_context_is_refused);
+    tcase_add_test(tests, without_memory_there_is_no_list);
+    tcase_add_test(tests, every_kind_has_a_name_of_its_own_and_says_what_it_is);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,98 @@
+#include "bench/work.h"
+
+#include <check.h>
+
+/* Counted by hand, from the shapes. */
+
+static const struct config gpt2 = {
+    .kind = MODEL_GPT2,
+    .vocab_size = 50257,
+    .n_embd = 768,
+    .n_layer = 12,
+    .n_head = 12,
+    .n_kv_head = 12,
+    .d_k = 64,
+    .d_v = 64,
+    .n_inner = 3072,
+    .causal = true,
+    .projections = true,
+    .out_proj = true,
+};
+
+static const double gpt2_weights = 84934656; /* 12 · (4 · 768² + 2 · 768 · 3072) */
+
+START_TEST(a_text_takes_its_products_and_half_a_square_of_attention)
+{
+    struct pass_size size = {.sequences = 1, .tokens = 64};
+    struct work work = work_of_pass(&gpt2, &size);
+    double pairs = 64 * 65 / 2;
+    ck_assert_double_eq(work.operations, 2 * 64 * gpt2_weights + 2 * 12 * 12 * pairs * 128);
+    ck_assert_double_eq(work.bytes, 4 * gpt2_weights);
+}
+END_TEST
+
+START_TEST(sequences_of_a_batch_do_not_see_each_other)
+{
+    struct pass_size size = {.sequences = 100, .tokens = 12};
+    struct work work = work_of_pass(&gpt2, &size);
+    double pairs = 100 * 12 * 13 / 2;
+    ck_assert_double_eq(work.operations, 2 * 1200 * gpt2_weights + 2 * 12 * 12 * pairs * 128);
+    ck_assert_double_eq(work.bytes, 4 * gpt2_weights);
+}
+END_TEST
+
+START_TEST(a_token_behind_others_reads_all_weights_and_what_is_cached)
+{
+    struct pass_size size = {.sequences = 1, .tokens = 1, .cached = 64, .logits = true};
+    struct work work = work_of_pass(&gpt2, &size);
+    double words = 50257.0 * 768;
+    ck_assert_double_eq(work.operations, 2 * gpt2_weights + 2 * words + 2 * 12 * 12 * 65.0 * 128);
+    ck_assert_double_eq(work.bytes, 4 * (gpt2_weights + words + 12 * 64 * 1536.0));
+}
+END_TEST
+
+/* 2 layers, 4 heads of queries on 2 of keys, 3 and 5 wide, over 8 channels. */
+START_TEST(grouped_heads_and_uneven_widths_count_as_they_are)
+{
+    struct config config = {.kind = MODEL_ATTENTION,
+                            .n_embd = 8,
+                            .n_layer = 2,
+                            .n_head = 4,
+                            .n_kv_head = 2,
+                            .d_k = 3,
+                            .d_v = 5,
+                            .projections = true,
+                            .out_proj = true};
+    struct pass_size size = {.sequences = 1, .tokens = 7};
+    double weights = 2 * (8 * (12 + 6 + 10) + 20 * 8);
+    struct work work = work_of_pass(&config, &size);
+    ck_assert_double_eq(work.operations, 2 * 7 * weights + 2 * 2 * 4 * 49 * 8);
+    ck_assert_double_eq(work.bytes, 4 * weights);
+    config.projections = config.out_proj = false;
+    work = work_of_pass(&config, &size);
+    ck_assert_double_eq(work.operations, 2 * 2 * 4 * 49 * 8);
+    ck_assert_double_eq(work.bytes, 0);
+}
+END_TEST
+
+START_TEST(what_is_no_pass_is_no_work)
+{
+    struct pass_size size = {0};
+    ck_assert_double_eq(work_of_pass(&gpt2, &size).operations, 0);
+}
+END_TEST
+
+Suite *work_suite(void);
+
+Suite *work_suite(void)
+{
+    Suite *suite = suite_create("work");
+    TCase *tests = tcase_create("work");
+    tcase_add_test(tests, a_text_takes_its_products_and_half_a_square_of_attention);
+    tcase_add_test(tests, sequences_of_a_batch_do_not_see_each_other);
+    tcase_add_test(tests, a_token_behind_others_reads_all_weights_and_what_is_cached);
+    tcase_add_test(tests, grouped_heads_and_uneven_widths_count_as_they_are);
+    tcase_add_test(tests, what_is_no_pass_is_no_work);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
