@@ -27,6 +27,12 @@ const struct command command_rows[] = {
      "attn-cli info life\n"
      "attn-cli info --tokens 16 --format json\n",
      info_command},
+    {"bench", FOR_BENCH, "measure a model beside this machine's limits", "[MODEL]",
+     "attn-cli bench\n"
+     "attn-cli bench --shape gpt2 --threads 1\n"
+     "attn-cli bench --shape gpt2-medium --tokens 64,256 --repeat 3\n"
+     "attn-cli bench --only prefill --json | jq '.results[].of_compute'\n",
+     bench_command},
     {"help", FOR_HELP, "show the commands, or all about one", "[COMMAND]",
      "attn-cli help run\n"
      "attn-cli help --man | man -l -\n"
@@ -58,4 +64,15 @@ const char *chosen_model(const struct options *options)
     if (options->model)
         return options->model;
     return environment && *environment ? environment : NULL;
+}
+
+int only_model(const char **name, const struct options *options, struct err *err)
+{
+    const struct texts *operands = &options->operands;
+    size_t named = operands->count + (options->model != NULL);
+    *name = operands->count ? operands->items[0] : chosen_model(options);
+    if (named <= 1)
+        return 0;
+    return err_usage(err, "expected one model, found '%s' as well",
+                     options->model ? options->model : operands->items[1]);
 }

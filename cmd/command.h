@@ -27,11 +27,14 @@ int run_command(const struct options *options, struct err *err);
 int generate_command(const struct options *options, struct err *err);
 int tokenize_command(const struct options *options, struct err *err);
 int info_command(const struct options *options, struct err *err);
+int bench_command(const struct options *options, struct err *err);
 int help_command(const struct options *options, struct err *err);
 
-/* The model that was asked for: the option, an operand of info, the environment; NULL: the default.
- */
+/* The model that was asked for: the option, else the environment; NULL: the default. */
 const char *chosen_model(const struct options *options);
+
+/* The same for a command that takes it as an operand, too; a second one is a usage error. */
+int only_model(const char **name, const struct options *options, struct err *err);
 
 /* A line on standard error that is worth knowing: "attn-cli: note: …"; nothing with --quiet. */
 void print_note(const struct options *options, const char *format, ...)

@@ -1,8 +1,10 @@
 /* completion.c: completion scripts for bash, zsh and fish, from the same tables as the help. */
 #include <string.h>
 
+#include "bench/task.h"
 #include "help.h"
 #include "model/bundled.h"
+#include "model/shape.h"
 #include "model/site.h"
 #include "out/format.h"
 
@@ -32,7 +34,7 @@ static void write_models(struct stream *out)
 /* What may stand without an option, behind `gap`, where that is a short list. */
 static void write_operands(struct stream *out, const struct command *command, const char *gap)
 {
-    if (command->bit == FOR_INFO) {
+    if (command->bit & (FOR_INFO | FOR_BENCH)) {
         stream_text(out, gap);
         write_models(out);
     } else if (command->bit == FOR_HELP) {
@@ -59,6 +61,18 @@ static void write_shells(struct stream *out)
     stream_text(out, "bash zsh fish");
 }
 
+static void write_shapes(struct stream *out)
+{
+    for (size_t i = 0; i < shape_count; i++)
+        stream_format(out, "%s%s", i ? " " : "", shape_rows[i].name);
+}
+
+static void write_tasks(struct stream *out)
+{
+    for (int kind = 0; kind < TASK_KINDS; kind++)
+        stream_format(out, "%s%s", kind ? " " : "", task_rows[kind].name);
+}
+
 static void write_page_formats(struct stream *out)
 {
     stream_text(out, "text json");
@@ -72,7 +86,9 @@ static const struct value_row {
 } value_rows[] = {
     {"model", FOR_ALL, write_models},
     {"format", FOR_RUN | FOR_GENERATE, write_formats},
-    {"format", FOR_TOKENIZE | FOR_INFO, write_page_formats},
+    {"format", FOR_TOKENIZE | FOR_INFO | FOR_BENCH, write_page_formats},
+    {"shape", FOR_BENCH, write_shapes},
+    {"only", FOR_BENCH, write_tasks},
     {"show", FOR_RUN | FOR_GENERATE, write_sites},
     {"completion", FOR_HELP, write_shells},
 };
@@ -171,7 +187,7 @@ static void write_fish_option(struct stream *out, const struct command *command,
 
 static void write_fish_operands(struct stream *out, const struct command *command)
 {
-    if (!(command->bit & (FOR_INFO | FOR_HELP)))
+    if (!(command->bit & (FOR_INFO | FOR_BENCH | FOR_HELP)))
         return;
     stream_format(out, "complete -c attn-cli -n '__fish_seen_subcommand_from %s' -a '",
                   command->name);

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "bench/task.h"
 #include "math/kernel.h"
 #include "model/bundled.h"
+#include "model/shape.h"
 #include "model/site.h"
 #include "out/format.h"
 
@@ -104,6 +106,21 @@ static void write_models(struct stream *out)
     stream_text(out, "\n  A folder of that name is reached by a path: ./tiny\n");
 }
 
+static void write_tasks(struct stream *out)
+{
+    stream_text(out, "\nMeasurements (--only), medians of all rounds:\n");
+    for (int kind = 0; kind < TASK_KINDS; kind++)
+        write_row(out, task_rows[kind].name, task_rows[kind].about);
+}
+
+static void write_shapes(struct stream *out)
+{
+    stream_text(out, "\nShapes (--shape):\n ");
+    for (size_t i = 0; i < shape_count; i++)
+        stream_format(out, "%s %s", i ? "," : "", shape_rows[i].name);
+    stream_char(out, '\n');
+}
+
 static void overview(struct stream *out)
 {
     stream_text(out, "attn-cli runs a GPT-style decoder and shows what every attention head looks "
@@ -131,6 +148,10 @@ static void help_command_write(struct stream *out, const struct command *command
     if (command->bit & (FOR_RUN | FOR_GENERATE)) {
         write_sites(out);
         write_formats(out);
+    }
+    if (command->bit == FOR_BENCH) {
+        write_tasks(out);
+        write_shapes(out);
     }
     if (command->bit != FOR_HELP)
         write_models(out);

@@ -263,25 +263,13 @@ static int choose_tokens(size_t *tokens, const struct options *options, const st
     return 0;
 }
 
-/* One model: an operand, --model, or the usual one. */
-static int choose_model(const char **name, const struct options *options, struct err *err)
-{
-    const struct texts *operands = &options->operands;
-    size_t named = operands->count + (options->model != NULL);
-    *name = operands->count ? operands->items[0] : chosen_model(options);
-    if (named <= 1)
-        return 0;
-    return err_usage(err, "expected one model, found '%s' as well",
-                     options->model ? options->model : operands->items[1]);
-}
-
 int info_command(const struct options *options, struct err *err)
 {
     struct model model = {0};
     struct tokenizer *tokenizer = NULL;
     const char *name = NULL;
     struct facts facts = {.model = &model};
-    if (options_check_page(options, err) || choose_model(&name, options, err) ||
+    if (options_check_page(options, err) || only_model(&name, options, err) ||
         model_open(&model, name, err))
         return -1;
     int failed = choose_tokens(&facts.tokens, options, &model.config, err) ||

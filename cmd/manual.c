@@ -1,8 +1,10 @@
 /* manual.c: the manual page, from the same tables as the help. */
 #include <string.h>
 
+#include "bench/task.h"
 #include "help.h"
 #include "model/bundled.h"
+#include "model/shape.h"
 #include "model/site.h"
 #include "out/format.h"
 
@@ -78,6 +80,15 @@ static void write_tables(struct stream *out)
     stream_text(out, ".SH FORMATS\n");
     for (size_t i = 0; i < format_count; i++)
         write_item(out, format_rows[i].name, format_rows[i].about);
+    stream_text(out, ".SH MEASUREMENTS\n");
+    for (int kind = 0; kind < TASK_KINDS; kind++)
+        write_item(out, task_rows[kind].name, task_rows[kind].about);
+    stream_text(out, ".SH SHAPES\n");
+    for (size_t i = 0; i < shape_count; i++) {
+        stream_text(out, i ? ",\n" : "");
+        write_roff(out, shape_rows[i].name);
+    }
+    stream_char(out, '\n');
 }
 
 void manual_write(struct stream *out)

@@ -20,6 +20,7 @@ enum {
     FOR_INFO = 1 << 2,
     FOR_HELP = 1 << 3,
     FOR_GENERATE = 1 << 4,
+    FOR_BENCH = 1 << 5,
     FOR_ALL = ~0,
 };
 
@@ -40,6 +41,10 @@ struct options {
     const char *format;
     const char *output;
     const char *completion;
+    const char *shape;
+    const char *lengths; /* of texts: a list */
+    const char *only;
+    const char *save;
     long long threads; /* 0: one a processor */
     long long width;   /* 0: the terminal's */
     long long tokens;  /* 0: not given */
@@ -49,11 +54,13 @@ struct options {
     long long seed;
     bool no_stop;
     bool logprobs;
+    long long repeat; /* 0: not given */
     bool full;
     bool only_ids;
     bool decode;
     bool bos;
     bool no_special;
+    bool json;
     bool man;
     bool quiet;
     bool verbose;

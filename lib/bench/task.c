@@ -1,5 +1,7 @@
 #include "bench/task.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/clock.h"
 #include "lens/capture.h"
@@ -133,6 +135,17 @@ const struct task_row task_rows[TASK_KINDS] = {
     [TASK_BATCH] = {"batch", "prefill of 100 texts of 12 tokens in one pass",
                     .sequences = BATCH_SEQUENCES, .tokens = BATCH_TOKENS, .run = prefill},
 };
+
+bool task_find(const char *name, size_t size, enum task_kind *kind)
+{
+    for (int i = 0; i < TASK_KINDS; i++) {
+        if (strlen(task_rows[i].name) == size && memcmp(task_rows[i].name, name, size) == 0) {
+            *kind = (enum task_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
 
 int task_run(const struct task *task, struct bench_subject *subject, double *seconds,
              struct err *err)

@@ -1,0 +1,163 @@
+/* bench.c: `attn-cli bench`: a model on this machine, held against what the machine can do. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/stream.h"
+#include "bench/bench_json.h"
+#include "bench/bench_page.h"
+#include "bench/benchmark.h"
+#include "command.h"
+#include "model/model.h"
+#include "model/shape.h"
+
+enum {
+    ROUNDS = 5,
+    LENGTHS_MAX = 64,
+    TOKENS_MAX = 1000000, /* more than any model's context */
+};
+
+struct job {
+    const struct options *options;
+    struct shaped shaped;
+    struct folder folder;
+    size_t lengths[LENGTHS_MAX];
+    struct bench_plan plan;
+    struct arena arena;
+};
+
+/* One item of a list, which ends before a comma or where the list ends. */
+static bool read_tokens(const char *item, size_t size, long long *tokens)
+{
+    char text[32];
+    if (size >= sizeof text)
+        return false;
+    memcpy(text, item, size);
+    text[size] = '\0';
+    return num_parse_integer(text, 1, TOKENS_MAX, tokens);
+}
+
+static int read_lengths(struct job *job, struct err *err)
+{
+    struct task_choice *choice = &job->plan.choice;
+    const char *item = job->options->lengths;
+    size_t size = 0;
+    if (!item)
+        return 0;
+    choice->lengths = job->lengths;
+    for (;; item += size + 1) {
+        long long tokens = 0;
+        size = strcspn(item, ",");
+        if (!read_tokens(item, size, &tokens))
+            return err_usage(err, "--tokens: expected whole numbers from 1 to %d, found '%.*s'",
+                             TOKENS_MAX, (int)size, item);
+        if (choice->length_count == LENGTHS_MAX)
+            return err_usage(err, "--tokens: expected at most %d lengths, found more", LENGTHS_MAX);
+        job->lengths[choice->length_count++] = (size_t)tokens;
+        if (!item[size])
+            return 0;
+    }
+}
+
+static int unknown_task(const char *name, size_t size, struct err *err)
+{
+    struct buf known = {0};
+    for (int kind = 0; kind < TASK_KINDS; kind++)
+        buf_format(&known, "%s%s", kind ? ", " : "", task_rows[kind].name);
+    err_usage(err, "--only: expected one of %s, found '%.*s'", known.bytes ? known.bytes : "",
+              (int)size, name);
+    buf_release(&known);
+    return -1;
+}
+
+static int read_only(struct job *job, struct err *err)
+{
+    const char *item = job->options->only;
+    job->plan.choice.kinds = item ? 0 : TASKS_ALL;
+    for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
+        size = strcspn(item, ",");
+        enum task_kind kind;
+        if (!task_find(item, size, &kind))
+            return unknown_task(item, size, err);
+        job->plan.choice.kinds |= 1U << kind;
+    }
+    return 0;
+}
+
+static int check_options(const struct options *options, struct err *err)
+{
+    bool named = options->model || options->operands.count;
+    if (options->shape && named)
+        return err_usage(err, "--shape: stands in place of a model, found '%s' as well",
+                         options->model ? options->model : options->operands.items[0]);
+    if (options->save && !options->shape)
+        return err_usage(err, "--save: writes the model of --shape, found no --shape");
+    if (options->json && options->format && strcmp(options->format, "json") != 0)
+        return err_usage(err, "--json: means --format json, found --format %s as well",
+                         options->format);
+    return options_check_page(options, err);
+}
+
+static int find_folder(struct job *job, struct err *err)
+{
+    const char *name = NULL;
+    job->plan.folder = &job->folder;
+    if (!job->options->shape)
+        return only_model(&name, job->options, err) || model_find(&job->folder, name, err) ? -1 : 0;
+    if (shape_make(&job->shaped, job->options->shape, err))
+        return -1;
+    job->folder = job->shaped.folder;
+    return 0;
+}
+
+/* On a terminal, a line that the next one overwrites. */
+static void show_progress(const struct bench_progress *here)
+{
+    const struct task *task = here->task;
+    fprintf(stderr, "\r\033[Kround %zu of %zu: %s", here->round + 1, here->rounds,
+            task_rows[task->kind].name);
+    if (task->size.sequences)
+        fprintf(stderr, ", %zu tokens", task->size.sequences * task->size.tokens);
+}
+
+static void end_progress(const struct job *job)
+{
+    if (job->plan.progress)
+        fprintf(stderr, "\r\033[K");
+}
+
+static int write_report(const struct options *options, const struct bench_report *report,
+                        struct err *err)
+{
+    struct stream out = {0};
+    bool json = options->json || (options->format && strcmp(options->format, "json") == 0);
+    if (stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    (json ? bench_json_write : bench_page_write)(&out, report);
+    return stream_commit(&out, err);
+}
+
+static int measure(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    struct bench_report report;
+    job->plan.threads = (size_t)options->threads;
+    job->plan.rounds = options->repeat ? (size_t)options->repeat : ROUNDS;
+    job->plan.progress = isatty(STDERR_FILENO) && !options->quiet ? show_progress : NULL;
+    int failed = benchmark(&report, &job->plan, &job->arena, err);
+    end_progress(job);
+    return failed ? -1 : write_report(options, &report, err);
+}
+
+int bench_command(const struct options *options, struct err *err)
+{
+    struct job job = {.options = options};
+    int failed = check_options(options, err) || read_lengths(&job, err) || read_only(&job, err) ||
+                 find_folder(&job, err);
+    if (!failed)
+        failed = options->save ? folder_save(&job.folder, options->save, err) : measure(&job, err);
+    shape_release(&job.shaped);
+    arena_release(&job.arena);
+    return failed ? -1 : 0;
+}
