@@ -112,6 +112,9 @@ format-check: ## fail where a C file is not in that format
 
 # --- models --------------------------------------------------------------------------------------
 
+bench-peers: $(BUILD)/attn-cli ## beside PyTorch and ONNX Runtime, which it installs
+	@sh tests/peers/run.sh $(BUILD)
+
 pictures: $(BUILD)/attn-cli ## draw the README's pictures anew
 	@sh data/pictures/draw.sh $(BUILD)/attn-cli
 
@@ -159,6 +162,6 @@ clean: ## remove everything built
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all run test asan valgrind format format-check models pictures
+.PHONY: all run test asan valgrind format format-check bench-peers models pictures
 .PHONY: install uninstall clean help FORCE
 .DELETE_ON_ERROR:

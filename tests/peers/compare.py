@@ -1,0 +1,86 @@
+"""attn-cli beside its peers: same shapes, same weights, one thread each.
+
+    python3 compare.py ATTN FOLDER      FOLDER as run.sh has made it
+
+In each round all are measured in turn, so that a slow minute of the machine slows all of them. What
+is printed are medians over the rounds: of attn-cli the time, of the others how many times that of
+attn-cli in the same round they took.
+"""
+import os
+import statistics
+import sys
+
+import numpy
+
+from peers import Numpy, OnnxRuntime, Ours, PyTorch, process, texts_of
+
+ROUNDS = int(os.environ.get("ROUNDS", 5))
+TINY_ROUNDS = 20 * ROUNDS
+
+ROWS = [
+    ("prefill, 64 tokens", "prefill", 64),
+    ("prefill, 256 tokens", "prefill", 256),
+    ("prefill, 1024 tokens", "prefill", 1024),
+    ("all attention, 64 tokens", "capture", 64),
+    ("all attention, 256 tokens", "capture", 256),
+    ("all attention, 1024 tokens", "capture", 1024),
+    # decode, a token with 64 in the cache, belongs here once bench has it
+    ("100 texts of 12 tokens", "batch", 100),
+    ("process: one head, 1 text", "head", 1),
+    ("process: one head, 100 texts", "head", 100),
+]
+
+
+def print_line(name, columns):
+    print(f"{name:28}" + "".join(f"{column:>13}" for column in columns), flush=True)
+
+
+def print_row(name, method, argument, peers):
+    """One round that does not count, then ROUNDS of them."""
+    measures = [getattr(peer, method, None) for peer in peers]
+    rounds = [[m and m(argument) for m in measures] for _ in range(1 + ROUNDS)][1:]
+    columns = [f"{1e3 * statistics.median(row[0] for row in rounds):.1f} ms"]
+    for i in range(1, len(peers)):
+        ratio = statistics.median(row[i] / row[0] for row in rounds) if measures[i] else None
+        columns.append(f"{ratio:.2f} ×" if ratio else "")
+    print_line(name, columns)
+
+
+def print_differences(peers):
+    text = texts_of(1, 64)[0]
+    ours, *others = [peer.outputs(text) for peer in peers]
+    for i, name in enumerate(["logits", "attention"]):
+        largest = numpy.abs(ours[i]).max()
+        columns = [f"{numpy.abs(ours[i] - other[i]).max():.1e}" for other in others]
+        print_line(f"difference in {name}", [f"of {largest:.3g}", *columns])
+
+
+def print_tiny(program):
+    """The default model, all of a process, beside the least that a process can be."""
+    sentence = "Life is short, eat dessert first"
+    rounds = [(process(program, "run", "--sentence", sentence), process("/bin/true"))
+              for _ in range(TINY_ROUNDS)]
+    ours, least = map(statistics.median, zip(*rounds))
+    ratio = statistics.median(a / b for a, b in rounds)
+    print_line("process: default model", [f"{1e3 * ours:.2f} ms"])
+    print_line("  as long as /bin/true", [f"{ratio:.2f} ×", f"({1e3 * least:.2f} ms)"])
+
+
+def main():
+    program, folder = map(os.path.abspath, sys.argv[1:])
+    engines = [Ours(folder, program), PyTorch(folder), OnnxRuntime(folder)]
+    peers = [*engines, Numpy(folder)]
+    versions = ", ".join(f"{peer.name} {peer.version}" for peer in peers[1:])
+    print(f"GPT-2 124M, random weights, float32, one thread; medians over {ROUNDS} rounds.\n"
+          f"{versions}:\nhow many times as long as attn-cli they take. A text has 6 tokens alone, "
+          "12 as one\nof 100; a head's attention goes to a CSV file a text. Differences are the "
+          "largest.\n")
+    print_line("", [peer.name for peer in peers])
+    for row in ROWS:
+        print_row(*row, peers)
+    print()
+    print_differences(engines)
+    print_tiny(program)
+
+
+main()

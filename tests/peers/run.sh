@@ -1,0 +1,56 @@
+#!/bin/sh
+# attn-cli beside PyTorch, ONNX Runtime and numpy; installs them where they are missing.
+#
+#     sh tests/peers/run.sh [BUILD]
+#
+# PyTorch and numpy come from Debian (with OpenBLAS, without which they would multiply in plain
+# Fortran), ONNX Runtime from npm. The model, the graphs made of it and node's modules take 2.5 GB
+# in BUILD/peers. ROUNDS=N: how often each is measured (5); DEPS=0: install nothing.
+set -eu
+cd "$(dirname "$0")/../.."
+build=${1:-build}
+peers=$build/peers
+python=/usr/bin/python3 # Debian's: it has Debian's packages
+
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+mkdir -p "$peers"
+PEERS=$(cd "$peers" && pwd)
+export PEERS
+
+have_packages() {
+    "$python" -c 'import torch, numpy' 2>/dev/null && command -v node >/dev/null &&
+        command -v npm >/dev/null
+}
+
+install_packages() {
+    set -- python3-torch python3-numpy libopenblas0-pthread
+    command -v npm >/dev/null || set -- "$@" nodejs npm
+    if [ "${DEPS-}" = 0 ] || ! command -v apt-get >/dev/null; then
+        printf 'bench-peers needs %s\n' "$*" >&2
+        exit 1
+    fi
+    root=
+    [ "$(id -u)" = 0 ] || root=sudo
+    $root apt-get -q -y update
+    $root apt-get -q -y --no-install-recommends install "$@"
+}
+
+# The scripts of the packages would download more, for graphics cards.
+install_modules() {
+    cp tests/peers/package.json tests/peers/package-lock.json "$peers"
+    (cd "$peers" && npm ci --silent --no-audit --no-fund --ignore-scripts)
+}
+
+# The model again, with a vocabulary: w0, w1, … for its 50,257 ids.
+make_words() {
+    mkdir -p "$peers/words"
+    ln -sf ../gpt2/config.json ../gpt2/model.safetensors "$peers/words"
+    seq 0 50256 | sed 's/.*/"w&",/; 1s/^/[/; $s/,$/]/' >"$peers/words/vocab.json"
+}
+
+have_packages || install_packages
+[ -d "$peers/node_modules/onnxruntime-node" ] || install_modules
+[ -f "$peers/gpt2/model.safetensors" ] || "$build/attn-cli" bench --shape gpt2 --save "$peers/gpt2"
+[ -f "$peers/cache.onnx" ] || "$python" tests/peers/gpt2.py "$peers/gpt2" "$peers"
+[ -f "$peers/words/vocab.json" ] || make_words
+exec "$python" tests/peers/compare.py "$build/attn-cli" "$peers"
