@@ -34,7 +34,8 @@ static void write_result(struct stream *out, const struct bench_result *result)
     write_text(out, "name", task_rows[result->task.kind].name);
     write_number(out, "seconds", median->seconds);
     if (size->sequences) {
-        stream_format(out, ", \"sequences\": %zu, \"tokens\": %zu", size->sequences, size->tokens);
+        stream_format(out, ", \"sequences\": %zu, \"tokens\": %zu, \"cached\": %zu",
+                      size->sequences, size->tokens, size->cached);
         write_number(out, "tokens_per_second", bench_tokens_per_second(result));
         write_number(out, "operations", result->work.operations);
         write_number(out, "bytes", result->work.bytes);

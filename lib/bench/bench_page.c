@@ -113,7 +113,9 @@ static void write_result(struct stream *out, const struct bench_result *result)
     const struct pass_size *size = &result->task.size;
     char tokens[NUMBER_BYTES] = "";
     char time[NUMBER_BYTES];
-    if (size->sequences > 1)
+    if (size->cached)
+        snprintf(tokens, sizeof tokens, "%zu + %zu", size->cached, size->tokens);
+    else if (size->sequences > 1)
         snprintf(tokens, sizeof tokens, "%zu × %zu", size->sequences, size->tokens);
     else if (size->sequences)
         snprintf(tokens, sizeof tokens, "%zu", size->tokens);

@@ -7,10 +7,11 @@
 #include "lens/capture.h"
 #include "lens/selection.h"
 #include "model/batch.h"
+#include "model/cache.h"
 #include "model/forward.h"
 #include "text/tokenizer.h"
 
-enum { BATCH_SEQUENCES = 100, BATCH_TOKENS = 12 };
+enum { DECODE_STEPS = 8 }; /* of one measurement: a step reads all weights */
 
 int bench_subject_open(struct bench_subject *subject, const struct folder *folder, size_t threads,
                        struct err *err)
@@ -123,6 +124,63 @@ static int prefill_and_keep(const struct task *task, struct bench_subject *subje
     return run_pass(&task->size, (uint32_t)1 << SITE_WEIGHTS, true, subject, seconds, err);
 }
 
+static int ignore(void *context, const struct announcement *seen, struct err *err)
+{
+    (void)context, (void)seen, (void)err;
+    return 0;
+}
+
+/* Take a sequence with a cache further, up to the logits of its last token. */
+static int go_on(const struct sequence *sequence, struct bench_subject *subject, double *seconds,
+                 struct err *err)
+{
+    const struct config *config = &subject->model.config;
+    struct arena arena = {0};
+    struct watch watch;
+    struct batch batch;
+    struct tap tap = {.watch = &watch, .sink = ignore};
+    struct run run = {&subject->machine, config, &subject->model.weights, &batch};
+    double start = clock_seconds();
+    int failed = watch_init(&watch, config->n_layer, &arena, err) ||
+                 batch_init(&batch, config, sequence, 1, &arena, err);
+    if (!failed) {
+        watch_add(&watch, SITE_LOGITS, 0);
+        watch.last_logits = true;
+        failed = forward(&run, &tap, &arena, err);
+    }
+    *seconds = clock_seconds() - start;
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* One token behind those in the cache, several times over. */
+static int decode(const struct task *task, struct bench_subject *subject, double *seconds,
+                  struct err *err)
+{
+    const struct config *config = &subject->model.config;
+    size_t cached = task->size.cached;
+    struct pass_size whole = {.sequences = 1, .tokens = cached + 1};
+    struct arena arena = {0};
+    struct cache cache = {0};
+    double sum = 0;
+    double once = 0;
+    const struct sequence *text = make_sequences(&whole, config, &arena, err);
+    int failed = !text || cache_init(&cache, config, err);
+    subject->model.weights.packing = true;
+    if (!failed && cached)
+        failed = go_on(&(struct sequence){text->ids, cached, .cache = &cache}, subject, &once, err);
+    for (int i = 0; i < DECODE_STEPS && !failed; i++) {
+        struct sequence next = {text->ids + cached, 1, .cache = &cache};
+        failed = go_on(&next, subject, &once, err);
+        cache_forget(&cache, cached);
+        sum += once;
+    }
+    *seconds = sum / DECODE_STEPS;
+    cache_release(&cache);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
 const struct task_row task_rows[TASK_KINDS] = {
     [TASK_OPEN] = {"open", "open model, tokenizer and threads", .run = open_once},
     [TASK_PREFILL] = {"prefill", "a text in one pass, packed weights, no logits", .by_length = true,
@@ -131,10 +189,18 @@ const struct task_row task_rows[TASK_KINDS] = {
                        .by_length = true, .run = prefill_in_place},
     [TASK_CAPTURE] = {"capture", "prefill that keeps the attention of all heads", .by_length = true,
                       .run = prefill_and_keep},
-    /* decode, a token with 64 in the cache: its row belongs here; work.h counts it already */
+    [TASK_DECODE] = {"decode", "one token more with 64 in the cache, and its logits",
+                     .size = {.sequences = 1, .tokens = 1, .cached = 64, .logits = true},
+                     .run = decode},
     [TASK_BATCH] = {"batch", "prefill of 100 texts of 12 tokens in one pass",
-                    .sequences = BATCH_SEQUENCES, .tokens = BATCH_TOKENS, .run = prefill},
+                    .size = {.sequences = 100, .tokens = 12}, .run = prefill},
 };
+
+bool task_suits(enum task_kind kind, const struct config *config)
+{
+    bool grows = config->causal && !config->cross && config->kind == MODEL_GPT2;
+    return !task_rows[kind].size.logits || grows;
+}
 
 bool task_find(const char *name, size_t size, enum task_kind *kind)
 {

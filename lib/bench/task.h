@@ -25,6 +25,7 @@ enum task_kind {
     TASK_PREFILL,
     TASK_IN_PLACE,
     TASK_CAPTURE,
+    TASK_DECODE,
     TASK_BATCH,
     TASK_KINDS,
 };
@@ -45,15 +46,18 @@ struct task {
 struct task_row {
     const char *name;
     const char *about;
-    bool by_length;   /* one for each length of text that is asked for */
-    size_t sequences; /* where they are not: so many … */
-    size_t tokens;    /* … of so many tokens */
+    bool by_length;        /* one for each length of text that is asked for */
+    struct pass_size size; /* of those that are not */
     int (*run)(const struct task *task, struct bench_subject *subject, double *seconds,
                struct err *err);
 };
 
 /* In the order in which they are measured; what is there for each length stands together. */
 extern const struct task_row task_rows[TASK_KINDS];
+
+/* Can it be done with such a model? (A text grows where attention is causal and there are logits.)
+ */
+bool task_suits(enum task_kind kind, const struct config *config);
 
 /* The kind of that name; false: there is none. */
 bool task_find(const char *name, size_t size, enum task_kind *kind);

@@ -30,11 +30,10 @@ static int choose_lengths(struct task_choice *chosen, const struct task_choice *
 }
 
 static void add(struct task_list *list, const struct task_choice *choice, enum task_kind kind,
-                size_t sequences, size_t tokens)
+                struct pass_size size)
 {
     if (choice->kinds >> kind & 1)
-        list->items[list->count++] =
-            (struct task){kind, {.sequences = sequences, .tokens = tokens}};
+        list->items[list->count++] = (struct task){kind, size};
 }
 
 static void add_lengths(struct task_list *list, const struct task_choice *choice)
@@ -42,7 +41,19 @@ static void add_lengths(struct task_list *list, const struct task_choice *choice
     for (size_t i = 0; i < choice->length_count; i++)
         for (int kind = 0; kind < TASK_KINDS; kind++)
             if (task_rows[kind].by_length)
-                add(list, choice, (enum task_kind)kind, 1, choice->lengths[i]);
+                add(list, choice, (enum task_kind)kind,
+                    (struct pass_size){.sequences = 1, .tokens = choice->lengths[i]});
+}
+
+/* The size that a kind has of its own, or less where the context is shorter. */
+static struct pass_size own_size(enum task_kind kind, size_t context)
+{
+    struct pass_size size = task_rows[kind].size;
+    if (size.tokens > context)
+        size.tokens = context;
+    if (size.cached > context - size.tokens)
+        size.cached = context - size.tokens;
+    return size;
 }
 
 int task_list_make(struct task_list *list, const struct task_choice *choice,
@@ -56,15 +67,13 @@ int task_list_make(struct task_list *list, const struct task_choice *choice,
     *list = (struct task_list){.items = arena_alloc(arena, most, sizeof *list->items, err)};
     if (!list->items)
         return -1;
-    for (int kind = 0; kind < TASK_KINDS; kind++) {
-        const struct task_row *row = &task_rows[kind];
-        size_t context = context_of(config);
-        if (!row->by_length)
-            add(list, &chosen, (enum task_kind)kind, row->sequences,
-                row->tokens < context ? row->tokens : context);
-        else if (!lengths_are_in)
+    for (int i = 0; i < TASK_KINDS; i++) {
+        enum task_kind kind = (enum task_kind)i;
+        if (!task_rows[kind].by_length && task_suits(kind, config))
+            add(list, &chosen, kind, own_size(kind, context_of(config)));
+        else if (task_rows[kind].by_length && !lengths_are_in)
             add_lengths(list, &chosen);
-        lengths_are_in |= row->by_length;
+        lengths_are_in |= task_rows[kind].by_length;
     }
     return 0;
 }

@@ -24,7 +24,7 @@ ROWS = [
     ("all attention, 64 tokens", "capture", 64),
     ("all attention, 256 tokens", "capture", 256),
     ("all attention, 1024 tokens", "capture", 1024),
-    # decode, a token with 64 in the cache, belongs here once bench has it
+    ("decode, 64 in the cache", "decode", 64),
     ("100 texts of 12 tokens", "batch", 100),
     ("process: one head, 1 text", "head", 1),
     ("process: one head, 100 texts", "head", 100),

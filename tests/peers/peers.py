@@ -2,6 +2,7 @@
 
     prefill(tokens)     a text in one pass, without logits
     capture(tokens)     the same, giving the attention of every head
+    decode(cached)      one token more with so many in the cache, and its logits
     batch(texts)        many texts of 12 tokens in one pass
     head(texts)         a whole process: the attention of one head, a CSV file for each text
 
@@ -78,6 +79,9 @@ class Ours(Peer):
     def capture(self, tokens):
         return self.bench("capture", "--tokens", str(tokens))
 
+    def decode(self, _):
+        return self.bench("decode")
+
     def batch(self, _):
         return self.bench("batch")
 
@@ -122,6 +126,14 @@ class PyTorch(Peer):
     def capture(self, tokens):
         return self.run(texts_of(1, tokens))  # attention is there in any case
 
+    def decode(self, cached):
+        ids = torch.tensor(texts_of(1, cached + 1))
+        _, _, presents = self.gpt2(ids[:, :cached])
+        start = time.perf_counter()
+        x, _, _ = self.gpt2(ids[:, cached:], presents)
+        self.gpt2.unembed(x)
+        return time.perf_counter() - start
+
     def batch(self, count):
         return self.run(texts_of(count, 12))
 
@@ -156,6 +168,11 @@ class OnnxRuntime(Peer):
 
     def capture(self, tokens):
         return self.run("attention", texts_of(1, tokens), ["ln_f", *self.weights])
+
+    def decode(self, cached):
+        """The keys and values must come out again: they are what the next token looks at."""
+        presents = [f"present.{kv}.{layer}" for layer in range(len(self.weights)) for kv in "kv"]
+        return self.run("cache", texts_of(1, 1), ["logits", *presents], past=cached)
 
     def batch(self, count):
         return self.run("plain", texts_of(count, 12), ["ln_f"])

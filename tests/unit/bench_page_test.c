@@ -34,6 +34,7 @@ START_TEST(a_page_is_written_to_the_byte)
                 "  open                0.312 ms\n"
                 "  prefill          6   16.0 ms       375  ████████          50 % memory\n"
                 "  capture       1024    2.05 s       500  ██████████████▌   91 % compute  1.03 ×\n"
+                "  decode      64 + 1   12.5 ms        80  ██████████████    88 % memory\n"
                 "  batch     100 × 12   24.0 µs  50000000  ████████████████ 150 % compute\n");
 }
 END_TEST

@@ -1,6 +1,7 @@
 #include "bench/task_list.h"
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,10 +12,10 @@
 static const size_t lengths[] = {5, 3};
 
 /* "open prefill:1x6 capture:1x6": the list as a text. */
-static const char *described(const struct task_choice *choice, size_t n_positions)
+static const char *described(const struct task_choice *choice, size_t n_positions, bool causal)
 {
     static char text[512];
-    struct config config = {.n_positions = n_positions};
+    struct config config = {.n_positions = n_positions, .causal = causal};
     struct arena arena = {0};
     struct task_list list;
     struct err err = {0};
@@ -28,6 +29,8 @@ static const char *described(const struct task_choice *choice, size_t n_position
         if (task->size.sequences)
             used += (size_t)snprintf(text + used, sizeof text - used, ":%zux%zu",
                                      task->size.sequences, task->size.tokens);
+        if (task->size.logits)
+            used += (size_t)snprintf(text + used, sizeof text - used, "+%zu", task->size.cached);
     }
     arena_release(&arena);
     return text;
@@ -38,26 +41,50 @@ START_TEST(what_is_there_for_each_length_stands_together)
     static const struct {
         struct task_choice choice;
         size_t n_positions;
+        bool causal;
         const char *expected;
     } cases[] = {
         {{TASKS_ALL, NULL, 0},
          1024,
+         true,
          "open prefill:1x6 in-place:1x6 capture:1x6 prefill:1x64 in-place:1x64 capture:1x64 "
          "prefill:1x256 in-place:1x256 capture:1x256 prefill:1x1024 in-place:1x1024 "
-         "capture:1x1024 batch:100x12"},
+         "capture:1x1024 decode:1x1+64 batch:100x12"},
         {{TASKS_ALL, NULL, 0},
          64,
+         true,
          "open prefill:1x6 in-place:1x6 capture:1x6 prefill:1x64 in-place:1x64 capture:1x64 "
-         "batch:100x12"},
-        {{TASKS_ALL, NULL, 0}, 8, "open prefill:1x6 in-place:1x6 capture:1x6 batch:100x8"},
-        {{TASKS_ALL, NULL, 0}, 5, "open batch:100x5"},
-        {{1 << TASK_CAPTURE, lengths, 2}, 5, "capture:1x5 capture:1x3"},
-        {{1 << TASK_OPEN, lengths, 2}, 5, "open"},
-        {{1 << TASK_PREFILL | 1 << TASK_BATCH, lengths, 1}, 0, "prefill:1x5 batch:100x12"},
-        {{0, NULL, 0}, 0, ""},
+         "decode:1x1+63 batch:100x12"},
+        {{TASKS_ALL, NULL, 0}, 8, false, "open prefill:1x6 in-place:1x6 capture:1x6 batch:100x8"},
+        {{TASKS_ALL, NULL, 0}, 5, true, "open decode:1x1+4 batch:100x5"},
+        {{1 << TASK_DECODE, NULL, 0}, 1, true, "decode:1x1+0"},
+        {{1 << TASK_DECODE, NULL, 0}, 1, false, ""},
+        {{1 << TASK_CAPTURE, lengths, 2}, 5, true, "capture:1x5 capture:1x3"},
+        {{1 << TASK_OPEN, lengths, 2}, 5, true, "open"},
+        {{1 << TASK_PREFILL | 1 << TASK_BATCH, lengths, 1}, 0, true, "prefill:1x5 batch:100x12"},
+        {{0, NULL, 0}, 0, true, ""},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
-        ck_assert_str_eq(described(&cases[i].choice, cases[i].n_positions), cases[i].expected);
+        ck_assert_str_eq(described(&cases[i].choice, cases[i].n_positions, cases[i].causal),
+                         cases[i].expected);
+}
+END_TEST
+
+START_TEST(only_a_text_that_grows_and_has_logits_is_decoded)
+{
+    const struct {
+        struct config config;
+        bool expected;
+    } cases[] = {
+        {{.kind = MODEL_GPT2, .causal = true}, true},
+        {{.kind = MODEL_GPT2}, false},
+        {{.kind = MODEL_ATTENTION, .causal = true}, false},
+        {{.kind = MODEL_ATTENTION, .cross = true}, false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        ck_assert_int_eq(task_suits(TASK_DECODE, &cases[i].config), cases[i].expected);
+        ck_assert(task_suits(TASK_BATCH, &cases[i].config));
+    }
 }
 END_TEST
 
@@ -106,6 +133,7 @@ Suite *task_list_suite(void)
     Suite *suite = suite_create("task_list");
     TCase *tests = tcase_create("task_list");
     tcase_add_test(tests, what_is_there_for_each_length_stands_together);
+    tcase_add_test(tests, only_a_text_that_grows_and_has_logits_is_decoded);
     tcase_add_test(tests, a_text_longer_than_the_context_is_refused);
     tcase_add_test(tests, without_memory_there_is_no_list);
     tcase_add_test(tests, every_kind_has_a_name_of_its_own_and_says_what_it_is);
