@@ -131,29 +131,27 @@ static int ignore(void *context, const struct announcement *seen, struct err *er
 }
 
 /* Take a sequence with a cache further, up to the logits of its last token. */
-static int go_on(const struct sequence *sequence, struct bench_subject *subject, double *seconds,
-                 struct err *err)
+static int go_on(const struct sequence *sequence, struct bench_subject *subject,
+                 struct arena *arena, double *seconds, struct err *err)
 {
     const struct config *config = &subject->model.config;
-    struct arena arena = {0};
     struct watch watch;
     struct batch batch;
     struct tap tap = {.watch = &watch, .sink = ignore};
     struct run run = {&subject->machine, config, &subject->model.weights, &batch};
     double start = clock_seconds();
-    int failed = watch_init(&watch, config->n_layer, &arena, err) ||
-                 batch_init(&batch, config, sequence, 1, &arena, err);
-    if (!failed) {
-        watch_add(&watch, SITE_LOGITS, 0);
-        watch.last_logits = true;
-        failed = forward(&run, &tap, &arena, err);
-    }
+    arena_clear(arena);
+    if (watch_init(&watch, config->n_layer, arena, err) ||
+        batch_init(&batch, config, sequence, 1, arena, err))
+        return -1;
+    watch_add(&watch, SITE_LOGITS, 0);
+    watch.last_logits = true;
+    int failed = forward(&run, &tap, arena, err);
     *seconds = clock_seconds() - start;
-    arena_release(&arena);
-    return failed ? -1 : 0;
+    return failed;
 }
 
-/* One token behind those in the cache, several times over. */
+/* The whole text fills the cache; then its last token is taken back and run again and again. */
 static int decode(const struct task *task, struct bench_subject *subject, double *seconds,
                   struct err *err)
 {
@@ -161,23 +159,27 @@ static int decode(const struct task *task, struct bench_subject *subject, double
     size_t cached = task->size.cached;
     struct pass_size whole = {.sequences = 1, .tokens = cached + 1};
     struct arena arena = {0};
+    struct arena step = {0}; /* a pass's; its memory serves for the next */
     struct cache cache = {0};
-    double sum = 0;
     double once = 0;
-    const struct sequence *text = make_sequences(&whole, config, &arena, err);
+    double sum = 0;
+    struct sequence *text = make_sequences(&whole, config, &arena, err);
     int failed = !text || cache_init(&cache, config, err);
     subject->model.weights.packing = true;
-    if (!failed && cached)
-        failed = go_on(&(struct sequence){text->ids, cached, .cache = &cache}, subject, &once, err);
+    if (!failed) {
+        text->cache = &cache;
+        failed = go_on(text, subject, &step, &once, err);
+    }
     for (int i = 0; i < DECODE_STEPS && !failed; i++) {
-        struct sequence next = {text->ids + cached, 1, .cache = &cache};
-        failed = go_on(&next, subject, &once, err);
+        struct sequence last = {text->ids + cached, 1, .cache = &cache};
         cache_forget(&cache, cached);
+        failed = go_on(&last, subject, &step, &once, err);
         sum += once;
     }
     *seconds = sum / DECODE_STEPS;
     cache_release(&cache);
     arena_release(&arena);
+    arena_release(&step);
     return failed ? -1 : 0;
 }
 
