@@ -44,3 +44,9 @@ as_nobody() { # COMMAND...: as somebody to whom permissions mean something
         "$@"
     fi
 }
+
+on_a_terminal() { # COMMAND-LINE: what it writes there; left out where no terminal can be made
+    need script
+    script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip 'no terminal can be made here'
+    script -qec "$1" /dev/null </dev/null | tr -d '\r'
+}
