@@ -7,62 +7,76 @@
 #include "math/exp.h"
 #include "math/isa.h"
 
-FOR_EACH_ISA
-static void gelu_new_row(float *x, size_t count)
+static inline float gelu_new(float x)
 {
     /* (1 + tanh u) / 2 = 1 / (1 + e^-2u), which loses nothing where tanh is near -1 */
     const float twice_root = 1.5957691216f; /* 2 √(2/π) */
-    for (size_t i = 0; i < count; i++) {
-        float u = twice_root * (x[i] + 0.044715f * x[i] * x[i] * x[i]);
-        x[i] = x[i] / (1.0f + exp_float(-u));
-    }
+    float u = twice_root * x * fmaf(0.044715f * x, x, 1.0f);
+    return x / (1.0f + exp_float(-u));
 }
 
-FOR_EACH_ISA
-static void silu_row(float *x, size_t count)
+static inline float gelu(float x)
 {
-    for (size_t i = 0; i < count; i++)
-        x[i] = x[i] / (1.0f + exp_float(-x[i]));
-}
-
-FOR_EACH_ISA
-static void quick_gelu_row(float *x, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        x[i] = x[i] / (1.0f + exp_float(-1.702f * x[i]));
-}
-
-static void gelu_row(float *x, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        x[i] = 0.5f * x[i] * erfcf(-x[i] * 0.70710678f);
+    return 0.5f * x * erfcf(-x * 0.70710678f);
 }
 
 /* Where a curve is flat an infinity would end as a finite number. 0 · ∞ is NaN, which is found. */
-static void relu_row(float *x, size_t count)
+static inline float relu(float x)
 {
-    for (size_t i = 0; i < count; i++)
-        x[i] = x[i] < 0 ? 0.0f * x[i] + 0.0f : x[i]; /* + 0: not -0 */
+    return x < 0 ? 0.0f * x + 0.0f : x; /* + 0: not -0 */
 }
 
-static void tanh_row(float *x, size_t count)
+static inline float silu(float x)
 {
-    for (size_t i = 0; i < count; i++)
-        x[i] = tanhf(x[i]) + 0.0f * x[i];
+    return x / (1.0f + exp_float(-x));
 }
+
+static inline float tanh_or_nan(float x)
+{
+    return tanhf(x) + 0.0f * x;
+}
+
+static inline float quick_gelu(float x)
+{
+    return x / (1.0f + exp_float(-1.702f * x));
+}
+
+enum { USUAL_COLUMNS = 32 }; /* of a tile: with a number that is known, loops have no rest */
+
+/* Each curve as a function of its own that the compiler can turn into vector code. */
+#define DEFINE_ROWS(curve)                                              \
+    FOR_EACH_ISA                                                        \
+    static void curve##_rows(struct matrix x)                           \
+    {                                                                   \
+        for (size_t row = 0; row < x.rows; row++, x.data += x.stride) { \
+            if (x.columns == USUAL_COLUMNS)                             \
+                for (size_t i = 0; i < USUAL_COLUMNS; i++)              \
+                    x.data[i] = curve(x.data[i]);                       \
+            else                                                        \
+                for (size_t i = 0; i < x.columns; i++)                  \
+                    x.data[i] = curve(x.data[i]);                       \
+        }                                                               \
+    }
+
+DEFINE_ROWS(gelu_new)
+DEFINE_ROWS(gelu)
+DEFINE_ROWS(relu)
+DEFINE_ROWS(silu)
+DEFINE_ROWS(tanh_or_nan)
+DEFINE_ROWS(quick_gelu)
 
 static const struct activation_row {
     const char *name;
     enum activation activation;
-    void (*row)(float *x, size_t count);
+    void (*rows)(struct matrix x);
 } activation_rows[] = {
-    {"gelu_new", ACTIVATION_GELU_NEW, gelu_new_row},
-    {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW, gelu_new_row},
-    {"gelu", ACTIVATION_GELU, gelu_row},
-    {"relu", ACTIVATION_RELU, relu_row},
-    {"silu", ACTIVATION_SILU, silu_row},
-    {"tanh", ACTIVATION_TANH, tanh_row},
-    {"quick_gelu", ACTIVATION_QUICK_GELU, quick_gelu_row},
+    {"gelu_new", ACTIVATION_GELU_NEW, gelu_new_rows},
+    {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW, gelu_new_rows},
+    {"gelu", ACTIVATION_GELU, gelu_rows},
+    {"relu", ACTIVATION_RELU, relu_rows},
+    {"silu", ACTIVATION_SILU, silu_rows},
+    {"tanh", ACTIVATION_TANH, tanh_or_nan_rows},
+    {"quick_gelu", ACTIVATION_QUICK_GELU, quick_gelu_rows},
 };
 
 enum { ROW_COUNT = sizeof activation_rows / sizeof *activation_rows };
@@ -95,6 +109,6 @@ const char *activation_name(enum activation activation)
 void activate(struct matrix x, enum activation activation)
 {
     const struct activation_row *row = row_of(activation);
-    for (size_t i = 0; row && i < x.rows; i++)
-        row->row(x.data + i * x.stride, x.columns);
+    if (row)
+        row->rows(x);
 }

@@ -2,6 +2,7 @@
 #ifndef ATTN_MATH_EXP_H
 #define ATTN_MATH_EXP_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -12,33 +13,27 @@
 static inline float exp_float(float x)
 {
     const float magic = 12582912.0f; /* 1.5 · 2^23: adding it rounds to a whole number */
-    float rounded = x * 1.44269504f + magic;
+    float rounded = fmaf(x, 1.44269504f, magic);
     float n = rounded - magic;
-    float high_r = x - n * 0.693359375f; /* ln 2 in two parts; the first product is exact */
-    float low_r = n * -2.12194440e-4f;
-    float r = high_r - low_r;
-    float lost = (high_r - r) - low_r; /* what rounding r left over: a quarter of a unit */
+    float high = fmaf(n, -0.693359375f, x); /* ln 2 in two parts; this one is exact */
+    float r = fmaf(n, 2.12194440e-4f, high);
+    float lost = fmaf(n, 2.12194440e-4f, high - r); /* by rounding r: a quarter of a unit */
     float p = 1.0f / 5040;
-    p = p * r + 1.0f / 720;
-    p = p * r + 1.0f / 120;
-    p = p * r + 1.0f / 24;
-    p = p * r + 1.0f / 6;
-    p = p * r + 0.5f;
-    p = p * r * r + lost + r;
+    p = fmaf(p, r, 1.0f / 720);
+    p = fmaf(p, r, 1.0f / 120);
+    p = fmaf(p, r, 1.0f / 24);
+    p = fmaf(p, r, 1.0f / 6);
+    p = fmaf(p, r, 0.5f);
+    p = 1.0f + (r + fmaf(r * r, p, lost));
     uint32_t bits = 0;
-    memcpy(&bits, &rounded, sizeof bits);
-    /* 2^n in two factors, so that n = 128 and n = -126 do not leave the range of exponents. */
-    int32_t whole = (int32_t)(bits - 0x4b400000u);
-    int32_t half = whole >> 1;
-    uint32_t low_bits = (uint32_t)(half + 127) << 23;
-    uint32_t high_bits = (uint32_t)(whole - half + 127) << 23;
-    float low = 0;
-    float high = 0;
-    memcpy(&low, &low_bits, sizeof low);
-    memcpy(&high, &high_bits, sizeof high);
-    float result = (p + 1.0f) * low * high;
+    uint32_t power = 0;
+    memcpy(&bits, &p, sizeof bits);
+    memcpy(&power, &rounded, sizeof power);
+    bits += power << 23; /* · 2^n: the low bits of `rounded` are n, and 23 up is the exponent */
+    float result = 0;
+    memcpy(&result, &bits, sizeof result);
     result = x < -87.33f ? 0.0f : result;
-    result = x > 88.73f ? __builtin_inff() : result;
+    result = x > 88.722839f ? __builtin_inff() : result;
     return x != x ? x : result;
 }
 
