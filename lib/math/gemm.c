@@ -1,61 +1,66 @@
 #include "math/gemm.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "math/cut.h"
+#include "math/panels.h"
 #include "math/rows.h"
 
 enum {
-    TILE_ROWS = 64,     /* of one kernel call */
-    GROUP_ROWS = 512,   /* of one round: they share each panel while it is in cache */
-    CHUNK = PANEL_ROWS, /* of the sum: a chunk of a panel stays in the second-level cache */
-    FEW_ROWS = 8,       /* up to here reading W is all the work: whole rows of it, in order, */
-    SLAB_ROWS = 16,     /* so many at a time, */
+    TILE_ROWS = 64,   /* of one kernel call */
+    GROUP_ROWS = 512, /* of one round: they share each panel while it is in cache */
+    FEW_ROWS = 8,     /* up to here reading W is all the work: whole rows of it, in order, */
+    SLAB_ROWS = 16,   /* so many at a time, */
     SLAB_COLUMNS = 768,
-    AHEAD = 32,      /* rows that are fetched ahead of a copy: each is on another page */
-    MANY_ROWS = 128, /* from here on it pays to copy a panel for one use */
+    IN_PLACE_CHUNK = 192, /* of the sum: rows of W that lie far apart fill no more of a cache */
+    MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use, */
+    WIDE = 2560,
+    MANY_ROWS_WIDE = 192, /* the sooner the farther rows of W are apart */
+    STREAM_AHEAD = 2048,  /* floats that one row of y fetches ahead */
+    LINE_BYTES = 64,      /* of the caches */
 };
 
 /* How W is worked through. */
 struct plan {
-    size_t panel_columns;
-    size_t chunk;
-    bool copy;     /* each panel is made contiguous before it is used */
-    bool prefetch; /* while a panel is used the next one is fetched */
+    size_t panel_columns, first_columns; /* of the panels, and of the first of them */
+    size_t chunk;                        /* of the sum */
+    bool row;                            /* no panels: y is one row, W is added to it row by row */
+    bool copy;                           /* each panel is made contiguous before it is used */
+    bool prefetch;                       /* while a panel is used the next one is fetched */
 };
 
-/* The one place that decides. W in panels is read once, in order. W in place, where it lies in the
- * file: few rows stream through it; many rows copy it panel by panel, because rows of W that are
- * kilobytes apart fall on the same few lines of the caches. */
-static struct plan choose_plan(const struct weight *w, size_t rows)
+/* The columns of W that come before the first cache line that begins in a row, or a panel's. A
+ * file aligns its tensors to 8 bytes; a vector that lies across two lines is read twice. */
+static size_t columns_to_line(const struct weight *w)
 {
-    if (rows <= FEW_ROWS && !w->panels)
-        return (struct plan){.panel_columns = SLAB_COLUMNS, .chunk = SLAB_ROWS};
-    return (struct plan){
-        .panel_columns = PANEL_COLUMNS,
-        .chunk = CHUNK,
-        .copy = !w->panels && rows >= MANY_ROWS,
-        .prefetch = w->panels != NULL,
-    };
+    size_t behind = (uintptr_t)w->data % LINE_BYTES / sizeof(float);
+    bool rows_alike = w->stride * sizeof(float) % LINE_BYTES == 0;
+    return behind > 0 && rows_alike ? LINE_BYTES / sizeof(float) - behind : PANEL_COLUMNS;
 }
 
-/* One dimension cut into parts of equal size and a shorter last one. */
-struct cut {
-    size_t size, part, count;
-};
-
-static struct cut cut_into(size_t size, size_t part)
+/* The one place that decides. One row streams through W, which is all that memory can do. Panels
+ * are read once, in order. W in place, where it lies in the file: few rows stream through it; many
+ * rows copy it panel by panel, because rows of W that are kilobytes apart fall on the same few
+ * lines of the caches. What is fetched ahead is narrow: a kernel asks for the whole of the next
+ * panel during its first rows, and the narrower the panel, the more rows those are. */
+static struct plan choose_plan(const struct weight *w, size_t rows, size_t threads)
 {
-    return (struct cut){size, part, (size + part - 1) / part};
+    size_t part = (w->out + threads - 1) / threads;
+    struct plan one_row = {part, part, .chunk = w->in, .row = true};
+    struct plan packed = {PANEL_COLUMNS, PANEL_COLUMNS, PANEL_ROWS, .prefetch = true};
+    struct plan slabs = {SLAB_COLUMNS, SLAB_COLUMNS, SLAB_ROWS, .row = false};
+    struct plan in_place = {PANEL_COLUMNS, columns_to_line(w), IN_PLACE_CHUNK, .prefetch = true};
+    struct plan copied = {COPY_COLUMNS, COPY_COLUMNS, PANEL_ROWS, .copy = true};
+    if (rows == 1)
+        return one_row;
+    if (w->panels)
+        return packed;
+    if (rows <= FEW_ROWS)
+        return slabs;
+    return rows < (w->stride < WIDE ? MANY_ROWS : MANY_ROWS_WIDE) ? in_place : copied;
 }
-
-static size_t cut_size(const struct cut *cut, size_t index)
-{
-    size_t rest = cut->size - index * cut->part;
-    return rest < cut->part ? rest : cut->part;
-}
-
-enum { FULL, LAST, SIZES };
 
 /* Kernels of one size of tile and chunk: C = or C += , without and with prefetch. */
 struct kernel_set {
@@ -64,30 +69,18 @@ struct kernel_set {
 
 struct product {
     struct matrix y, x;
+    struct matrix total; /* no data: y goes no further */
     const struct weight *w;
     enum activation activation;
     struct plan plan;
-    struct cut groups, columns, sum;
-    float *const *copies;                           /* [thread] room for a panel's chunk */
-    struct kernel_set kernels[SIZES][SIZES][SIZES]; /* rows, columns, sum */
+    struct cut groups, tiles, columns, sum; /* of all rows, of all rows again, of W */
+    float *const *copies;                   /* [thread] room for a panel's chunk */
+    struct kernel_set kernels[CUT_SIZES][CUT_SIZES][CUT_SIZES]; /* rows, columns, sum */
 };
-
-static int which(const struct cut *cut, size_t index)
-{
-    return cut_size(cut, index) == cut->part ? FULL : LAST;
-}
-
-/* The size that FULL or LAST stands for; 0 when no part of the cut has it. */
-static size_t size_of(const struct cut *cut, int which_size)
-{
-    if (which_size == FULL)
-        return cut->size >= cut->part ? cut->part : 0;
-    return cut->size % cut->part;
-}
 
 static size_t panel_stride(const struct product *p)
 {
-    return p->w->panels || p->plan.copy ? PANEL_COLUMNS : p->w->stride;
+    return p->plan.copy ? COPY_COLUMNS : p->w->panels ? PANEL_COLUMNS : p->w->stride;
 }
 
 static void fetch_set(struct kernels *kernels, const struct product *p, struct kernel_set *set,
@@ -102,52 +95,26 @@ static void fetch_set(struct kernels *kernels, const struct product *p, struct k
 
 static void fetch_kernels(struct kernels *kernels, struct product *p)
 {
-    struct cut tiles = cut_into(p->y.rows, TILE_ROWS);
     kernels_begin(kernels);
-    for (int rows = FULL; rows < SIZES; rows++)
-        for (int columns = FULL; columns < SIZES; columns++)
-            for (int sum = FULL; sum < SIZES; sum++)
+    for (int rows = CUT_FIRST; rows < CUT_SIZES; rows++)
+        for (int columns = CUT_FIRST; columns < CUT_SIZES; columns++)
+            for (int sum = CUT_FIRST; sum < CUT_SIZES; sum++)
                 fetch_set(kernels, p, &p->kernels[rows][columns][sum],
                           (struct kernel_shape){
-                              .m = (int)size_of(&p->columns, columns),
-                              .n = (int)size_of(&tiles, rows),
-                              .k = (int)size_of(&p->sum, sum),
+                              .m = (int)cut_size_of(&p->columns, columns),
+                              .n = (int)cut_size_of(&p->tiles, rows),
+                              .k = (int)cut_size_of(&p->sum, sum),
                               .a_stride = (int)panel_stride(p),
                               .b_stride = (int)p->x.stride,
                               .c_stride = (int)p->y.stride,
                           });
 }
 
-static void copy_columns(float *to, const struct weight *w, size_t row, size_t rows, size_t column)
-{
-    size_t left = w->out - column;
-    size_t columns = left < PANEL_COLUMNS ? left : PANEL_COLUMNS;
-    const float *from = w->data + row * w->stride + column;
-    for (size_t i = 0; i < rows; i++, from += w->stride) {
-        const float *later = from + AHEAD * w->stride;
-        for (size_t line = 0; line < PANEL_COLUMNS; line += 16)
-            __builtin_prefetch(later + line);
-        memcpy(to + i * PANEL_COLUMNS, from, columns * sizeof *to);
-    }
-}
-
-size_t panels_size(const struct weight *w)
-{
-    return cut_into(w->out, PANEL_COLUMNS).count * PANEL_COLUMNS * w->in;
-}
-
-void panels_fill(float *panels, const struct weight *w)
-{
-    memset(panels, 0, panels_size(w) * sizeof *panels);
-    for (size_t column = 0; column < w->out; column += PANEL_COLUMNS)
-        copy_columns(panels + column * w->in, w, 0, w->in, column);
-}
-
 /* A chunk of a panel where it lies. */
 static const float *find_panel(const struct product *p, size_t panel, size_t chunk)
 {
     size_t row = chunk * p->plan.chunk;
-    size_t column = panel * p->plan.panel_columns;
+    size_t column = cut_start(&p->columns, panel);
     if (p->w->panels)
         return p->w->panels + column * p->w->in + row * PANEL_COLUMNS;
     return p->w->data + row * p->w->stride + column;
@@ -163,17 +130,30 @@ static const float *find_next(const struct product *p, size_t panel, size_t chun
 
 static const float *copy_panel(const struct product *p, float *copy, size_t panel, size_t chunk)
 {
-    size_t rows = cut_size(&p->sum, chunk);
-    copy_columns(copy, p->w, chunk * p->plan.chunk, rows, panel * PANEL_COLUMNS);
+    struct piece piece = {
+        .row = chunk * p->plan.chunk,
+        .rows = cut_size(&p->sum, chunk),
+        .column = cut_start(&p->columns, panel),
+    };
+    panels_copy(copy, COPY_COLUMNS, p->w, piece);
     return copy;
 }
 
+/* Where a tile of y stands. */
+struct place {
+    size_t row, column;
+};
+
 /* What follows the sum, while the tile is in cache. */
-static void finish_tile(const struct product *p, struct matrix y, size_t column)
+static void finish_tile(const struct product *p, struct matrix y, struct place at)
 {
     if (p->w->bias)
-        add_to_rows(y, p->w->bias + column);
+        add_to_rows(y, p->w->bias + at.column);
     activate(y, p->activation);
+    if (p->total.data) {
+        struct matrix rows = matrix_rows(p->total, at.row, y.rows);
+        add_rows(matrix_columns(rows, at.column, y.columns), y);
+    }
 }
 
 /* One round: a panel, and the rows of y and x that it is for. */
@@ -181,6 +161,7 @@ struct round {
     struct matrix y;
     const float *x;
     size_t panel;
+    struct place at;
 };
 
 /* y += x · chunk, a tile at a time. While the first tile is computed, what comes next is fetched.
@@ -188,33 +169,33 @@ struct round {
 static void multiply_chunk(const struct product *p, const struct round *round, const float *panel,
                            size_t chunk)
 {
-    struct cut tiles = cut_into(round->y.rows, TILE_ROWS);
     const float *x = round->x + chunk * p->plan.chunk;
     const float *next = find_next(p, round->panel, chunk);
-    for (size_t tile = 0; tile < tiles.count; tile++) {
+    size_t tile = round->at.row / TILE_ROWS; /* groups are whole tiles */
+    for (size_t row = 0; row < round->y.rows; row += TILE_ROWS, tile++) {
         const struct kernel_set *set =
-            &p->kernels[which(&tiles, tile)][which(&p->columns, round->panel)]
-                       [which(&p->sum, chunk)];
-        bool prefetch = p->plan.prefetch && tile == 0;
-        size_t row = tile * TILE_ROWS;
-        struct matrix y = matrix_rows(round->y, row, cut_size(&tiles, tile));
+            &p->kernels[cut_which(&p->tiles, tile)][cut_which(&p->columns, round->panel)]
+                       [cut_which(&p->sum, chunk)];
+        bool prefetch = p->plan.prefetch && row == 0;
+        struct matrix y = matrix_rows(round->y, row, cut_size(&p->tiles, tile));
         kernel_call(&set->forms[chunk > 0][prefetch], panel, x + row * p->x.stride, y.data, next);
         if (chunk + 1 == p->sum.count)
-            finish_tile(p, y, round->panel * p->plan.panel_columns);
+            finish_tile(p, y, (struct place){round->at.row + row, round->at.column});
     }
 }
 
-static void compute_round(void *context, size_t index, size_t thread)
+static void compute_panel(void *context, size_t index, size_t thread)
 {
     const struct product *p = context;
     size_t panel = index / p->groups.count; /* groups of one panel follow each other */
     size_t group = index % p->groups.count;
-    size_t row = group * GROUP_ROWS;
-    struct matrix rows = matrix_rows(p->y, row, cut_size(&p->groups, group));
+    struct place at = {group * GROUP_ROWS, cut_start(&p->columns, panel)};
+    struct matrix rows = matrix_rows(p->y, at.row, cut_size(&p->groups, group));
     struct round round = {
-        .y = matrix_columns(rows, panel * p->plan.panel_columns, cut_size(&p->columns, panel)),
-        .x = p->x.data + row * p->x.stride,
+        .y = matrix_columns(rows, at.column, cut_size(&p->columns, panel)),
+        .x = p->x.data + at.row * p->x.stride,
         .panel = panel,
+        .at = at,
     };
     for (size_t chunk = 0; chunk < p->sum.count; chunk++) {
         const float *found = find_panel(p, panel, chunk);
@@ -224,28 +205,50 @@ static void compute_round(void *context, size_t index, size_t thread)
     }
 }
 
+/* The plan of one row: y += x[k] · row k of W, over some columns. */
+static void compute_columns(void *context, size_t index, size_t thread)
+{
+    const struct product *p = context;
+    size_t column = cut_start(&p->columns, index);
+    struct matrix y = matrix_columns(p->y, column, cut_size(&p->columns, index));
+    const float *w = p->w->data + column;
+    size_t later = (STREAM_AHEAD + y.columns - 1) / y.columns * p->w->stride;
+    (void)thread;
+    memset(y.data, 0, y.columns * sizeof *y.data);
+    for (size_t k = 0; k < p->x.columns; k++, w += p->w->stride)
+        add_scaled_row(y.data, w, y.columns, p->x.data[k], w + later);
+    finish_tile(p, y, (struct place){0, column});
+}
+
+static void multiply(struct machine *machine, struct product *p)
+{
+    assert(p->x.rows == p->y.rows && p->x.columns == p->w->in && p->y.columns == p->w->out);
+    p->plan = choose_plan(p->w, p->y.rows, pool_threads(machine->pool));
+    p->groups = cut_into(p->y.rows, GROUP_ROWS, GROUP_ROWS);
+    p->tiles = cut_into(p->y.rows, TILE_ROWS, TILE_ROWS);
+    p->columns = cut_into(p->y.columns, p->plan.panel_columns, p->plan.first_columns);
+    p->sum = cut_into(p->x.columns, p->plan.chunk, p->plan.chunk);
+    p->copies = machine->panels;
+    if (!p->plan.row)
+        fetch_kernels(machine->kernels, p);
+    pool_run(machine->pool,
+             (struct loop){
+                 .rounds = p->groups.count * p->columns.count,
+                 .work = (double)p->y.rows * (double)p->y.columns * (double)p->x.columns,
+                 .round = p->plan.row ? compute_columns : compute_panel,
+             },
+             p);
+}
+
 void linear(struct machine *machine, struct matrix y, struct matrix x, const struct weight *w,
             enum activation activation)
 {
-    assert(x.rows == y.rows && x.columns == w->in && y.columns == w->out);
-    struct plan plan = choose_plan(w, y.rows);
-    struct product product = {
-        .y = y,
-        .x = x,
-        .w = w,
-        .activation = activation,
-        .plan = plan,
-        .groups = cut_into(y.rows, GROUP_ROWS),
-        .columns = cut_into(y.columns, plan.panel_columns),
-        .sum = cut_into(x.columns, plan.chunk),
-        .copies = machine->panels,
-    };
-    fetch_kernels(machine->kernels, &product);
-    pool_run(machine->pool,
-             (struct loop){
-                 .rounds = product.groups.count * product.columns.count,
-                 .work = (double)y.rows * (double)y.columns * (double)x.columns,
-                 .round = compute_round,
-             },
-             &product);
+    multiply(machine, &(struct product){.y = y, .x = x, .w = w, .activation = activation});
+}
+
+void linear_add(struct machine *machine, struct matrix total, struct matrix y, struct matrix x,
+                const struct weight *w)
+{
+    assert(total.rows == y.rows && total.columns == y.columns);
+    multiply(machine, &(struct product){.y = y, .x = x, .w = w, .total = total});
 }

@@ -1,8 +1,10 @@
 #include "math/machine.h"
 
+#include "math/panels.h"
+
 static int take_panels(struct machine *machine, size_t threads, struct err *err)
 {
-    size_t size = (size_t)PANEL_ROWS * PANEL_COLUMNS;
+    size_t size = (size_t)PANEL_ROWS * COPY_COLUMNS;
     machine->panels = arena_alloc(&machine->arena, threads, sizeof *machine->panels, err);
     if (!machine->panels)
         return -1;

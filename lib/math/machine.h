@@ -9,12 +9,10 @@
 #include "math/kernel.h"
 #include "math/pool.h"
 
-enum { PANEL_COLUMNS = 64, PANEL_ROWS = 768 }; /* of the panels that weights are worked in */
-
 struct machine {
     struct pool *pool;
     struct kernels *kernels;
-    float **panels; /* [thread][PANEL_ROWS, PANEL_COLUMNS] for a panel that is copied */
+    float **panels; /* [thread][PANEL_ROWS, COPY_COLUMNS] for a panel that is copied */
     struct arena arena;
 };
 

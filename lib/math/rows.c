@@ -63,29 +63,49 @@ void layernorm_rows(struct matrix y, struct matrix x, const struct norm *norm)
     }
 }
 
-FOR_EACH_ISA
-static void add_row(float *restrict to, const float *restrict from, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        to[i] += from[i];
-}
-
 void copy_rows(struct matrix y, struct matrix x)
 {
     for (size_t row = 0; row < y.rows; row++)
         memcpy(y.data + row * y.stride, x.data + row * x.stride, y.columns * sizeof *y.data);
 }
 
+FOR_EACH_ISA
 void add_rows(struct matrix y, struct matrix x)
 {
-    for (size_t row = 0; row < y.rows; row++)
-        add_row(y.data + row * y.stride, x.data + row * x.stride, y.columns);
+    for (size_t row = 0; row < y.rows; row++, y.data += y.stride, x.data += x.stride)
+        for (size_t i = 0; i < y.columns; i++)
+            y.data[i] += x.data[i];
 }
 
+enum { USUAL_COLUMNS = 32 }; /* of a tile: with a number that is known, the loop has no rest */
+
+FOR_EACH_ISA
 void add_to_rows(struct matrix y, const float *vector)
 {
-    for (size_t row = 0; row < y.rows; row++)
-        add_row(y.data + row * y.stride, vector, y.columns);
+    for (size_t row = 0; row < y.rows; row++, y.data += y.stride) {
+        if (y.columns == USUAL_COLUMNS)
+            for (size_t i = 0; i < USUAL_COLUMNS; i++)
+                y.data[i] += vector[i];
+        else
+            for (size_t i = 0; i < y.columns; i++)
+                y.data[i] += vector[i];
+    }
+}
+
+FOR_EACH_ISA
+void add_scaled_row(float *restrict y, const float *restrict x, size_t count, float factor,
+                    const float *later)
+{
+    enum { STEP = 4 * LANES };
+    size_t whole = count / STEP * STEP;
+    for (size_t i = 0; i < whole; i += STEP) {
+        for (size_t line = 0; line < STEP; line += LANES)
+            __builtin_prefetch(later + i + line);
+        for (size_t lane = 0; lane < STEP; lane++)
+            y[i + lane] = fmaf(factor, x[i + lane], y[i + lane]);
+    }
+    for (size_t i = whole; i < count; i++)
+        y[i] = fmaf(factor, x[i], y[i]);
 }
 
 FOR_EACH_ISA
@@ -95,30 +115,43 @@ void scale_row(float *y, const float *x, size_t count, float factor)
         y[i] = x[i] * factor;
 }
 
-/* The largest element that is a number. */
+/* The largest element that is a number. Maxima may be taken in any order: in four chains, so that
+ * no one waits for the one before. */
 FOR_EACH_ISA
 static float largest(const float *x, size_t count)
 {
-    float lanes[LANES];
-    for (size_t lane = 0; lane < LANES; lane++)
+    enum { CHAINS = 4 * LANES };
+    float lanes[CHAINS];
+    for (size_t lane = 0; lane < CHAINS; lane++)
         lanes[lane] = -INFINITY;
-    size_t whole = count / LANES * LANES;
-    for (size_t i = 0; i < whole; i += LANES)
-        for (size_t lane = 0; lane < LANES; lane++)
+    size_t whole = count / CHAINS * CHAINS;
+    for (size_t i = 0; i < whole; i += CHAINS)
+        for (size_t lane = 0; lane < CHAINS; lane++)
             lanes[lane] = x[i + lane] > lanes[lane] ? x[i + lane] : lanes[lane];
+    float max = -INFINITY;
     for (size_t i = whole; i < count; i++)
-        lanes[i - whole] = x[i] > lanes[i - whole] ? x[i] : lanes[i - whole];
-    float max = lanes[0];
-    for (size_t lane = 1; lane < LANES; lane++)
+        max = x[i] > max ? x[i] : max;
+    for (size_t lane = 0; lane < CHAINS; lane++)
         max = lanes[lane] > max ? lanes[lane] : max;
     return max;
 }
 
+/* x = e^(x - max), and their sum in the order of `sum`. */
 FOR_EACH_ISA
-static void exponentials(float *x, size_t count, float max)
+static float exponentials(float *x, size_t count, float max)
 {
-    for (size_t i = 0; i < count; i++)
+    float lanes[LANES] = {0};
+    size_t whole = count / LANES * LANES;
+    for (size_t i = 0; i < whole; i += LANES)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            x[i + lane] = exp_float(x[i + lane] - max);
+            lanes[lane] += x[i + lane];
+        }
+    for (size_t i = whole; i < count; i++) {
         x[i] = exp_float(x[i] - max);
+        lanes[i - whole] += x[i];
+    }
+    return add_lanes(lanes);
 }
 
 FOR_EACH_ISA
@@ -133,8 +166,7 @@ bool softmax_row(float *x, size_t count)
     float max = largest(x, count);
     if (!isfinite(max))
         return false;
-    exponentials(x, count, max);
-    float total = sum(x, count); /* NaN where an element was: comparisons pass it over */
+    float total = exponentials(x, count, max); /* NaN where an element was: maxima pass it over */
     if (!(total >= 1.0f) || isinf(total))
         return false;
     divide(x, count, total);

@@ -45,10 +45,9 @@ static bool gpt2_block(struct pass *pass, size_t layer, const struct block_weigh
         return true;
     if (attend(pass, layer, s->norm, s->norm, w))
         return true;
-    linear(machine, s->out, s->context, &w->out, ACTIVATION_NONE);
+    linear_add(machine, s->x, s->out, s->context, &w->out);
     if (tap_rows(pass, SITE_ATTN_OUT, layer, s->out))
         return true;
-    add_rows(s->x, s->out);
     if (tap_rows(pass, SITE_RESID_MID, layer, s->x))
         return true;
 
@@ -58,10 +57,9 @@ static bool gpt2_block(struct pass *pass, size_t layer, const struct block_weigh
     linear(machine, s->hidden, s->norm, &w->fc, pass->config->activation);
     if (tap_rows(pass, SITE_MLP_ACT, layer, s->hidden))
         return true;
-    linear(machine, s->out, s->hidden, &w->proj, ACTIVATION_NONE);
+    linear_add(machine, s->x, s->out, s->hidden, &w->proj);
     if (tap_rows(pass, SITE_MLP_OUT, layer, s->out))
         return true;
-    add_rows(s->x, s->out);
     return tap_rows(pass, SITE_RESID_POST, layer, s->x);
 }
 

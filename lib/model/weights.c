@@ -8,6 +8,7 @@
 
 #include "base/heap.h"
 #include "base/num.h"
+#include "math/panels.h"
 #include "model/parameter_table.h"
 
 struct parameter {

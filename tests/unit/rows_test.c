@@ -226,6 +226,23 @@ START_TEST(rows_are_added_column_by_column)
 }
 END_TEST
 
+/* Counts around the steps of the loop; what lies behind a row stays as it is. */
+START_TEST(a_scaled_row_is_added_with_one_rounding)
+{
+    enum { MOST = 200 };
+    uint32_t dice = 7;
+    float added[MOST], to[MOST + 1], sum[MOST + 1];
+    dice_fill(added, MOST, &dice);
+    dice_fill(to, MOST + 1, &dice);
+    for (size_t count = 0; count <= MOST; count++) {
+        memcpy(sum, to, sizeof to);
+        add_scaled_row(sum, added, count, 1.1f, added);
+        for (size_t i = 0; i <= MOST; i++)
+            ck_assert(sum[i] == (i < count ? fmaf(1.1f, added[i], to[i]) : to[i]));
+    }
+}
+END_TEST
+
 START_TEST(the_first_bad_number_is_found)
 {
     static const struct {
@@ -261,6 +278,7 @@ Suite *rows_suite(void)
     tcase_add_test(tests, a_row_of_minus_infinity_is_refused);
     tcase_add_test(tests, rows_of_every_length_end_where_they_end);
     tcase_add_test(tests, rows_are_added_column_by_column);
+    tcase_add_test(tests, a_scaled_row_is_added_with_one_rounding);
     tcase_add_test(tests, the_first_bad_number_is_found);
     suite_add_tcase(suite, tests);
     return suite;
