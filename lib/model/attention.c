@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "math/rows.h"
+#include "math/transpose.h"
 
 enum {
     STRIP = 64, /* queries of a strip */
@@ -106,12 +107,14 @@ static int take_strips(struct pass *pass)
 /* Keys [S, dk] as panels [dk, KEY_PANEL]; keys that do not exist are 0. */
 static void transpose_keys(float *panels, struct matrix keys)
 {
-    size_t padded = round_up(keys.rows, KEY_PANEL);
-    for (size_t key = 0; key < padded; key++) {
-        float *panel = panels + key / KEY_PANEL * KEY_PANEL * keys.columns + key % KEY_PANEL;
-        const float *from = keys.data + key * keys.stride;
-        for (size_t i = 0; i < keys.columns; i++)
-            panel[i * KEY_PANEL] = key < keys.rows ? from[i] : 0.0f;
+    size_t size = KEY_PANEL * keys.columns;
+    for (size_t key = 0; key < keys.rows; key += KEY_PANEL, panels += size) {
+        size_t rest = keys.rows - key;
+        size_t count = rest < KEY_PANEL ? rest : KEY_PANEL;
+        struct matrix panel = {panels, keys.columns, count, KEY_PANEL};
+        if (count < KEY_PANEL)
+            memset(panels, 0, size * sizeof *panels);
+        transpose(panel, matrix_rows(keys, key, count));
     }
 }
 

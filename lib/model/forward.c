@@ -1,7 +1,9 @@
 #include "model/forward.h"
 
+#include "math/dots.h"
 #include "math/gemm.h"
 #include "math/rows.h"
+#include "math/transpose.h"
 #include "model/block.h"
 
 /* The rows of a text, the first of which stands at place `past`. */
@@ -33,13 +35,6 @@ static bool embed_batch(struct pass *pass)
     return pass_check_embedding(pass) || tap_rows(pass, SITE_EMBEDDING, 0, pass->scratch.x);
 }
 
-static void transpose(struct matrix y, struct matrix x)
-{
-    for (size_t row = 0; row < x.rows; row++)
-        for (size_t column = 0; column < x.columns; column++)
-            y.data[column * y.stride + row] = x.data[row * x.stride + column];
-}
-
 /* The rows of every sequence that logits are wanted of, as columns. */
 static void transpose_wanted(struct pass *pass, struct matrix y, struct matrix x)
 {
@@ -64,11 +59,14 @@ static bool unembed(struct pass *pass)
         pass->tap->failed = true;
         return true;
     }
-    /* linear() only reads its second matrix */
+    /* both products only read their second matrix */
     struct matrix words = {(float *)matrix, c->vocab_size, c->n_embd, c->n_embd};
     struct weight tokens = {.data = turned, .in = c->n_embd, .out = count, .stride = count};
     transpose_wanted(pass, (struct matrix){turned, c->n_embd, count, count}, s->norm);
-    linear(pass->machine, s->logits, words, &tokens, ACTIVATION_NONE);
+    if (count == 1)
+        dots(pass->machine, s->logits.data, words, turned);
+    else
+        linear(pass->machine, s->logits, words, &tokens, ACTIVATION_NONE);
     return tap_logits(pass);
 }
 

@@ -1,0 +1,128 @@
+#include "math/dots.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "math/isa.h"
+
+enum { PART = 1024 }; /* rows of a round */
+
+/* So many rows side by side that no chain waits for its own last sum. */
+FOR_EACH_ISA
+static void dots_plain(float *y, struct matrix rows, const float *x)
+{
+    enum { CHAINS = 8 };
+    for (size_t row = 0; row < rows.rows; row += CHAINS) {
+        size_t count = rows.rows - row < CHAINS ? rows.rows - row : CHAINS;
+        float sums[CHAINS] = {0};
+        const float *from = rows.data + row * rows.stride;
+        for (size_t k = 0; k < rows.columns; k++)
+            for (size_t i = 0; i < count; i++)
+                sums[i] = fmaf(x[k], from[i * rows.stride + k], sums[i]);
+        memcpy(y + row, sums, count * sizeof *y);
+    }
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include "math/transpose_avx512.h"
+
+enum { AHEAD = 32 }; /* rows that are fetched ahead */
+
+IN_AVX512 static inline __m512 add_block(__m512 sums, const float *from, size_t stride,
+                                         const float *x)
+{
+    __m512 columns[BLOCK];
+    transpose_block(columns, from, stride);
+#pragma GCC unroll 16
+    for (size_t i = 0; i < BLOCK; i++)
+        sums = _mm512_fmadd_ps(_mm512_set1_ps(x[i]), columns[i], sums);
+    return sums;
+}
+
+/* What is left of a row behind its blocks. */
+IN_AVX512 static inline __m512 add_rest(__m512 sums, const float *from, size_t stride,
+                                        const float *x, size_t count)
+{
+    float column[BLOCK];
+    for (size_t k = 0; k < count; k++) {
+        for (size_t i = 0; i < BLOCK; i++)
+            column[i] = from[i * stride + k];
+        sums = _mm512_fmadd_ps(_mm512_set1_ps(x[k]), _mm512_loadu_ps(column), sums);
+    }
+    return sums;
+}
+
+/* A block's share of the rows that come later, in the order in which they lie in memory. */
+static inline void fetch_ahead(const float *rows, size_t block)
+{
+    const float *from = rows + block * 2 * BLOCK * BLOCK;
+    for (size_t line = 0; line < 2 * BLOCK; line++)
+        __builtin_prefetch(from + line * BLOCK, 0, 2); /* not into the first cache: too many */
+}
+
+/* Two blocks of rows, so that neither chain waits for its own last sum. */
+IN_AVX512 static void dots_of_blocks(float *y, struct matrix rows, const float *x)
+{
+    const float *low = rows.data;
+    const float *high = rows.data + BLOCK * rows.stride;
+    __m512 low_sums = _mm512_setzero_ps();
+    __m512 high_sums = _mm512_setzero_ps();
+    size_t whole = rows.columns / BLOCK * BLOCK;
+    for (size_t k = 0; k < whole; k += BLOCK) {
+        fetch_ahead(low + AHEAD * rows.stride, k / BLOCK);
+        low_sums = add_block(low_sums, low + k, rows.stride, x + k);
+        high_sums = add_block(high_sums, high + k, rows.stride, x + k);
+    }
+    size_t rest = rows.columns - whole;
+    low_sums = add_rest(low_sums, low + whole, rows.stride, x + whole, rest);
+    high_sums = add_rest(high_sums, high + whole, rows.stride, x + whole, rest);
+    _mm512_storeu_ps(y, low_sums);
+    _mm512_storeu_ps(y + BLOCK, high_sums);
+}
+
+/* As many rows as fall into blocks; how many they are. */
+static size_t dots_avx512(float *y, struct matrix rows, const float *x)
+{
+    enum { STEP = 2 * BLOCK };
+    size_t count = rows.rows / STEP * STEP;
+    if (!__builtin_cpu_supports("avx512f"))
+        return 0;
+    for (size_t row = 0; row < count; row += STEP)
+        dots_of_blocks(y + row, matrix_rows(rows, row, STEP), x);
+    return count;
+}
+#else
+static size_t dots_avx512(float *y, struct matrix rows, const float *x)
+{
+    (void)y, (void)rows, (void)x;
+    return 0;
+}
+#endif
+
+struct dots_job {
+    float *y;
+    struct matrix rows;
+    const float *x;
+};
+
+static void compute_part(void *context, size_t round, size_t thread)
+{
+    const struct dots_job *job = context;
+    size_t first = round * PART;
+    size_t rest = job->rows.rows - first;
+    struct matrix rows = matrix_rows(job->rows, first, rest < PART ? rest : PART);
+    size_t done = dots_avx512(job->y + first, rows, job->x);
+    (void)thread;
+    dots_plain(job->y + first + done, matrix_rows(rows, done, rows.rows - done), job->x);
+}
+
+void dots(struct machine *machine, float *y, struct matrix rows, const float *x)
+{
+    struct dots_job job = {y, rows, x};
+    struct loop loop = {
+        .rounds = (rows.rows + PART - 1) / PART,
+        .work = (double)rows.rows * (double)rows.columns,
+        .round = compute_part,
+    };
+    pool_run(machine->pool, loop, &job);
+}
