@@ -1,10 +1,4 @@
-/* attention.h: softmax(q · kᵀ · scale) · v, head by head, strip by strip.
- *
- * A strip is 64 queries of one head against all keys they may see: small enough to stay in cache,
- * large enough for the kernels. Keys are turned into panels of 64 once a head, or are in a cache as
- * such; the strip of scores is scaled, masked, turned into weights where it lies, and multiplied
- * with the values. What is watched is copied out of the strip on the way; nothing else of the
- * [T, S] square is ever stored.
+/* attention.h: softmax(q · kᵀ · scale) · v, head by head; attention_dense.h says how.
  */
 #ifndef ATTN_MODEL_ATTENTION_H
 #define ATTN_MODEL_ATTENTION_H
