@@ -52,33 +52,52 @@ static struct arena_block *add_block(struct arena *arena, size_t size, struct er
     return block;
 }
 
+/* A piece of some block, and how many of its first bytes are not zero any more. */
+struct piece {
+    char *bytes; /* NULL: there is no memory */
+    size_t soiled_bytes;
+};
+
 /* The next `bytes` of a block that has room for them. */
-static void *take(struct arena_block *block, size_t bytes)
+static struct piece take_from(struct arena_block *block, size_t bytes)
 {
-    char *piece = block->start + block->used_bytes;
+    struct piece piece = {.bytes = block->start + block->used_bytes};
     if (block->used_bytes < block->soiled_bytes) {
         size_t soiled = block->soiled_bytes - block->used_bytes;
-        memset(piece, 0, soiled < bytes ? soiled : bytes);
+        piece.soiled_bytes = soiled < bytes ? soiled : bytes;
     }
     block->used_bytes += bytes;
     return piece;
 }
 
-void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err)
+static struct piece take(struct arena *arena, size_t count, size_t size, struct err *err)
 {
     size_t bytes = 0;
     if (!num_multiply(&bytes, count, size) || bytes > SIZE_MAX - ARENA_ALIGN_BYTES) {
         err_memory(err, SIZE_MAX);
-        return NULL;
+        return (struct piece){0};
     }
     bytes = round_up(bytes ? bytes : 1);
     struct arena_block *block = arena->newest;
     if (!block || block->size_bytes - block->used_bytes < bytes)
         block = add_block(arena, bytes, err);
     if (!block)
-        return NULL;
+        return (struct piece){0};
     arena->taken_bytes += bytes;
-    return take(block, bytes);
+    return take_from(block, bytes);
+}
+
+void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err)
+{
+    struct piece piece = take(arena, count, size, err);
+    if (piece.soiled_bytes)
+        memset(piece.bytes, 0, piece.soiled_bytes);
+    return piece.bytes;
+}
+
+void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err)
+{
+    return take(arena, count, size, err).bytes;
 }
 
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err)

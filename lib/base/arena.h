@@ -1,8 +1,8 @@
 /* arena.h: memory that lives and dies together.
  *
  * One arena per lifetime (a model, a run, a capture): take from it, never give back single pieces,
- * release it whole. Every piece is zeroed and stands on a 64-byte boundary, so that a row of floats
- * starts on a cache line.
+ * release it whole. Every piece stands on a 64-byte boundary, so that a row of floats starts on a
+ * cache line.
  *
  *     struct arena arena = {0};
  *     float *x = arena_alloc(&arena, rows * columns, sizeof *x, err);
@@ -28,11 +28,14 @@ struct arena {
 /* `count` things of `size` bytes, zeroed, valid until the arena is released; NULL with `err`. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err);
 
+/* The same, but not zeroed: for what is large and written before it is read. */
+void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err);
+
 /* A copy of `size` bytes with a 0 byte behind it, so that texts can be printed. */
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err);
 
 /* Take everything back but keep the memory, for work that is done again and again: as soon as it
- * takes no more than before, nothing comes from the heap. Pieces are zeroed as ever. */
+ * takes no more than before, nothing comes from the heap. */
 void arena_clear(struct arena *arena);
 
 /* Give everything back; the arena is empty and can be used again. */

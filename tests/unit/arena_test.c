@@ -119,6 +119,21 @@ START_TEST(a_cleared_arena_soon_takes_nothing_from_the_heap)
 }
 END_TEST
 
+START_TEST(room_is_the_memory_as_it_was_left)
+{
+    struct arena arena = {0};
+    char *first = arena_room(&arena, 100, 1, NULL);
+    memset(first, 'x', 100);
+    arena_clear(&arena);
+    char *again = arena_room(&arena, 50, 2, NULL);
+    ck_assert_ptr_eq(again, first);
+    ck_assert_int_eq(again[0] & again[99], 'x');
+    ck_assert_uint_eq(arena.taken_bytes, 128);
+    ck_assert_ptr_null(arena_room(&arena, SIZE_MAX, 2, NULL));
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(an_empty_arena_may_be_cleared)
 {
     struct arena arena = {0};
@@ -173,6 +188,7 @@ Suite *arena_suite(void)
     tcase_add_test(tests, a_released_arena_can_be_used_again);
     tcase_add_test(tests, a_cleared_arena_hands_out_the_same_memory_zeroed);
     tcase_add_test(tests, a_cleared_arena_soon_takes_nothing_from_the_heap);
+    tcase_add_test(tests, room_is_the_memory_as_it_was_left);
     tcase_add_test(tests, an_empty_arena_may_be_cleared);
     tcase_add_test(tests, a_size_that_overflows_is_refused);
     tcase_add_test(tests, an_allocation_that_fails_leaves_the_arena_as_it_was);
