@@ -96,7 +96,8 @@ static int run_pass(const struct pass_size *size, uint32_t sites, bool packed,
         goto done;
     selection_watch(&selection, &watch);
     subject->model.weights.packing = packed;
-    struct tap tap = {.watch = &watch, .sink = capture_sink, .context = &capture};
+    struct tap tap = {
+        .watch = &watch, .sink = capture_sink, .lend = capture_lend, .context = &capture};
     struct run run = {&subject->machine, config, &subject->model.weights, &batch};
     double start = clock_seconds();
     failed = forward(&run, &tap, &arena, err);

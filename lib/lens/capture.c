@@ -1,6 +1,7 @@
 #include "lens/capture.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* The key/value heads that the chosen query heads look at, each once. */
 static int find_key_heads(struct capture *capture, const struct config *config, struct err *err)
@@ -62,47 +63,71 @@ int capture_init(struct capture *capture, const struct selection *selection,
     return 0;
 }
 
-/* Copy the chosen slices of the first axis, one behind the other. */
-static int keep_heads(struct kept *kept, const struct tensor *values, size_t count,
-                      struct arena *arena, struct err *err)
+/* The next item of a sequence's list: a tensor of this place, its axes still to be told. */
+static struct kept *add_item(struct capture *capture, size_t sequence, enum site site, int layer)
 {
-    size_t slice_size = values->shape[1] * values->shape[2];
-    float *data = arena_alloc(arena, count * slice_size, sizeof *data, err);
-    if (!data)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        struct tensor slice = tensor_slice(values, kept->heads[i]);
-        tensor_copy(data + i * slice_size, &slice);
-    }
-    kept->shape[0] = count;
-    kept->data = data;
-    return 0;
+    struct kept_list *list = &capture->lists[sequence];
+    assert(list->count < capture->room);
+    struct kept *kept = &list->items[list->count++];
+    *kept = (struct kept){.site = site, .layer = layer};
+    return kept;
 }
 
-static int keep_whole(struct kept *kept, const struct tensor *values, struct arena *arena,
-                      struct err *err)
+static float *take_room(struct capture *capture, const struct kept *kept, struct err *err)
 {
-    float *data = arena_alloc(arena, tensor_count(values), sizeof *data, err);
-    if (!data)
-        return -1;
-    tensor_copy(data, values);
-    kept->data = data;
-    return 0;
+    size_t count = 1;
+    for (size_t axis = 0; axis < kept->rank; axis++)
+        count *= kept->shape[axis];
+    return arena_room(capture->arena, count, sizeof(float), err);
+}
+
+/* Copy the chosen slices of the first axis, one behind the other. */
+static void copy_heads(float *data, const struct kept *kept, const struct tensor *values)
+{
+    for (size_t i = 0; i < kept->shape[0]; i++) {
+        struct tensor slice = tensor_slice(values, kept->heads[i]);
+        tensor_copy(data, &slice);
+        data += tensor_count(&slice);
+    }
 }
 
 int capture_sink(void *context, const struct announcement *seen, struct err *err)
 {
     struct capture *capture = context;
-    struct kept_list *list = &capture->lists[seen->sequence];
-    assert(list->count < capture->room);
-    struct kept *kept = &list->items[list->count++];
-    *kept = (struct kept){.site = seen->site, .layer = seen->layer, .rank = seen->values.rank};
-    for (size_t axis = 0; axis < kept->rank; axis++)
-        kept->shape[axis] = seen->values.shape[axis];
-    if (kept->rank < 3)
-        return keep_whole(kept, &seen->values, capture->arena, err);
-    bool of_keys = site_rows[seen->site].axes == AXES_GROUP_TOKEN_DIM;
-    kept->heads = of_keys ? capture->key_heads : capture->query_heads;
-    size_t count = of_keys ? capture->key_head_count : capture->query_head_count;
-    return keep_heads(kept, &seen->values, count, capture->arena, err);
+    const struct tensor *values = &seen->values;
+    struct kept *kept = add_item(capture, seen->sequence, seen->site, seen->layer);
+    kept->rank = values->rank;
+    memcpy(kept->shape, values->shape, sizeof kept->shape);
+    if (kept->rank == 3) {
+        bool of_keys = site_rows[seen->site].axes == AXES_GROUP_TOKEN_DIM;
+        kept->heads = of_keys ? capture->key_heads : capture->query_heads;
+        kept->shape[0] = of_keys ? capture->key_head_count : capture->query_head_count;
+    }
+    float *data = take_room(capture, kept, err);
+    if (!data)
+        return -1;
+    if (kept->heads)
+        copy_heads(data, kept, values);
+    else
+        tensor_copy(data, values);
+    kept->data = data;
+    return 0;
+}
+
+int capture_lend(void *context, const struct square_room *room, struct err *err)
+{
+    struct capture *capture = context;
+    struct kept *kept = add_item(capture, room->sequence, room->site, room->layer);
+    kept->rank = 3;
+    kept->heads = capture->query_heads;
+    kept->shape[0] = capture->query_head_count;
+    kept->shape[1] = room->queries;
+    kept->shape[2] = room->keys;
+    float *data = take_room(capture, kept, err);
+    if (!data)
+        return -1;
+    for (size_t i = 0; i < kept->shape[0]; i++)
+        room->heads[kept->heads[i]] = data + i * room->queries * room->keys;
+    kept->data = data;
+    return 0;
 }

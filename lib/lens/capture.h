@@ -1,8 +1,10 @@
-/* capture.h: a sink that keeps what it sees: dense copies, only the heads that were asked for.
+/* capture.h: a sink that keeps what it sees: dense, only the heads that were asked for. Squares are
+ * written where they are kept, all else is copied.
  *
  *     struct capture capture;
  *     if (capture_init(&capture, &selection, config, sequence_count, &arena, err)) ...
- *     struct tap tap = {.watch = &watch, .sink = capture_sink, .context = &capture};
+ *     struct tap tap = {.watch = &watch, .sink = capture_sink, .lend = capture_lend,
+ *                       .context = &capture};
  *     ... forward ...
  *     capture.lists[s].items[i] ...
  */
@@ -37,7 +39,8 @@ int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t sequences, struct arena *arena,
                  struct err *err);
 
-/* A tap_sink; `context` is the capture. */
+/* A tap_sink and its tap_lender; `context` is the capture. */
 int capture_sink(void *context, const struct announcement *seen, struct err *err);
+int capture_lend(void *context, const struct square_room *room, struct err *err);
 
 #endif

@@ -43,6 +43,12 @@ static int take_in(void *context, const struct announcement *seen, struct err *e
     return keeps(text, seen->site) ? capture_sink(&intake->capture, seen, err) : 0;
 }
 
+static int lend(void *context, const struct square_room *room, struct err *err)
+{
+    struct intake *intake = context;
+    return capture_lend(&intake->capture, room, err);
+}
+
 static int init_watch(const struct continuation *text, struct watch *watch, bool wants_logits,
                       struct arena *arena, struct err *err)
 {
@@ -67,7 +73,7 @@ static int read_on(struct continuation *text, bool wants_logits, struct err *err
     size_t past = text->cache.count;
     struct sequence sequence = {text->ids + past, text->count - past, .cache = &text->cache};
     struct run run = {&text->viewer->machine, &model->config, &model->weights, &batch};
-    struct tap tap = {.watch = &watch, .sink = take_in, .context = &intake};
+    struct tap tap = {.watch = &watch, .sink = take_in, .lend = lend, .context = &intake};
     arena_clear(arena);
     if (init_watch(text, &watch, wants_logits, arena, err) ||
         batch_init(&batch, &model->config, &sequence, 1, arena, err))

@@ -133,7 +133,8 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
         goto done;
     batch.first = look->first;
     selection_watch(look->selection, &watch);
-    struct tap tap = {.watch = &watch, .sink = capture_sink, .context = &capture};
+    struct tap tap = {
+        .watch = &watch, .sink = capture_sink, .lend = capture_lend, .context = &capture};
     struct run run = {&viewer->machine, &model->config, &model->weights, &batch};
     if (forward(&run, &tap, &scratch, err))
         goto done;

@@ -187,12 +187,12 @@ static bool any_special(const float *x, size_t count)
     return special != 0;
 }
 
-size_t first_bad(const float *x, size_t count, bool infinite_ok)
+size_t first_bad(const float *x, size_t count)
 {
     if (!any_special(x, count))
         return count;
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(x[i]) && !(infinite_ok && x[i] == -INFINITY))
-            return i;
-    return count;
+    size_t i = 0;
+    while (isfinite(x[i]))
+        i++;
+    return i;
 }

@@ -40,8 +40,7 @@ void scale_row(float *y, const float *x, size_t count, float factor);
  * NaN or +infinity, or all are -infinity. */
 bool softmax_row(float *x, size_t count);
 
-/* The index of the first element that is neither finite nor -infinity where `infinite_ok`; `count`
- * when there is none. */
-size_t first_bad(const float *x, size_t count, bool infinite_ok);
+/* The index of the first element that is not finite; `count` when there is none. */
+size_t first_bad(const float *x, size_t count);
 
 #endif

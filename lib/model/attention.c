@@ -9,12 +9,6 @@ static struct matrix head_part(struct matrix whole, struct span rows, size_t hea
     return matrix_columns(matrix_rows(whole, rows.first, rows.count), head * width, width);
 }
 
-static float *square_of(float *squares, const struct pass *pass, size_t sequence, size_t head)
-{
-    size_t cells = pass->batch->queries[sequence].count * batch_keys(pass->batch, sequence);
-    return squares ? squares + pass->scratch.square_first[sequence] + head * cells : NULL;
-}
-
 /* One round: a head of a sequence. */
 static void compute_head(void *context, size_t round, size_t thread)
 {
@@ -38,10 +32,12 @@ static void compute_head(void *context, size_t round, size_t thread)
         .group = group,
         .past = pass->batch->past[sequence],
         .keys = batch_keys(pass->batch, sequence),
-        .scores = square_of(s->scores, pass, sequence, head),
-        .masked = square_of(s->masked, pass, sequence, head),
-        .weights = square_of(s->weights, pass, sequence, head),
+        .scores = squares_at(pass, SITE_SCORES, sequence, head),
+        .masked = squares_at(pass, SITE_MASKED, sequence, head),
+        .weights = squares_at(pass, SITE_WEIGHTS, sequence, head),
     };
+    if (!layer->wants_context && !job.scores && !job.masked && !job.weights)
+        return;
     bool sound = attention_dense_head(&job);
     size_t lowest = atomic_load(&layer->first_failure);
     while (!sound && round < lowest)
@@ -61,11 +57,10 @@ static double work_of(const struct pass *pass)
 
 static bool announce_all(struct pass *pass, size_t layer)
 {
-    struct scratch *s = &pass->scratch;
-    return tap_squares(pass, SITE_SCORES, layer, s->scores) ||
-           tap_squares(pass, SITE_MASKED, layer, s->masked) ||
-           tap_squares(pass, SITE_WEIGHTS, layer, s->weights) ||
-           tap_heads(pass, SITE_CONTEXT, layer, s->context);
+    return squares_announce(pass, SITE_SCORES, layer) ||
+           squares_announce(pass, SITE_MASKED, layer) ||
+           squares_announce(pass, SITE_WEIGHTS, layer) ||
+           tap_heads(pass, SITE_CONTEXT, layer, pass->scratch.context);
 }
 
 /* One round: a key/value head of a sequence. */
@@ -107,7 +102,7 @@ bool attention(struct pass *pass, size_t layer)
     };
     size_t heads = pass->config->n_head;
     size_t rounds = pass->batch->count * heads;
-    if (!pass->scratch.strips && attention_dense_take(pass)) {
+    if ((!pass->scratch.strips && attention_dense_take(pass)) || squares_begin(pass, layer)) {
         pass->tap->failed = true;
         return true;
     }

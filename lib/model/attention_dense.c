@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "math/rows.h"
 #include "math/transpose.h"
+#include "math/spill.h"
 
 static size_t round_up(size_t size, size_t step)
 {
@@ -99,10 +100,14 @@ static size_t visible_keys(const struct head_job *head, size_t row)
     return head->layer->pass->config->causal ? head->past + row + 1 : head->keys;
 }
 
-static void copy_row(float *square, size_t row, size_t columns, const float *from)
+/* Write one row of a square that is wanted: its first `count` cells, and what the others are. */
+static void put_row(const struct head_job *head, float *square, size_t row, const float *from,
+                    size_t count, float others)
 {
-    if (square)
-        memcpy(square + row * columns, from, columns * sizeof *from);
+    if (!square)
+        return;
+    spill_copy(square + row * head->keys, from, count);
+    spill_fill(square + row * head->keys + count, head->keys - count, others);
 }
 
 static void compute_scores(const struct head_job *head, size_t first, size_t rows, size_t keys)
@@ -113,22 +118,19 @@ static void compute_scores(const struct head_job *head, size_t first, size_t row
         kernel_call(kernel, panel_at(head, key), q, head->memory->scores + key, q);
 }
 
-/* Scale, mask and softmax one row of the strip in place; what cannot be seen gets weight 0. */
+/* Scale, mask and softmax one row of the strip in place; what cannot be seen gets weight 0. What is
+ * no number is found in the scores, or by the softmax. */
 static bool weigh_row(const struct head_job *head, float *row, size_t query, size_t padded_keys)
 {
-    size_t keys = head->keys;
     size_t visible = visible_keys(head, query);
-    copy_row(head->scores, query, keys, row);
+    bool sound = !head->scores || first_bad(row, head->keys) == head->keys;
+    put_row(head, head->scores, query, row, head->keys, 0.0f);
     scale_row(row, row, visible, head->layer->scale);
-    if (head->masked) {
-        for (size_t key = visible; key < keys; key++)
-            row[key] = -INFINITY;
-        copy_row(head->masked, query, keys, row);
-    }
-    bool sound = softmax_row(row, visible);
+    put_row(head, head->masked, query, row, visible, -INFINITY);
+    sound &= softmax_row(row, visible);
+    put_row(head, head->weights, query, row, visible, 0.0f);
     for (size_t key = visible; key < padded_keys; key++)
         row[key] = 0.0f;
-    copy_row(head->weights, query, keys, row);
     return sound;
 }
 
@@ -148,26 +150,19 @@ static void compute_context(const struct head_job *head, size_t first, size_t ro
                memory->context + row * head->v.columns, head->v.columns * sizeof(float));
 }
 
-/* Keys that a strip computes: those its last query sees, or all while raw scores are watched. */
-static size_t strip_keys(const struct head_job *head, size_t first, size_t rows)
-{
-    return head->scores ? head->keys : visible_keys(head, first + rows - 1);
-}
-
 static bool compute_strip(const struct head_job *head, size_t first)
 {
     size_t rest = head->q.rows - first;
     size_t rows = rest < STRIP ? rest : STRIP;
-    size_t keys = strip_keys(head, first, rows);
-    size_t width = head->masked || head->weights ? head->keys : keys;
+    size_t keys = visible_keys(head, first + rows - 1);
     bool sound = true;
-    compute_scores(head, first, rows, keys);
+    compute_scores(head, first, rows, head->scores ? head->keys : keys);
     for (size_t row = 0; row < rows; row++) {
         float *scores = head->memory->scores + row * head->memory->stride;
-        sound &= weigh_row(head, scores, first + row, round_up(width, STEP));
+        sound &= weigh_row(head, scores, first + row, round_up(keys, STEP));
     }
     if (head->layer->wants_context)
-        compute_context(head, first, rows, visible_keys(head, first + rows - 1));
+        compute_context(head, first, rows, keys);
     return sound;
 }
 
@@ -178,6 +173,7 @@ bool attention_dense_head(const struct head_job *head)
         transpose_keys(head->memory->panels, head->k);
     for (size_t first = 0; first < head->q.rows; first += STRIP)
         sound &= compute_strip(head, first);
+    spill_end();
     return sound;
 }
 

@@ -41,7 +41,7 @@ struct head_job {
     const struct cache *cache;        /* NULL, or where all keys and values are */
     size_t group;                     /* of keys and values */
     size_t past, keys;                /* keys before the first query's own; all of them */
-    float *scores, *masked, *weights; /* [T, S] where watched, else NULL */
+    float *scores, *masked, *weights; /* [T, S] where wanted, else NULL */
 };
 
 #endif

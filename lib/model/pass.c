@@ -22,53 +22,6 @@ static int take_matrix(struct pass *pass, struct matrix *matrix, size_t rows, si
     return take_strided(pass, matrix, rows, columns, matrix_stride(columns));
 }
 
-static bool watches_any(const struct pass *pass, enum site site)
-{
-    for (size_t layer = 0; layer < pass->config->n_layer; layer++)
-        if (watch_has(pass->tap->watch, site, layer))
-            return true;
-    return false;
-}
-
-/* Where each sequence's [H, T, S] begins, and how many floats they are together. */
-static int lay_out_squares(struct pass *pass, size_t *total)
-{
-    const struct batch *batch = pass->batch;
-    size_t *first = arena_alloc(pass->arena, batch->count, sizeof *first, pass->err);
-    if (!first)
-        return -1;
-    for (size_t s = 0; s < batch->count; s++) {
-        size_t cells = 0;
-        first[s] = *total;
-        if (!num_multiply(&cells, batch->queries[s].count, batch_keys(batch, s)) ||
-            !num_multiply(&cells, cells, pass->config->n_head) || !num_add(total, *total, cells))
-            return err_memory(pass->err, (size_t)-1);
-    }
-    pass->scratch.square_first = first;
-    return 0;
-}
-
-static int take_squares(struct pass *pass)
-{
-    struct scratch *s = &pass->scratch;
-    const struct square_buffer {
-        enum site site;
-        float **data;
-    } buffers[] = {
-        {SITE_SCORES, &s->scores}, {SITE_MASKED, &s->masked}, {SITE_WEIGHTS, &s->weights}};
-    size_t total = 0;
-    if (lay_out_squares(pass, &total))
-        return -1;
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
-        if (!watches_any(pass, buffers[i].site))
-            continue;
-        *buffers[i].data = arena_alloc(pass->arena, total, sizeof(float), pass->err);
-        if (!*buffers[i].data)
-            return -1;
-    }
-    return 0;
-}
-
 static int take_attention(struct pass *pass)
 {
     const struct config *c = pass->config;
@@ -79,7 +32,7 @@ static int take_attention(struct pass *pass)
                            take_matrix(pass, &s->k, keys, c->n_kv_head * c->d_k) ||
                            take_matrix(pass, &s->v, keys, c->n_kv_head * c->d_v)))
         return -1;
-    return take_matrix(pass, &s->context, rows, c->n_head * c->d_v) || take_squares(pass) ? -1 : 0;
+    return take_matrix(pass, &s->context, rows, c->n_head * c->d_v) || squares_init(pass) ? -1 : 0;
 }
 
 static int take_mlp(struct pass *pass)
@@ -196,7 +149,7 @@ static bool check_rows(struct pass *pass, enum site site, size_t layer, struct m
     for (size_t s = 0; s < pass->batch->count; s++) {
         struct matrix part = matrix_rows(rows, spans[s].first, spans[s].count);
         for (size_t row = 0; row < part.rows; row++)
-            if (first_bad(part.data + row * part.stride, part.columns, false) < part.columns)
+            if (first_bad(part.data + row * part.stride, part.columns) < part.columns)
                 return pass_fail_number(pass,
                                         &(struct place_in_pass){site, layer, s, .head = NO_HEAD});
     }
@@ -217,42 +170,41 @@ bool pass_check_stream(struct pass *pass, size_t layer)
     return check_rows(pass, SITE_RESID_POST, layer, pass->scratch.x, pass->batch->queries);
 }
 
-/* True when every element is finite (-infinity included, where masked scores may have it). */
-static bool is_sound(const struct tensor *values, bool infinite_ok)
+/* True when every element is finite. */
+static bool is_sound(const struct tensor *values)
 {
     size_t last = values->rank - 1;
     if (values->rank > 1) {
         for (size_t i = 0; i < values->shape[0]; i++) {
             struct tensor slice = tensor_slice(values, i);
-            if (!is_sound(&slice, infinite_ok))
+            if (!is_sound(&slice))
                 return false;
         }
         return true;
     }
     size_t count = values->shape[last];
     if (values->stride[last] == 1)
-        return first_bad(values->data, count, infinite_ok) == count;
+        return first_bad(values->data, count) == count;
     for (size_t i = 0; i < count; i++)
-        if (first_bad(values->data + i * values->stride[last], 1, infinite_ok) == 0)
+        if (first_bad(values->data + i * values->stride[last], 1) == 0)
             return false;
     return true;
 }
 
 /* The first head, or row where there are no heads, that has such a value; how many there are where
  * none has. */
-static size_t first_unsound(const struct tensor *values, bool infinite_ok)
+static size_t first_unsound(const struct tensor *values)
 {
     for (size_t i = 0; i < values->shape[0]; i++) {
         struct tensor slice = tensor_slice(values, i);
-        if (!is_sound(&slice, infinite_ok))
+        if (!is_sound(&slice))
             return i;
     }
     return values->shape[0];
 }
 
-/* Hand one sequence's values to the sink. */
-static void announce(struct pass *pass, enum site site, size_t layer, size_t sequence,
-                     struct tensor values)
+void tap_show(struct pass *pass, enum site site, size_t layer, size_t sequence,
+              struct tensor values)
 {
     struct announcement seen = {
         .site = site,
@@ -260,18 +212,25 @@ static void announce(struct pass *pass, enum site site, size_t layer, size_t seq
         .sequence = sequence,
         .values = values,
     };
-    if (pass->tap->failed)
-        return;
-    size_t bad = first_unsound(&values, site == SITE_MASKED);
-    struct place_in_pass place = {site, layer, sequence, values.rank == 3 ? bad : NO_HEAD};
-    if (bad < values.shape[0])
-        pass_fail_number(pass, &place);
-    else if (pass->tap->sink(pass->tap->context, &seen, pass->err))
+    if (!pass->tap->failed && pass->tap->sink(pass->tap->context, &seen, pass->err))
         pass->tap->failed = true;
 }
 
-/* After the last wanted site there is nothing left to do. */
-static bool is_over(const struct pass *pass, enum site site, size_t layer)
+/* Hand one sequence's values to the sink, if all of them are numbers. */
+static void announce(struct pass *pass, enum site site, size_t layer, size_t sequence,
+                     struct tensor values)
+{
+    if (pass->tap->failed)
+        return;
+    size_t bad = first_unsound(&values);
+    struct place_in_pass place = {site, layer, sequence, values.rank == 3 ? bad : NO_HEAD};
+    if (bad < values.shape[0])
+        pass_fail_number(pass, &place);
+    else
+        tap_show(pass, site, layer, sequence, values);
+}
+
+bool pass_is_over(const struct pass *pass, enum site site, size_t layer)
 {
     if (pass->tap->failed)
         return true;
@@ -286,7 +245,7 @@ bool tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix row
         struct tensor values = tensor_of_matrix(matrix_rows(rows, span.first, span.count));
         announce(pass, site, layer, s, values);
     }
-    return is_over(pass, site, layer);
+    return pass_is_over(pass, site, layer);
 }
 
 bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows)
@@ -304,23 +263,7 @@ bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix ro
         };
         announce(pass, site, layer, s, values);
     }
-    return is_over(pass, site, layer);
-}
-
-bool tap_squares(struct pass *pass, enum site site, size_t layer, const float *squares)
-{
-    for (size_t s = 0; watch_has(pass->tap->watch, site, layer) && s < pass->batch->count; s++) {
-        size_t queries = pass->batch->queries[s].count;
-        size_t keys = batch_keys(pass->batch, s);
-        struct tensor values = {
-            .data = squares + pass->scratch.square_first[s],
-            .rank = 3,
-            .shape = {pass->config->n_head, queries, keys},
-            .stride = {queries * keys, keys, 1},
-        };
-        announce(pass, site, layer, s, values);
-    }
-    return is_over(pass, site, layer);
+    return pass_is_over(pass, site, layer);
 }
 
 struct span pass_logit_columns(const struct pass *pass, size_t sequence)

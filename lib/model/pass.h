@@ -2,7 +2,8 @@
  *
  * Buffers are named after the tensor they hold; token matrices have a few rows more than there are
  * tokens, because kernels work on whole tiles. One layer is in flight at a time, so the buffers are
- * one layer deep. Those of scores, masked and weights exist only while they are watched.
+ * one layer deep. Squares of scores, masked and weights exist only while they are watched:
+ * squares.h.
  */
 #ifndef ATTN_MODEL_PASS_H
 #define ATTN_MODEL_PASS_H
@@ -17,6 +18,7 @@
 #include "math/tensor.h"
 #include "model/batch.h"
 #include "model/config.h"
+#include "model/squares.h"
 #include "model/tap.h"
 #include "model/weights.h"
 
@@ -33,10 +35,7 @@ struct scratch {
     struct matrix out;     /* [T, C] of attention, then of the MLP */
     struct matrix hidden;  /* [T, I] */
     struct matrix logits;  /* [V, T], or [V, sequences] where only the last are wanted */
-    float *scores;         /* [sequence][H, T, S], like the two below; NULL: not watched */
-    float *masked;
-    float *weights;
-    const size_t *square_first;  /* [sequence] where its [H, T, S] begins */
+    struct squares squares;
     struct strip_memory *strips; /* [thread] attention's working memory, from the first layer on */
 };
 
@@ -64,8 +63,13 @@ void pass_forget_caches(struct pass *pass);
  * failure. Of a sequence with a cache the new tokens are announced, and how they see all others. */
 bool tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
 bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows);
-bool tap_squares(struct pass *pass, enum site site, size_t layer, const float *squares);
 bool tap_logits(struct pass *pass);
+
+/* The same for one sequence and values that are known to be numbers; and whether the pass is over
+ * behind a site. */
+void tap_show(struct pass *pass, enum site site, size_t layer, size_t sequence,
+              struct tensor values);
+bool pass_is_over(const struct pass *pass, enum site site, size_t layer);
 
 /* True when anything from `site` of `layer` on is watched or goes into a cache. */
 bool pass_goes_to(const struct pass *pass, enum site site, size_t layer);

@@ -54,9 +54,25 @@ struct announcement {
 /* Returns 0 to go on; -1 with `err` ends the pass. */
 typedef int (*tap_sink)(void *context, const struct announcement *seen, struct err *err);
 
+/* The squares [T, S] of a layer's heads, before they are computed. */
+struct square_room {
+    enum site site;
+    int layer;
+    size_t sequence;
+    size_t queries, keys;
+    float **heads; /* [H] all NULL: fill in where each is to be written, dense, row by row */
+};
+
+/* Squares are too large to be copied: who keeps them lends the memory that they are written to, in
+ * place of being shown them. It is asked once for every watched site, layer and sequence. They are
+ * whole when the next value is announced, or the pass is over. A head that is given no place is not
+ * written, and where nothing else needs it not computed. Returns as a sink does. */
+typedef int (*tap_lender)(void *context, const struct square_room *room, struct err *err);
+
 struct tap {
     const struct watch *watch;
     tap_sink sink;
+    tap_lender lend; /* NULL: squares are announced as all else is */
     void *context;
     bool failed; /* the first error sticks and ends the pass */
 };

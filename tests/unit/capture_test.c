@@ -117,14 +117,23 @@ START_TEST(of_keys_and_values_the_groups_of_the_chosen_heads_are_kept)
 }
 END_TEST
 
-START_TEST(of_squares_the_chosen_heads_are_kept)
+START_TEST(of_squares_the_chosen_heads_are_written_where_they_are_kept)
 {
-    struct tensor squares = {numbers, 3, {HEADS, TOKENS, TOKENS}, {TOKENS * TOKENS, TOKENS, 1}};
+    float *places[HEADS] = {0};
+    struct square_room room = {SITE_WEIGHTS, 1, 0, TOKENS, TOKENS + 1, places};
     choose("weights", "1,4", 1);
-    const struct kept *weights = see(SITE_WEIGHTS, 0, 0, squares);
+    ck_assert_int_eq(capture_lend(&capture, &room, &err), 0);
+    const struct kept *weights = &capture.lists[0].items[0];
+    ck_assert_uint_eq(capture.lists[0].count, 1);
+    ck_assert_int_eq(weights->site, SITE_WEIGHTS);
+    ck_assert_int_eq(weights->layer, 1);
     expect_heads(weights, (size_t[]){1, 4}, 2);
-    ck_assert_mem_eq(weights->data, numbers + 16, 16 * sizeof(float));
-    ck_assert_mem_eq(weights->data + 16, numbers + 64, 16 * sizeof(float));
+    ck_assert_uint_eq(weights->shape[1], TOKENS);
+    ck_assert_uint_eq(weights->shape[2], TOKENS + 1);
+    for (size_t head = 0; head < HEADS; head++)
+        ck_assert_ptr_eq(places[head], head == 1   ? weights->data
+                                       : head == 4 ? weights->data + TOKENS * (TOKENS + 1)
+                                                   : NULL);
 }
 END_TEST
 
@@ -176,19 +185,21 @@ START_TEST(every_allocation_that_fails_is_an_error)
 {
     int failed = -1;
     static float large[HEADS * 100 * 100]; /* a block of its own */
-    struct tensor squares = {large, 3, {HEADS, 100, 100}, {10000, 100, 1}};
-    struct announcement seen = {SITE_WEIGHTS, 0, 0, squares};
-    selection.sites = (uint32_t)1 << SITE_WEIGHTS;
+    struct tensor values = {large, 3, {HEADS, 100, 100}, {10000, 100, 1}};
+    struct announcement seen = {SITE_CONTEXT, 0, 0, values};
+    float *places[HEADS] = {0};
+    struct square_room room = {SITE_WEIGHTS, 0, 0, 100, 100, places};
+    selection.sites = (uint32_t)1 << SITE_WEIGHTS | (uint32_t)1 << SITE_CONTEXT;
     selection.head_count = HEADS;
     for (size_t nth = 1; failed; nth++) {
         struct arena own = {0};
         err = (struct err){0};
         heap_fail_at(nth, 0);
         failed = capture_init(&capture, &selection, &config, 5000, &own, &err) ||
-                 capture_sink(&capture, &seen, &err);
+                 capture_lend(&capture, &room, &err) || capture_sink(&capture, &seen, &err);
         heap_fail_at(0, 0);
         ck_assert(!failed || strstr(err.text, "out of memory"));
-        ck_assert(failed || nth > 3);
+        ck_assert(failed || nth > 4);
         arena_release(&own);
     }
 }
@@ -201,7 +212,7 @@ Suite *capture_suite(void)
     tcase_add_checked_fixture(tests, prepare, release);
     tcase_add_test(tests, all_heads_are_kept_unless_some_were_chosen);
     tcase_add_test(tests, of_keys_and_values_the_groups_of_the_chosen_heads_are_kept);
-    tcase_add_test(tests, of_squares_the_chosen_heads_are_kept);
+    tcase_add_test(tests, of_squares_the_chosen_heads_are_written_where_they_are_kept);
     tcase_add_test(tests, what_has_no_heads_is_kept_whole);
     tcase_add_test(tests, a_copy_stays_when_the_original_changes);
     tcase_add_test(tests, each_sequence_has_a_list_of_its_own);

@@ -1,0 +1,121 @@
+#include "model/squares.h"
+
+#include "base/num.h"
+#include "model/pass.h"
+
+static bool is_watched(const struct pass *pass, enum site site)
+{
+    for (size_t layer = 0; layer < pass->config->n_layer; layer++)
+        if (watch_has(pass->tap->watch, site, layer))
+            return true;
+    return false;
+}
+
+static size_t cells_of(const struct pass *pass, size_t sequence)
+{
+    return pass->batch->queries[sequence].count * batch_keys(pass->batch, sequence);
+}
+
+/* The floats of one site for all heads of all sequences. */
+static int count_cells(const struct pass *pass, size_t *total)
+{
+    const struct batch *batch = pass->batch;
+    for (size_t s = 0; s < batch->count; s++) {
+        size_t cells = 0;
+        if (!num_multiply(&cells, batch->queries[s].count, batch_keys(batch, s)) ||
+            !num_multiply(&cells, cells, pass->config->n_head) || !num_add(total, *total, cells))
+            return err_memory(pass->err, (size_t)-1);
+    }
+    return 0;
+}
+
+int squares_init(struct pass *pass)
+{
+    struct squares *squares = &pass->scratch.squares;
+    size_t heads = pass->batch->count * pass->config->n_head;
+    size_t total = 0;
+    if (count_cells(pass, &total))
+        return -1;
+    for (int i = 0; i < SQUARES; i++) {
+        if (!is_watched(pass, (enum site)(SITE_SCORES + i)))
+            continue;
+        squares->places[i] = arena_alloc(pass->arena, heads, sizeof(float *), pass->err);
+        if (!pass->tap->lend)
+            squares->own[i] = arena_room(pass->arena, total, sizeof(float), pass->err);
+        if (!squares->places[i] || (!pass->tap->lend && !squares->own[i]))
+            return -1;
+    }
+    return 0;
+}
+
+static int borrow(struct pass *pass, enum site site, size_t layer, float **places)
+{
+    const struct batch *batch = pass->batch;
+    size_t heads = pass->config->n_head;
+    for (size_t s = 0; s < batch->count; s++) {
+        struct square_room room = {
+            .site = site,
+            .layer = (int)layer,
+            .sequence = s,
+            .queries = batch->queries[s].count,
+            .keys = batch_keys(batch, s),
+            .heads = places + s * heads,
+        };
+        if (pass->tap->lend(pass->tap->context, &room, pass->err))
+            return -1;
+    }
+    return 0;
+}
+
+static void use_own(const struct pass *pass, float **places, float *own)
+{
+    for (size_t s = 0; s < pass->batch->count; s++)
+        for (size_t head = 0; head < pass->config->n_head; head++, own += cells_of(pass, s))
+            *places++ = own;
+}
+
+int squares_begin(struct pass *pass, size_t layer)
+{
+    struct squares *squares = &pass->scratch.squares;
+    size_t heads = pass->batch->count * pass->config->n_head;
+    for (int i = 0; i < SQUARES; i++) {
+        enum site site = (enum site)(SITE_SCORES + i);
+        float **places = squares->places[i];
+        for (size_t k = 0; places && k < heads; k++)
+            places[k] = NULL;
+        if (!watch_has(pass->tap->watch, site, layer))
+            continue;
+        if (squares->own[i])
+            use_own(pass, places, squares->own[i]);
+        else if (borrow(pass, site, layer, places))
+            return -1;
+    }
+    return 0;
+}
+
+float *squares_at(const struct pass *pass, enum site site, size_t sequence, size_t head)
+{
+    float *const *places = pass->scratch.squares.places[site - SITE_SCORES];
+    return places ? places[sequence * pass->config->n_head + head] : NULL;
+}
+
+bool squares_announce(struct pass *pass, enum site site, size_t layer)
+{
+    const struct batch *batch = pass->batch;
+    const float *own = pass->scratch.squares.own[site - SITE_SCORES];
+    size_t heads = pass->config->n_head;
+    if (!own || !watch_has(pass->tap->watch, site, layer))
+        return pass_is_over(pass, site, layer);
+    for (size_t s = 0; s < batch->count; s++) {
+        size_t keys = batch_keys(batch, s);
+        struct tensor values = {
+            .data = own,
+            .rank = 3,
+            .shape = {heads, batch->queries[s].count, keys},
+            .stride = {cells_of(pass, s), keys, 1},
+        };
+        tap_show(pass, site, layer, s, values);
+        own += heads * cells_of(pass, s);
+    }
+    return pass_is_over(pass, site, layer);
+}
