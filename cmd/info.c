@@ -7,6 +7,7 @@
 #include "base/stream.h"
 #include "command.h"
 #include "format/json_text.h"
+#include "model/attention.h"
 #include "model/model.h"
 #include "model/parameter_table.h"
 #include "model/pass.h"
@@ -119,15 +120,6 @@ static void write_sizes(struct stream *out, const struct facts *facts)
     write_size(out, "all", facts->all_bytes);
 }
 
-/* The buffers of a pass over one text: pass.h lists them. */
-static size_t scratch_bytes(const struct config *c, size_t tokens)
-{
-    size_t row = 2 * c->n_embd + c->n_head * (c->d_k + c->d_v) + c->n_kv_head * (c->d_k + c->d_v);
-    if (c->kind == MODEL_GPT2)
-        row += c->n_embd + c->n_inner;
-    return row * (tokens + SPARE_ROWS) * sizeof(float);
-}
-
 static void write_heads(struct stream *out, const struct config *c)
 {
     stream_format(out, "heads          %zu a layer", c->n_head);
@@ -174,21 +166,33 @@ static void write_tensors(struct stream *out, const struct facts *facts)
     }
 }
 
+/* What a run takes beside the weights as they lie in the file. */
+static void write_memory(struct stream *out, const struct facts *facts)
+{
+    const struct config *c = &facts->model->config;
+    char size[NUM_SIZE_BYTES];
+    size_t tokens = facts->tokens;
+    stream_format(out, "memory         %s for a run of %zu tokens, and what --show keeps\n",
+                  num_size(size, pass_bytes(c, tokens)), tokens);
+    stream_format(out, "               %s more for each thread\n",
+                  num_size(size, attention_bytes(c, tokens, tokens)));
+    if (model_has_site(c, SITE_LOGITS))
+        stream_format(out, "               %s more while logits are made\n",
+                      num_size(size, pass_logits_bytes(c, tokens)));
+    if (facts->converted_bytes)
+        stream_format(out, "               up to %s for weights that become float32\n",
+                      num_size(size, facts->converted_bytes));
+}
+
 static void write_summary(struct stream *out, const struct facts *facts)
 {
     char weights[NUM_SIZE_BYTES];
-    char scratch[NUM_SIZE_BYTES];
-    size_t buffers = scratch_bytes(&facts->model->config, facts->tokens);
     stream_format(out, "model          %s%s\n", facts->model->name,
                   facts->model->folder.files ? " (in the binary)" : "");
     write_config(out, facts);
     stream_format(out, "parameters     %zu, %s, %s of weights\n", facts->parameters, facts->dtype,
                   num_size(weights, facts->weight_bytes));
-    stream_format(out, "memory         %s for a run of %zu tokens, and what --show keeps\n",
-                  num_size(scratch, buffers), facts->tokens);
-    if (facts->converted_bytes)
-        stream_format(out, "               and up to %s for weights that become float32\n",
-                      num_size(weights, facts->converted_bytes));
+    write_memory(out, facts);
     if (facts->model->folder.files && facts->model->config.kind == MODEL_GPT2)
         stream_text(out, "note           the weights are random, not trained: there is nothing to "
                          "find in them\n");
@@ -215,7 +219,8 @@ static void write_json(struct stream *out, const struct facts *facts)
         {"weight_bytes", facts->weight_bytes},
         {"converted_bytes", facts->converted_bytes},
         {"tokens", facts->tokens},
-        {"run_bytes", scratch_bytes(c, facts->tokens)},
+        {"run_bytes", pass_bytes(c, facts->tokens)},
+        {"thread_bytes", attention_bytes(c, facts->tokens, facts->tokens)},
     };
     stream_text(out, "{\"model\": ");
     json_write_text(out, facts->model->name, strlen(facts->model->name));
@@ -223,6 +228,8 @@ static void write_json(struct stream *out, const struct facts *facts)
                   c->causal ? "true" : "false");
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         stream_format(out, ", \"%s\": %zu", numbers[i].name, numbers[i].value);
+    if (model_has_site(c, SITE_LOGITS))
+        stream_format(out, ", \"logits_bytes\": %zu", pass_logits_bytes(c, facts->tokens));
     stream_text(out, ", \"tensor_bytes\": {");
     const char *comma = "";
     for (int site = 0; site < SITE_COUNT; site++) {

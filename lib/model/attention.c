@@ -116,3 +116,8 @@ bool attention(struct pass *pass, size_t layer)
             pass, &(struct place_in_pass){SITE_SCORES, layer, failure / heads, failure % heads});
     return announce_all(pass, layer);
 }
+
+size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
+{
+    return attention_dense_bytes(config, queries, keys);
+}

@@ -13,4 +13,7 @@ void attention_store(struct pass *pass, size_t layer);
  */
 bool attention(struct pass *pass, size_t layer);
 
+/* What each thread works in, for a text of so many queries and keys. */
+size_t attention_bytes(const struct config *config, size_t queries, size_t keys);
+
 #endif

@@ -35,20 +35,40 @@ static size_t longest_fresh_keys(const struct batch *batch)
     return longest;
 }
 
+/* The floats of a strip's parts; false: too many to count. */
+struct strip_size {
+    size_t stride, panels, scores, context;
+};
+
+static bool strip_size(struct strip_size *size, const struct config *c, size_t queries, size_t keys,
+                       size_t fresh_keys)
+{
+    size_t rows = rows_of_size(row_size(queries < STRIP ? queries : STRIP));
+    size->stride = matrix_stride(round_up(keys, KEY_PANEL));
+    size->context = rows * c->d_v;
+    return num_multiply(&size->panels, round_up(fresh_keys, KEY_PANEL), c->d_k) &&
+           num_multiply(&size->scores, size->stride, rows);
+}
+
+size_t attention_dense_bytes(const struct config *config, size_t queries, size_t keys)
+{
+    struct strip_size size;
+    if (!strip_size(&size, config, queries, keys, keys))
+        return SIZE_MAX;
+    return (size.panels + size.scores + size.context) * sizeof(float);
+}
+
 static int take_strip(struct pass *pass, struct strip_memory *memory)
 {
-    const struct config *c = pass->config;
-    size_t rows = pass->batch->longest_queries < STRIP ? pass->batch->longest_queries : STRIP;
-    size_t stride = matrix_stride(round_up(pass->batch->longest_keys, KEY_PANEL));
-    size_t panels = round_up(longest_fresh_keys(pass->batch), KEY_PANEL);
-    size_t scores = 0;
-    rows = rows_of_size(row_size(rows));
-    if (!num_multiply(&panels, panels, c->d_k) || !num_multiply(&scores, stride, rows))
-        return err_memory(pass->err, (size_t)-1);
-    memory->stride = stride;
-    memory->panels = arena_alloc(pass->arena, panels, sizeof(float), pass->err);
-    memory->scores = arena_alloc(pass->arena, scores, sizeof(float), pass->err);
-    memory->context = arena_alloc(pass->arena, rows * c->d_v, sizeof(float), pass->err);
+    const struct batch *batch = pass->batch;
+    struct strip_size size;
+    if (!strip_size(&size, pass->config, batch->longest_queries, batch->longest_keys,
+                    longest_fresh_keys(batch)))
+        return err_memory(pass->err, SIZE_MAX);
+    memory->stride = size.stride;
+    memory->panels = arena_alloc(pass->arena, size.panels, sizeof(float), pass->err);
+    memory->scores = arena_alloc(pass->arena, size.scores, sizeof(float), pass->err);
+    memory->context = arena_alloc(pass->arena, size.context, sizeof(float), pass->err);
     return memory->panels && memory->scores && memory->context ? 0 : -1;
 }
 

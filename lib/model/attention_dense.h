@@ -15,6 +15,9 @@
  * other. */
 int attention_dense_take(struct pass *pass);
 
+/* The bytes of it that a thread takes for a text of so many queries and keys. */
+size_t attention_dense_bytes(const struct config *config, size_t queries, size_t keys);
+
 /* Fetch the kernels of a layer. */
 void attention_dense_prepare(struct layer_job *layer);
 

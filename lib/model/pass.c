@@ -5,57 +5,92 @@
 #include "base/num.h"
 #include "math/rows.h"
 
-static int take_strided(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns,
-                        size_t stride)
+static int take_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns,
+                       size_t stride)
 {
     size_t padded = 0;
     size_t count = 0;
     if (!num_add(&padded, rows, SPARE_ROWS) || !num_multiply(&count, padded, stride))
         return err_memory(pass->err, (size_t)-1);
     float *data = arena_alloc(pass->arena, count, sizeof *data, pass->err);
-    *matrix = (struct matrix){data, rows, columns, stride};
-    return data ? 0 : -1;
-}
-
-static int take_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns)
-{
-    return take_strided(pass, matrix, rows, columns, matrix_stride(columns));
-}
-
-static int take_attention(struct pass *pass)
-{
-    const struct config *c = pass->config;
-    struct scratch *s = &pass->scratch;
-    size_t rows = pass->batch->tokens;
-    size_t keys = c->cross ? pass->batch->source_tokens : rows;
-    if (c->projections && (take_matrix(pass, &s->q, rows, c->n_head * c->d_k) ||
-                           take_matrix(pass, &s->k, keys, c->n_kv_head * c->d_k) ||
-                           take_matrix(pass, &s->v, keys, c->n_kv_head * c->d_v)))
+    if (!data)
         return -1;
-    return take_matrix(pass, &s->context, rows, c->n_head * c->d_v) || squares_init(pass) ? -1 : 0;
+    *matrix = (struct matrix){data, rows, columns, stride};
+    return 0;
 }
 
-static int take_mlp(struct pass *pass)
+/* A token matrix of the scratch. */
+struct buffer {
+    struct matrix *matrix;
+    size_t rows, columns;
+};
+
+enum { BUFFERS_MAX = 9 };
+
+/* The matrices that a whole pass uses, those of the embedding first: *first of them. */
+static size_t list_buffers(struct buffer list[BUFFERS_MAX], size_t *first, struct scratch *s,
+                           const struct config *c, size_t rows, size_t sources)
 {
-    const struct config *c = pass->config;
-    struct scratch *s = &pass->scratch;
-    size_t rows = pass->batch->tokens;
-    if (c->kind != MODEL_GPT2)
-        return 0;
-    return take_matrix(pass, &s->norm, rows, c->n_embd) ||
-                   take_matrix(pass, &s->hidden, rows, c->n_inner)
-               ? -1
-               : 0;
+    size_t count = 0;
+    size_t keys = c->cross ? sources : rows;
+    list[count++] = (struct buffer){&s->x, rows, c->n_embd};
+    if (c->cross)
+        list[count++] = (struct buffer){&s->source, sources, c->n_embd};
+    *first = count;
+    list[count++] = (struct buffer){&s->out, rows, c->n_embd};
+    if (c->projections) {
+        list[count++] = (struct buffer){&s->q, rows, c->n_head * c->d_k};
+        list[count++] = (struct buffer){&s->k, keys, c->n_kv_head * c->d_k};
+        list[count++] = (struct buffer){&s->v, keys, c->n_kv_head * c->d_v};
+    }
+    list[count++] = (struct buffer){&s->context, rows, c->n_head * c->d_v};
+    if (c->kind == MODEL_GPT2) {
+        list[count++] = (struct buffer){&s->norm, rows, c->n_embd};
+        list[count++] = (struct buffer){&s->hidden, rows, c->n_inner};
+    }
+    return count;
+}
+
+size_t pass_bytes(const struct config *config, size_t tokens)
+{
+    struct scratch none;
+    struct buffer list[BUFFERS_MAX];
+    size_t first = 0;
+    size_t count = list_buffers(list, &first, &none, config, tokens, tokens);
+    size_t floats = 0;
+    for (size_t i = 0; i < count; i++)
+        floats += (list[i].rows + SPARE_ROWS) * matrix_stride(list[i].columns);
+    return floats * sizeof(float);
+}
+
+static int take_buffers(struct pass *pass, const struct buffer *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (take_matrix(pass, list[i].matrix, list[i].rows, list[i].columns,
+                        matrix_stride(list[i].columns)))
+            return -1;
+    return 0;
+}
+
+/* One token's stand without gaps. */
+static size_t logits_stride(size_t tokens)
+{
+    return tokens == 1 ? 1 : matrix_stride(tokens);
+}
+
+size_t pass_logits_bytes(const struct config *config, size_t tokens)
+{
+    return (config->vocab_size + SPARE_ROWS) * logits_stride(tokens) * sizeof(float);
 }
 
 static int take_logits(struct pass *pass)
 {
     const struct batch *batch = pass->batch;
     size_t columns = pass->tap->watch->last_logits ? batch->count : batch->tokens;
-    size_t stride = columns == 1 ? 1 : matrix_stride(columns); /* one token's: without gaps */
     if (!watch_has(pass->tap->watch, SITE_LOGITS, 0))
         return 0;
-    return take_strided(pass, &pass->scratch.logits, pass->config->vocab_size, columns, stride);
+    return take_matrix(pass, &pass->scratch.logits, pass->config->vocab_size, columns,
+                       logits_stride(columns));
 }
 
 static int reserve_caches(struct pass *pass)
@@ -71,16 +106,16 @@ static int reserve_caches(struct pass *pass)
 
 int pass_init(struct pass *pass)
 {
-    const struct config *c = pass->config;
-    struct scratch *s = &pass->scratch;
-    size_t rows = pass->batch->tokens;
-    if (take_matrix(pass, &s->x, rows, c->n_embd))
-        return -1;
-    if (c->cross && take_matrix(pass, &s->source, pass->batch->source_tokens, c->n_embd))
+    const struct batch *batch = pass->batch;
+    struct buffer list[BUFFERS_MAX];
+    size_t first = 0;
+    size_t count = list_buffers(list, &first, &pass->scratch, pass->config, batch->tokens,
+                                batch->source_tokens);
+    if (take_buffers(pass, list, first))
         return -1;
     if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
         return 0;
-    if (take_matrix(pass, &s->out, rows, c->n_embd) || take_attention(pass) || take_mlp(pass) ||
+    if (take_buffers(pass, list + first, count - first) || squares_init(pass) ||
         take_logits(pass) || reserve_caches(pass))
         return -1;
     return 0;

@@ -53,6 +53,11 @@ struct pass {
 /* Reserve the buffers that this pass will use, and no others; in caches, room for its tokens. */
 int pass_init(struct pass *pass);
 
+/* The bytes of the buffers that a pass over one text of so many tokens uses, and of the logits
+ * where they are watched; attention.h tells what each thread takes, squares stand in neither. */
+size_t pass_bytes(const struct config *config, size_t tokens);
+size_t pass_logits_bytes(const struct config *config, size_t tokens);
+
 /* What was stored in the caches counts from now on; or it is forgotten. */
 void pass_keep_caches(struct pass *pass);
 void pass_forget_caches(struct pass *pass);

@@ -6,6 +6,7 @@
 
 #include "forward_rig.h"
 #include "guarded.h"
+#include "model/attention.h"
 
 Suite *pass_suite(void);
 
@@ -252,6 +253,62 @@ START_TEST(nothing_watched_is_nothing_announced)
 }
 END_TEST
 
+static int ignore(void *context, const struct announcement *announced, struct err *err)
+{
+    (void)context, (void)announced, (void)err;
+    return 0;
+}
+
+/* What a pass over `length` tokens takes from its arena. */
+static size_t taken_by(size_t length, size_t threads, bool logits)
+{
+    struct batch batch;
+    struct arena arena = {0};
+    struct arena own = {0};
+    struct sequence sequence = {.ids = rig_ids(&model, 0, length), .count = length};
+    rig_open(&rig, &model, threads);
+    struct tap tap = {.watch = &rig.watch, .sink = ignore};
+    struct run what = {&rig.machine, &model.config, &rig.weights, &batch};
+    if (model.config.cross) {
+        sequence.source_ids = sequence.ids;
+        sequence.source_count = length;
+    }
+    watch_add(&rig.watch, logits ? SITE_LOGITS : SITE_ATTN_OUT, model.config.n_layer - 1);
+    ck_assert_int_eq(batch_init(&batch, &model.config, &sequence, 1, &arena, NULL), 0);
+    ck_assert_int_eq(forward(&what, &tap, &own, NULL), 0);
+    size_t taken = own.taken_bytes;
+    arena_release(&own);
+    arena_release(&arena);
+    rig_close(&rig);
+    return taken;
+}
+
+/* But for what is smaller than a kibibyte a thread. */
+START_TEST(a_pass_takes_the_memory_that_it_says)
+{
+    static const char *const configs[] = {gpt2, self, cross, bare};
+    static const size_t lengths[] = {1, 18, 30};
+    for (size_t i = 0; i < COUNT(configs) * COUNT(lengths); i++) {
+        tiny_model_make(&model, configs[i / COUNT(lengths)]);
+        const struct config *c = &model.config;
+        size_t length = lengths[i % COUNT(lengths)];
+        size_t said = pass_bytes(c, length) + attention_bytes(c, length, length);
+        size_t taken = taken_by(length, 1, false);
+        ck_assert_uint_ge(taken, said);
+        ck_assert_uint_le(taken, said + 1024);
+        size_t more = taken_by(length, 3, false) - taken;
+        ck_assert_uint_ge(more, 2 * attention_bytes(c, length, length));
+        ck_assert_uint_le(more, 2 * attention_bytes(c, length, length) + 1024);
+        if (c->kind == MODEL_GPT2) {
+            size_t logits = taken_by(length, 1, true) - taken;
+            ck_assert_uint_ge(logits, pass_logits_bytes(c, length));
+            ck_assert_uint_le(logits, pass_logits_bytes(c, length) + 4 * length * c->n_embd + 1024);
+        }
+        tiny_model_release(&model);
+    }
+}
+END_TEST
+
 Suite *pass_suite(void)
 {
     Suite *suite = suite_create("pass");
@@ -261,6 +318,7 @@ Suite *pass_suite(void)
     tcase_add_test(tests, what_comes_after_the_last_watched_site_is_not_computed);
     tcase_add_test(tests, weights_that_are_not_needed_are_not_even_read);
     tcase_add_test(tests, nothing_watched_is_nothing_announced);
+    tcase_add_test(tests, a_pass_takes_the_memory_that_it_says);
     suite_add_tcase(suite, tests);
     return suite;
 }
