@@ -27,6 +27,7 @@ struct job {
     bool chosen; /* layers or tensors were named: no hint is needed */
     struct place place;
     struct arena arena;
+    struct arena group; /* one group's: memory does not grow with their number */
 };
 
 /* A page shows the last layer unless told otherwise; data formats hold every layer. */
@@ -181,24 +182,21 @@ static int read_group(const struct job *job, struct subject *subjects, size_t fi
 /* Read, run and write one group; `*done` counts the sentences that are finished. */
 static int run_group(struct job *job, size_t *done, struct err *err)
 {
-    struct arena arena = {0}; /* one group's: memory does not grow with their number */
-    int failed = -1;
-    struct subject *subjects = arena_alloc(&arena, GROUP_SENTENCES, sizeof *subjects, err);
-    struct report *reports = arena_alloc(&arena, GROUP_SENTENCES, sizeof *reports, err);
+    struct arena *arena = &job->group;
+    arena_clear(arena);
+    struct subject *subjects = arena_alloc(arena, GROUP_SENTENCES, sizeof *subjects, err);
+    struct report *reports = arena_alloc(arena, GROUP_SENTENCES, sizeof *reports, err);
     struct look look = {
         .selection = &job->selection,
         .subjects = subjects,
         .first = *done,
         .reports = reports,
     };
-    if (!subjects || !reports || read_group(job, subjects, *done, &look.count, &arena, err) ||
-        viewer_look(&job->viewer, &look, &arena, err) || write_group(job, &look, err))
-        goto done;
+    if (!subjects || !reports || read_group(job, subjects, *done, &look.count, arena, err) ||
+        viewer_look(&job->viewer, &look, arena, err) || write_group(job, &look, err))
+        return -1;
     *done += look.count;
-    failed = 0;
-done:
-    arena_release(&arena);
-    return failed;
+    return 0;
 }
 
 /* Below a page that shows a part: how to see the rest. Files hold results alone. */
@@ -240,6 +238,7 @@ int run_command(const struct options *options, struct err *err)
     output_discard(&job.output);
     viewer_release(&job.viewer);
     inputs_release(&job.inputs);
+    arena_release(&job.group);
     arena_release(&job.arena);
     return failed ? -1 : 0;
 }

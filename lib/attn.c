@@ -106,7 +106,7 @@ int attn_run(struct attn_model *model, const struct attn_ids *ids,
              const struct attn_request *request, struct attn_error *error)
 {
     struct err err = {0};
-    struct arena arena = {0};
+    struct arena *arena = &model->viewer.scratch;
     struct selection selection = {0};
     struct watch watch;
     struct batch batch;
@@ -115,14 +115,14 @@ int attn_run(struct attn_model *model, const struct attn_ids *ids,
     struct sequence sequence = {.ids = ids->ids, .count = ids->count};
     struct tap tap = {.watch = &watch, .sink = pass_on, .context = &copy};
     struct run run = {&model->viewer.machine, &inner->config, &inner->weights, &batch};
+    arena_clear(arena);
     int failed = selection_sites(&selection, request->show, &inner->config, &err) ||
-                 selection_layers(&selection, request->layers, &inner->config, &arena, &err) ||
-                 watch_init(&watch, inner->config.n_layer, &arena, &err) ||
-                 batch_init(&batch, &inner->config, &sequence, 1, &arena, &err);
+                 selection_layers(&selection, request->layers, &inner->config, arena, &err) ||
+                 watch_init(&watch, inner->config.n_layer, arena, &err) ||
+                 batch_init(&batch, &inner->config, &sequence, 1, arena, &err);
     if (!failed) {
         selection_watch(&selection, &watch);
-        failed = forward(&run, &tap, &arena, &err);
+        failed = forward(&run, &tap, arena, &err);
     }
-    arena_release(&arena);
     return failed ? give(error, &err) : 0;
 }

@@ -19,7 +19,7 @@
  *     attn_ids_free(&ids);
  *     attn_close(model);
  *
- * A model serves one thread at a time; several models may be open.
+ * A model serves one run at a time, and keeps its memory for the next; several models may be open.
  */
 #ifndef ATTN_H
 #define ATTN_H

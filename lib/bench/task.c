@@ -29,6 +29,8 @@ void bench_subject_release(struct bench_subject *subject)
 {
     model_release(&subject->model);
     machine_release(&subject->machine);
+    arena_release(&subject->scratch);
+    arena_release(&subject->kept);
     *subject = (struct bench_subject){0};
 }
 
@@ -82,28 +84,27 @@ static int run_pass(const struct pass_size *size, uint32_t sites, bool packed,
                     struct bench_subject *subject, double *seconds, struct err *err)
 {
     const struct config *config = &subject->model.config;
-    struct arena arena = {0};
+    struct arena *arena = &subject->scratch;
     struct watch watch;
     struct capture capture;
     struct batch batch;
     struct selection selection = {.sites = sites | (uint32_t)1 << last_site(config)};
-    int failed = -1;
-    const struct sequence *sequences = make_sequences(size, config, &arena, err);
-    if (!sequences || batch_init(&batch, config, sequences, size->sequences, &arena, err) ||
-        selection_layers(&selection, NULL, config, &arena, err) ||
-        watch_init(&watch, config->n_layer, &arena, err) ||
-        capture_init(&capture, &selection, config, size->sequences, &arena, err))
-        goto done;
+    arena_clear(arena);
+    arena_clear(&subject->kept);
+    const struct sequence *sequences = make_sequences(size, config, arena, err);
+    if (!sequences || batch_init(&batch, config, sequences, size->sequences, arena, err) ||
+        selection_layers(&selection, NULL, config, arena, err) ||
+        watch_init(&watch, config->n_layer, arena, err) ||
+        capture_init(&capture, &selection, config, size->sequences, &subject->kept, err))
+        return -1;
     selection_watch(&selection, &watch);
     subject->model.weights.packing = packed;
     struct tap tap = {
         .watch = &watch, .sink = capture_sink, .lend = capture_lend, .context = &capture};
     struct run run = {&subject->machine, config, &subject->model.weights, &batch};
     double start = clock_seconds();
-    failed = forward(&run, &tap, &arena, err);
+    int failed = forward(&run, &tap, arena, err);
     *seconds = clock_seconds() - start;
-done:
-    arena_release(&arena);
     return failed;
 }
 
@@ -132,10 +133,11 @@ static int ignore(void *context, const struct announcement *seen, struct err *er
 }
 
 /* Take a sequence with a cache further, up to the logits of its last token. */
-static int go_on(const struct sequence *sequence, struct bench_subject *subject,
-                 struct arena *arena, double *seconds, struct err *err)
+static int go_on(const struct sequence *sequence, struct bench_subject *subject, double *seconds,
+                 struct err *err)
 {
     const struct config *config = &subject->model.config;
+    struct arena *arena = &subject->scratch;
     struct watch watch;
     struct batch batch;
     struct tap tap = {.watch = &watch, .sink = ignore};
@@ -160,7 +162,6 @@ static int decode(const struct task *task, struct bench_subject *subject, double
     size_t cached = task->size.cached;
     struct pass_size whole = {.sequences = 1, .tokens = cached + 1};
     struct arena arena = {0};
-    struct arena step = {0}; /* a pass's; its memory serves for the next */
     struct cache cache = {0};
     double once = 0;
     double sum = 0;
@@ -169,18 +170,17 @@ static int decode(const struct task *task, struct bench_subject *subject, double
     subject->model.weights.packing = true;
     if (!failed) {
         text->cache = &cache;
-        failed = go_on(text, subject, &step, &once, err);
+        failed = go_on(text, subject, &once, err);
     }
     for (int i = 0; i < DECODE_STEPS && !failed; i++) {
         struct sequence last = {text->ids + cached, 1, .cache = &cache};
         cache_forget(&cache, cached);
-        failed = go_on(&last, subject, &step, &once, err);
+        failed = go_on(&last, subject, &once, err);
         sum += once;
     }
     *seconds = sum / DECODE_STEPS;
     cache_release(&cache);
     arena_release(&arena);
-    arena_release(&step);
     return failed ? -1 : 0;
 }
 

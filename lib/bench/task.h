@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/folder.h"
 #include "bench/work.h"
@@ -36,6 +37,7 @@ struct bench_subject {
     const struct folder *folder;
     struct model model;
     struct machine machine;
+    struct arena scratch, kept; /* a pass's, and what it leaves; the next pass has their memory */
 };
 
 struct task {

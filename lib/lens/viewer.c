@@ -25,6 +25,7 @@ void viewer_expect(struct viewer *viewer, size_t tokens)
 
 void viewer_release(struct viewer *viewer)
 {
+    arena_release(&viewer->scratch);
     machine_release(&viewer->machine);
     tokenizer_free(viewer->tokenizer);
     model_release(&viewer->model);
@@ -123,23 +124,20 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
     struct capture capture;
     struct batch batch;
     struct model *model = &viewer->model;
-    struct arena scratch = {0}; /* gone when the pass is over */
-    int failed = -1;
+    struct arena *scratch = &viewer->scratch;
     size_t count = look->count;
-    const struct sequence *sequences = make_sequences(look->subjects, count, &scratch, err);
-    if (!sequences || batch_init(&batch, &model->config, sequences, count, &scratch, err) ||
-        watch_init(&watch, model->config.n_layer, &scratch, err) ||
+    arena_clear(scratch);
+    const struct sequence *sequences = make_sequences(look->subjects, count, scratch, err);
+    if (!sequences || batch_init(&batch, &model->config, sequences, count, scratch, err) ||
+        watch_init(&watch, model->config.n_layer, scratch, err) ||
         capture_init(&capture, look->selection, &model->config, count, arena, err))
-        goto done;
+        return -1;
     batch.first = look->first;
     selection_watch(look->selection, &watch);
     struct tap tap = {
         .watch = &watch, .sink = capture_sink, .lend = capture_lend, .context = &capture};
     struct run run = {&viewer->machine, &model->config, &model->weights, &batch};
-    if (forward(&run, &tap, &scratch, err))
-        goto done;
-    failed = viewer_report(viewer, look, capture.lists, arena, err);
-done:
-    arena_release(&scratch);
-    return failed;
+    if (forward(&run, &tap, scratch, err))
+        return -1;
+    return viewer_report(viewer, look, capture.lists, arena, err);
 }

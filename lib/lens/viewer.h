@@ -26,6 +26,7 @@ struct viewer {
     struct model model;
     struct tokenizer *tokenizer; /* NULL: the model takes ids only */
     struct machine machine;
+    struct arena scratch; /* a pass's; its memory serves for the next */
 };
 
 /* What is looked at: a sentence, and in cross-attention the text it looks at. */

@@ -66,9 +66,9 @@ static int take_strip(struct pass *pass, struct strip_memory *memory)
                     longest_fresh_keys(batch)))
         return err_memory(pass->err, SIZE_MAX);
     memory->stride = size.stride;
-    memory->panels = arena_alloc(pass->arena, size.panels, sizeof(float), pass->err);
-    memory->scores = arena_alloc(pass->arena, size.scores, sizeof(float), pass->err);
-    memory->context = arena_alloc(pass->arena, size.context, sizeof(float), pass->err);
+    memory->panels = arena_room(pass->arena, size.panels, sizeof(float), pass->err);
+    memory->scores = arena_room(pass->arena, size.scores, sizeof(float), pass->err);
+    memory->context = arena_room(pass->arena, size.context, sizeof(float), pass->err);
     return memory->panels && memory->scores && memory->context ? 0 : -1;
 }
 

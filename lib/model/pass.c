@@ -1,6 +1,7 @@
 #include "model/pass.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "math/rows.h"
@@ -12,9 +13,10 @@ static int take_matrix(struct pass *pass, struct matrix *matrix, size_t rows, si
     size_t count = 0;
     if (!num_add(&padded, rows, SPARE_ROWS) || !num_multiply(&count, padded, stride))
         return err_memory(pass->err, (size_t)-1);
-    float *data = arena_alloc(pass->arena, count, sizeof *data, pass->err);
+    float *data = arena_room(pass->arena, count, sizeof *data, pass->err);
     if (!data)
         return -1;
+    memset(data + rows * stride, 0, SPARE_ROWS * stride * sizeof *data);
     *matrix = (struct matrix){data, rows, columns, stride};
     return 0;
 }

@@ -68,7 +68,7 @@ int rig_run(struct rig *rig, struct recording *recording, const struct sequence 
     struct tap tap = {.watch = &rig->watch, .sink = record, .context = recording};
     struct run run = {&rig->machine, &rig->model->config, &rig->weights, &batch};
     int failed = batch_init(&batch, run.config, sequences, count, &arena, err) ||
-                 forward(&run, &tap, &arena, err);
+                 forward(&run, &tap, rig->memory ? rig->memory : &arena, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }

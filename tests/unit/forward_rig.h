@@ -20,7 +20,8 @@ struct rig {
     struct weights weights;
     struct machine machine;
     struct watch watch;
-    struct arena arena; /* the watch's */
+    struct arena arena;   /* the watch's */
+    struct arena *memory; /* what passes take their buffers from; NULL: fresh memory for each */
 };
 
 void rig_open(struct rig *rig, struct tiny_model *model, size_t threads);

@@ -253,6 +253,42 @@ START_TEST(nothing_watched_is_nothing_announced)
 }
 END_TEST
 
+/* Memory in which every number is NaN, as a pass before may have left it. */
+static void soil(struct arena *arena)
+{
+    size_t bytes = (size_t)1 << 22;
+    memset(arena_room(arena, bytes, 1, NULL), 0xff, bytes);
+    arena_clear(arena);
+}
+
+START_TEST(what_its_memory_held_before_does_not_show_in_a_pass)
+{
+    static const char *const configs[] = {gpt2, self, cross, bare};
+    static struct recording again;
+    for (size_t i = 0; i < COUNT(configs); i++) {
+        struct arena memory = {0};
+        tiny_model_make(&model, configs[i]);
+        rig_open(&rig, &model, 2);
+        rig_watch_all(&rig);
+        struct sequence sequences[2] = {text(), text()};
+        seen = again = (struct recording){0};
+        ck_assert_int_eq(rig_run(&rig, &seen, sequences, 2, NULL), 0);
+        soil(&memory);
+        rig.memory = &memory;
+        ck_assert_int_eq(rig_run(&rig, &again, sequences, 2, NULL), 0);
+        ck_assert_uint_eq(again.count, seen.count);
+        for (size_t r = 0; r < seen.count; r++)
+            ck_assert_mem_eq(again.records[r].values, seen.records[r].values,
+                             seen.records[r].count * sizeof(float));
+        recording_release(&seen);
+        recording_release(&again);
+        rig_close(&rig);
+        arena_release(&memory);
+        tiny_model_release(&model);
+    }
+}
+END_TEST
+
 static int ignore(void *context, const struct announcement *announced, struct err *err)
 {
     (void)context, (void)announced, (void)err;
@@ -318,6 +354,7 @@ Suite *pass_suite(void)
     tcase_add_test(tests, what_comes_after_the_last_watched_site_is_not_computed);
     tcase_add_test(tests, weights_that_are_not_needed_are_not_even_read);
     tcase_add_test(tests, nothing_watched_is_nothing_announced);
+    tcase_add_test(tests, what_its_memory_held_before_does_not_show_in_a_pass);
     tcase_add_test(tests, a_pass_takes_the_memory_that_it_says);
     suite_add_tcase(suite, tests);
     return suite;
