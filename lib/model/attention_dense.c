@@ -5,8 +5,8 @@
 
 #include "base/num.h"
 #include "math/rows.h"
-#include "math/transpose.h"
 #include "math/spill.h"
+#include "math/transpose.h"
 
 static size_t round_up(size_t size, size_t step)
 {
