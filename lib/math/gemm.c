@@ -9,10 +9,11 @@
 #include "math/rows.h"
 
 enum {
-    TILE_ROWS = 64,   /* of one kernel call */
-    GROUP_ROWS = 512, /* of one round: they share each panel while it is in cache */
-    FEW_ROWS = 8,     /* up to here reading W is all the work: whole rows of it, in order, */
-    SLAB_ROWS = 16,   /* so many at a time, */
+    TILE_ROWS = 64,       /* of one kernel call */
+    GROUP_ROWS = 192,     /* of one round: they stay in cache while panels come and go */
+    IN_PLACE_GROUP = 512, /* the same in place: the more rows share a panel the better */
+    FEW_ROWS = 8,         /* up to here reading W is all the work: whole rows of it, in order, */
+    SLAB_ROWS = 16,       /* so many at a time, */
     SLAB_COLUMNS = 768,
     IN_PLACE_CHUNK = 192, /* of the sum: rows of W that lie far apart fill no more of a cache */
     MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use, */
@@ -187,9 +188,9 @@ static void multiply_chunk(const struct product *p, const struct round *round, c
 static void compute_panel(void *context, size_t index, size_t thread)
 {
     const struct product *p = context;
-    size_t panel = index / p->groups.count; /* groups of one panel follow each other */
-    size_t group = index % p->groups.count;
-    struct place at = {group * GROUP_ROWS, cut_start(&p->columns, panel)};
+    size_t panel = index % p->columns.count; /* all panels for one group, then for the next */
+    size_t group = index / p->columns.count;
+    struct place at = {cut_start(&p->groups, group), cut_start(&p->columns, panel)};
     struct matrix rows = matrix_rows(p->y, at.row, cut_size(&p->groups, group));
     struct round round = {
         .y = matrix_columns(rows, at.column, cut_size(&p->columns, panel)),
@@ -224,7 +225,8 @@ static void multiply(struct machine *machine, struct product *p)
 {
     assert(p->x.rows == p->y.rows && p->x.columns == p->w->in && p->y.columns == p->w->out);
     p->plan = choose_plan(p->w, p->y.rows, pool_threads(machine->pool));
-    p->groups = cut_into(p->y.rows, GROUP_ROWS, GROUP_ROWS);
+    size_t group = p->w->panels ? GROUP_ROWS : IN_PLACE_GROUP;
+    p->groups = cut_into(p->y.rows, group, group);
     p->tiles = cut_into(p->y.rows, TILE_ROWS, TILE_ROWS);
     p->columns = cut_into(p->y.columns, p->plan.panel_columns, p->plan.first_columns);
     p->sum = cut_into(p->x.columns, p->plan.chunk, p->plan.chunk);
