@@ -13,7 +13,7 @@ struct arena_block {
     struct arena_block *older;
     size_t size_bytes; /* usable, from the first aligned byte on */
     size_t used_bytes;
-    size_t soiled_bytes; /* the first so many were handed out before the arena was cleared */
+    size_t soiled_bytes; /* the first so many may hold anything: they were used before */
     char *start;
 };
 
@@ -32,6 +32,21 @@ static void link_block(struct arena *arena, struct arena_block *block)
     *place = block;
 }
 
+/* Large memory comes as zero pages that cost nothing before they are touched. Small memory is
+ * cleared piece by piece when it is handed out: most of a short run's blocks are never filled. */
+static struct arena_block *take_memory(size_t total, size_t usable, struct err *err)
+{
+    bool small = usable <= BLOCK_BYTES;
+    struct arena_block *block =
+        small ? heap_resize(NULL, 1, total, err) : heap_alloc(1, total, err);
+    if (block)
+        *block = (struct arena_block){
+            .size_bytes = usable,
+            .soiled_bytes = small ? usable : 0,
+        };
+    return block;
+}
+
 static struct arena_block *add_block(struct arena *arena, size_t size, struct err *err)
 {
     size_t least = arena->next_bytes > BLOCK_BYTES ? arena->next_bytes : BLOCK_BYTES;
@@ -41,12 +56,11 @@ static struct arena_block *add_block(struct arena *arena, size_t size, struct er
         err_memory(err, size);
         return NULL;
     }
-    struct arena_block *block = heap_alloc(1, total, err);
+    struct arena_block *block = take_memory(total, usable, err);
     if (!block)
         return NULL;
     uintptr_t behind = (uintptr_t)(block + 1);
     block->start = (char *)block + (round_up(behind) - (uintptr_t)block);
-    block->size_bytes = usable;
     arena->next_bytes = 0;
     link_block(arena, block);
     return block;
