@@ -20,7 +20,7 @@ enum {
 
 struct job {
     const struct options *options;
-    struct shaped shaped;
+    struct draft draft;
     struct folder folder;
     size_t lengths[LENGTHS_MAX];
     struct bench_plan plan;
@@ -105,9 +105,9 @@ static int find_folder(struct job *job, struct err *err)
     job->plan.folder = &job->folder;
     if (!job->options->shape)
         return only_model(&name, job->options, err) || model_find(&job->folder, name, err) ? -1 : 0;
-    if (shape_make(&job->shaped, job->options->shape, err))
+    if (shape_make(&job->draft, job->options->shape, err))
         return -1;
-    job->folder = job->shaped.folder;
+    job->folder = job->draft.folder;
     return 0;
 }
 
@@ -157,7 +157,7 @@ int bench_command(const struct options *options, struct err *err)
                  find_folder(&job, err);
     if (!failed)
         failed = options->save ? folder_save(&job.folder, options->save, err) : measure(&job, err);
-    shape_release(&job.shaped);
+    draft_release(&job.draft);
     arena_release(&job.arena);
     return failed ? -1 : 0;
 }

@@ -108,6 +108,7 @@ static int parse_gpt2(struct config *config, const struct json *root, struct err
         .projections = true,
         .out_proj = true,
         .bias = true,
+        .initializer_range = 0.02,
         .bos_id = 50256,
         .eos_id = 50256,
     };
@@ -117,6 +118,7 @@ static int parse_gpt2(struct config *config, const struct json *root, struct err
     size_t rows = sizeof gpt2_sizes / sizeof *gpt2_sizes;
     if (read_sizes(config, root, gpt2_sizes, rows, err) || read_activation(config, root, err) ||
         check_heads(config, err) || json_double(root, "layer_norm_epsilon", 0, 1, &epsilon, err) ||
+        json_double(root, "initializer_range", 0, 1e3, &config->initializer_range, err) ||
         json_bool(root, "scale_attn_weights", &scaled, err) ||
         json_bool(root, "scale_attn_by_inverse_layer_idx", &config->scale_by_layer, err) ||
         json_bool(root, "tie_word_embeddings", &config->tied, err) ||
@@ -252,16 +254,22 @@ static int parse(struct config *config, const struct json *root, struct err *err
         err, "field 'model_type': expected \"gpt2\" or \"attention\", found \"%s\"", type);
 }
 
+int config_parse(struct config *config, const char *text, size_t size, struct err *err)
+{
+    struct json *root = NULL;
+    int failed = json_parse(&root, text, size, err) || parse(config, root, err);
+    json_free(root);
+    return failed ? -1 : 0;
+}
+
 int config_open(struct config *config, const struct folder *folder, struct err *err)
 {
     struct file file = {0};
-    struct json *root = NULL;
     if (folder_open(&file, folder, "config.json", err))
         return -1;
-    int failed = json_parse(&root, file.bytes, file.size, err) || parse(config, root, err);
+    int failed = config_parse(config, file.bytes, file.size, err);
     if (failed)
         err_prefix(err, "'%s/config.json'", folder->path);
-    json_free(root);
     file_release(&file);
     return failed ? -1 : 0;
 }

@@ -1,7 +1,7 @@
 /* config.h: what a model is: config.json as validated numbers.
  *
  * Two types: "gpt2", Hugging Face's keys with their defaults; and "attention", a bare stack of
- * attention for worked examples. After config_parse every number is in range and fits the others,
+ * attention for worked examples. After config_open every number is in range and fits the others,
  * so that sizes made from them need no further thought than overflow.
  */
 #ifndef ATTN_MODEL_CONFIG_H
@@ -37,10 +37,14 @@ struct config {
     bool out_proj;            /* else the heads stand side by side */
     bool bias;                /* of the projections */
     long long bos_id, eos_id; /* -1: none */
+    double initializer_range; /* the spread of weights that are not trained yet */
 };
 
 /* Read `config.json` of a folder. Errors name the file and the field. */
 int config_open(struct config *config, const struct folder *folder, struct err *err);
+
+/* The same from the text of such a file. Errors name the field. */
+int config_parse(struct config *config, const char *text, size_t size, struct err *err);
 
 /* The scale of a layer's scores. */
 float config_scale(const struct config *config, size_t layer);

@@ -1,21 +1,22 @@
-/* shape.h: models of a well-known shape with random weights, made in memory: to measure with,
- * without a download.
+/* shape.h: models of a well-known shape: their sizes by name, and one with random weights made in
+ * memory, to measure with, without a download.
  *
  * What is made is a folder like any other, with the files that a checkpoint of that shape has, but
- * for the tokenizer: it is run on ids. Same shape, same weights, on every machine.
+ * for the tokenizer: it is run on ids. Same shape, same weights, on every machine. (Weights to
+ * begin a training with are drawn otherwise: recipe.h.)
  *
- *     struct shaped shaped = {0};
- *     if (shape_make(&shaped, "gpt2", err) || model_open_folder(&model, &shaped.folder, err)) ...
- *     shape_release(&shaped);
+ *     struct draft draft = {0};
+ *     if (shape_make(&draft, "gpt2", err) || model_open_folder(&model, &draft.folder, err)) ...
+ *     draft_release(&draft);
  */
 #ifndef ATTN_MODEL_SHAPE_H
 #define ATTN_MODEL_SHAPE_H
 
 #include <stddef.h>
 
-#include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
-#include "base/folder.h"
+#include "model/draft.h"
 
 struct shape_row {
     const char *name;
@@ -25,17 +26,13 @@ struct shape_row {
 extern const struct shape_row shape_rows[];
 extern const size_t shape_count;
 
-enum { SHAPE_FILES = 2 };
+/* The row of that name; an unknown one is a usage error of --shape that lists the known ones. */
+const struct shape_row *shape_find(const char *name, struct err *err);
 
-struct shaped {
-    struct folder folder; /* its path is the shape's name */
-    struct folder_file files[SHAPE_FILES];
-    struct arena arena;
-};
+/* Append the config.json of such a model. */
+void shape_config(struct buf *text, const struct shape_row *row);
 
-/* Make the model of a named shape; `shaped` must not move while its folder is used. An unknown name
- * is a usage error that lists the known ones. On failure nothing is held. */
-int shape_make(struct shaped *shaped, const char *name, struct err *err);
-void shape_release(struct shaped *shaped);
+/* Make the model of a named shape. On failure nothing is held. */
+int shape_make(struct draft *draft, const char *name, struct err *err);
 
 #endif

@@ -10,17 +10,17 @@
 
 /* No time is tested: machines are slow and busy. What is tested is what must be so on all. */
 
-static struct shaped shaped;
+static struct draft draft;
 static size_t announced;
 
 static void make_shape(void)
 {
-    ck_assert_int_eq(shape_make(&shaped, "tiny", NULL), 0);
+    ck_assert_int_eq(shape_make(&draft, "tiny", NULL), 0);
 }
 
 static void release_shape(void)
 {
-    shape_release(&shaped);
+    draft_release(&draft);
 }
 
 static void count_progress(const struct bench_progress *here)
@@ -55,7 +55,7 @@ static void check_result(const struct bench_result *result)
 START_TEST(everything_is_measured_in_every_round)
 {
     static const size_t lengths[] = {2, 9};
-    struct bench_plan plan = {&shaped.folder, .threads = 2, .rounds = 2,
+    struct bench_plan plan = {&draft.folder, .threads = 2, .rounds = 2,
                               .choice = {TASKS_ALL, lengths, 2}, .progress = count_progress};
     struct bench_report report;
     struct arena arena = {0};
@@ -95,7 +95,7 @@ END_TEST
 START_TEST(attention_kept_alone_has_nothing_to_be_held_against)
 {
     static const size_t length = 4;
-    struct bench_plan plan = {&shaped.folder, .threads = 1, .rounds = 1,
+    struct bench_plan plan = {&draft.folder, .threads = 1, .rounds = 1,
                               .choice = {1 << TASK_CAPTURE, &length, 1}};
     struct bench_report report;
     struct arena arena = {0};
@@ -110,7 +110,7 @@ START_TEST(errors_come_from_where_they_arise)
 {
     static const size_t length = 65;
     static const struct folder nowhere = {.path = "no/such/folder"};
-    struct bench_plan plan = {&shaped.folder, .threads = 1, .rounds = 1,
+    struct bench_plan plan = {&draft.folder, .threads = 1, .rounds = 1,
                               .choice = {TASKS_ALL, &length, 1}};
     struct bench_report report;
     struct arena arena = {0};
@@ -130,7 +130,7 @@ END_TEST
 START_TEST(an_allocation_that_fails_is_an_error)
 {
     static const size_t length = 3;
-    struct bench_plan plan = {&shaped.folder, .threads = 1, .rounds = 1,
+    struct bench_plan plan = {&draft.folder, .threads = 1, .rounds = 1,
                               .choice = {TASKS_ALL, &length, 1}};
     size_t failures = 0;
     for (size_t nth = 1;; nth = nth < 32 ? nth + 1 : 2 * nth) {

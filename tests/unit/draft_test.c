@@ -1,0 +1,172 @@
+#include "model/draft.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "format/safetensors.h"
+#include "model/model.h"
+#include "scratch.h"
+#include "tiny_model.h"
+
+Suite *draft_suite(void);
+
+/* clang-format off */
+static const char gpt2[] =
+    JSON({"model_type": "gpt2", "vocab_size": 11, "n_positions": 22, "n_embd": 6, "n_layer": 3,
+          "n_head": 2, "n_inner": 7});
+static const char attention[] =
+    JSON({"model_type": "attention", "vocab_size": 5, "n_embd": 3, "d_k": 2, "d_v": 4,
+          "bias": true});
+/* clang-format on */
+
+static struct draft draft;
+static struct err err;
+
+static void open_draft(const char *text)
+{
+    err_clear(&err);
+    ck_assert_msg(!draft_open(&draft, "fresh", text, strlen(text), &err), "%s", err.text);
+}
+
+/* The place of a name in the list of tensors. */
+static const struct draft_tensor *named(const char *name)
+{
+    for (size_t i = 0; i < draft.count; i++)
+        if (strcmp(draft.tensors[i].name, name) == 0)
+            return &draft.tensors[i];
+    ck_abort_msg("there is no %s", name);
+    return NULL;
+}
+
+START_TEST(every_tensor_of_the_config_is_there)
+{
+    open_draft(gpt2);
+    ck_assert_uint_eq(draft.in_model, 4);
+    ck_assert_uint_eq(draft.in_layer, 12);
+    ck_assert_uint_eq(draft.count, 4 + 3 * 12);
+    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_WPE, 0), named("wpe.weight"));
+    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_LN_1, 0), named("h.0.ln_1.weight"));
+    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_MLP_PROJ, 2), named("h.2.mlp.c_proj.weight"));
+    ck_assert_ptr_null(draft_tensor(&draft, PARAMETER_LM_HEAD, 0));
+    ck_assert_ptr_null(draft_tensor(&draft, PARAMETER_Q, 1));
+    ck_assert_uint_eq(named("h.1.mlp.c_fc.weight")->count, 6 * 7);
+    ck_assert_uint_eq(named("h.1.mlp.c_fc.bias")->count, 7);
+    draft_release(&draft);
+}
+END_TEST
+
+/* What is written into a tensor is what a model reads. */
+START_TEST(a_draft_is_a_model_at_any_time)
+{
+    struct model model = {0};
+    open_draft(attention);
+    for (size_t i = 0; i < draft.count; i++)
+        for (size_t k = 0; k < draft.tensors[i].count; k++)
+            draft.tensors[i].data[k] = (float)(100 * i + k);
+    ck_assert_msg(!model_open_folder(&model, &draft.folder, &err), "%s", err.text);
+    ck_assert_str_eq(model.name, "fresh");
+    for (size_t i = 0, used = 0; i < weights_parameter_count(&model.weights); i++) {
+        struct parameter_info info = weights_parameter(&model.weights, i);
+        if (!info.entry)
+            continue;
+        const float *data = info.entry->data;
+        ck_assert_str_eq(info.name, draft.tensors[used].name);
+        ck_assert_uint_eq(info.entry->count, draft.tensors[used].count);
+        ck_assert_float_eq(data[info.entry->count - 1],
+                           (float)(100 * used + info.entry->count - 1));
+        used++;
+    }
+    model_release(&model);
+    draft_release(&draft);
+}
+END_TEST
+
+START_TEST(files_are_saved_with_the_config_last)
+{
+    open_draft(attention);
+    draft_add_file(&draft, "vocab.json", "{}", 2);
+    draft_add_file(&draft, "merges.txt", "", 0);
+    ck_assert_uint_eq(draft.folder.file_count, 4);
+    ck_assert_str_eq(draft.files[0].name, "model.safetensors");
+    ck_assert_str_eq(draft.files[1].name, "vocab.json");
+    ck_assert_str_eq(draft.files[2].name, "merges.txt");
+    ck_assert_str_eq(draft.files[3].name, "config.json");
+    ck_assert_msg(!folder_save(&draft.folder, "saved", &err), "%s", err.text);
+    ck_assert_uint_eq(scratch_count("saved"), 4);
+    scratch_expect("saved/config.json", attention);
+    scratch_expect("saved/vocab.json", "{}");
+    draft_release(&draft);
+}
+END_TEST
+
+/* transformers looks for it. */
+START_TEST(a_gpt2_says_for_which_library_it_is)
+{
+    static const struct {
+        const char *config;
+        bool says;
+    } cases[] = {{gpt2, true}, {attention, false}};
+    for (size_t i = 0; i < 2; i++) {
+        open_draft(cases[i].config);
+        const char *header = draft.files[0].bytes + 8;
+        bool says = strncmp(header, "{\"__metadata__\":{\"format\":\"pt\"},", 32) == 0;
+        ck_assert(says == cases[i].says);
+        draft_release(&draft);
+    }
+}
+END_TEST
+
+START_TEST(a_config_that_is_none_is_refused)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"{", "byte 1: expected a name in quotes, found the end"},
+        {"{}", "field 'model_type': expected \"gpt2\" or \"attention\", found nothing"},
+        {"{\"model_type\": \"gpt2\", \"n_embd\": 7}",
+         "field 'n_embd': expected a multiple of n_head = 12, found 7"},
+        {"{\"model_type\": \"gpt2\", \"n_embd\": 16777216, \"n_head\": 1, \"n_layer\": 16384}",
+         "16384 layers of this size are too large to be counted in bytes"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = cases[i].text;
+        err_clear(&err);
+        ck_assert_int_eq(draft_open(&draft, "fresh", text, strlen(text), &err), -1);
+        ck_assert_str_eq(err.text, cases[i].message);
+        ck_assert_ptr_null(draft.tensors);
+    }
+}
+END_TEST
+
+START_TEST(an_allocation_that_fails_is_an_error)
+{
+    size_t nth = 1;
+    for (;; nth++) {
+        err_clear(&err);
+        heap_fail_at(nth, 0);
+        int failed = draft_open(&draft, "fresh", gpt2, strlen(gpt2), &err);
+        heap_fail_at(0, 0);
+        draft_release(&draft);
+        if (!failed)
+            break;
+        ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
+    }
+    ck_assert_uint_gt(nth, 4);
+}
+END_TEST
+
+Suite *draft_suite(void)
+{
+    Suite *suite = suite_create("draft");
+    TCase *tests = tcase_create("draft");
+    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
+    tcase_add_test(tests, every_tensor_of_the_config_is_there);
+    tcase_add_test(tests, a_draft_is_a_model_at_any_time);
+    tcase_add_test(tests, files_are_saved_with_the_config_last);
+    tcase_add_test(tests, a_gpt2_says_for_which_library_it_is);
+    tcase_add_test(tests, a_config_that_is_none_is_refused);
+    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
