@@ -3,7 +3,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/stream.h"
 
@@ -40,27 +42,47 @@ int folder_open(struct file *file, const struct folder *folder, const char *name
     return failed ? -1 : 0;
 }
 
-static int save_file(const struct folder_file *held, const char *path, struct err *err)
+/* Write a file under its temporary name, down to the disk's own buffers. */
+static int write_file(struct stream *out, const struct folder_file *held, const char *path,
+                      struct err *err)
 {
-    struct stream out = {0};
     struct buf target = {0};
     buf_format(&target, "%s/%s", path, held->name);
-    int failed = buf_check(&target, err) || stream_open(&out, target.bytes, err);
-    if (!failed) {
-        stream_bytes(&out, held->bytes, held->size);
-        failed = stream_commit(&out, err);
-    }
-    stream_discard(&out);
+    int failed = buf_check(&target, err) || stream_open(out, target.bytes, err);
     buf_release(&target);
-    return failed ? -1 : 0;
+    if (failed)
+        return -1;
+    stream_bytes(out, held->bytes, held->size);
+    stream_flush(out);
+    return out->failure ? stream_commit(out, err) : 0; /* which says what went wrong */
+}
+
+/* All files are written before the first gets its name: a full disk is noticed in time. */
+static int write_files(struct stream *streams, const struct folder *folder, const char *path,
+                       struct err *err)
+{
+    for (size_t i = 0; i < folder->file_count; i++)
+        if (write_file(&streams[i], &folder->files[i], path, err))
+            return -1;
+    for (size_t i = 0; i < folder->file_count; i++)
+        if (stream_commit(&streams[i], err))
+            return -1;
+    return 0;
 }
 
 int folder_save(const struct folder *folder, const char *path, struct err *err)
 {
-    if (file_make_directory(path, err))
-        return -1;
-    for (size_t i = 0; i < folder->file_count; i++)
-        if (save_file(&folder->files[i], path, err))
-            return -1;
-    return 0;
+    struct arena arena = {0};
+    struct stream *streams = arena_alloc(&arena, folder->file_count, sizeof *streams, err);
+    bool was_there = file_exists(path);
+    int failed = !streams || file_make_directory(path, err);
+    if (!failed) {
+        failed = write_files(streams, folder, path, err);
+        for (size_t i = 0; i < folder->file_count; i++)
+            stream_discard(&streams[i]);
+        if (failed && !was_there)
+            rmdir(path); /* nothing happens where a file got its name before */
+    }
+    arena_release(&arena);
+    return failed ? -1 : 0;
 }

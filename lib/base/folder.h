@@ -31,7 +31,9 @@ bool folder_has(const struct folder *folder, const char *name);
 /* Open a file of the folder; release it with file_release. The error names path and file. */
 int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err);
 
-/* Write the files that a folder holds into a directory, which is made if it is not there. */
+/* Write the files that a folder holds into a directory, which is made if it is not there. Files get
+ * their names when all are written, in the folder's order: on failure none has, as a rule, and a
+ * directory that was made is gone. */
 int folder_save(const struct folder *folder, const char *path, struct err *err);
 
 #endif

@@ -1,6 +1,8 @@
 #include "base/folder.h"
 
 #include <check.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/heap.h"
@@ -117,6 +119,45 @@ START_TEST(a_place_that_cannot_be_written_is_named)
 }
 END_TEST
 
+/* A disk that is full before the last file is written. */
+START_TEST(nothing_is_left_of_a_folder_that_did_not_fit)
+{
+    static char bytes[100000];
+    const struct folder_file files[] = {{"small", "{}", 2}, {"large", bytes, sizeof bytes}};
+    const struct folder large = {"large", files, 2};
+    const struct rlimit little = {50000, 50000};
+    struct err err = {0};
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &little), 0);
+    ck_assert_int_eq(folder_save(&large, "saved", &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'saved/large': File too large");
+    ck_assert(!file_exists("saved"));
+    err_clear(&err);
+    size_t before = scratch_count("model");
+    ck_assert_int_eq(folder_save(&large, "model", &err), -1);
+    ck_assert_uint_eq(scratch_count("model"), before);
+}
+END_TEST
+
+START_TEST(without_memory_nothing_is_saved)
+{
+    struct err err = {0};
+    size_t nth = 1;
+    for (;; nth++) {
+        err_clear(&err);
+        heap_fail_at(nth, 0);
+        int failed = folder_save(&held, "saved", &err);
+        heap_fail_at(0, 0);
+        if (!failed)
+            break;
+        ck_assert_int_eq(strncmp(err.text, "out of memory: ", 15), 0);
+        ck_assert(!file_exists("saved"));
+    }
+    ck_assert_uint_gt(nth, 4);
+    ck_assert_uint_eq(scratch_count("saved"), 2);
+}
+END_TEST
+
 Suite *folder_suite(void);
 
 Suite *folder_suite(void)
@@ -132,6 +173,8 @@ Suite *folder_suite(void)
     tcase_add_test(tests, a_path_that_no_file_can_have_names_none);
     tcase_add_test(tests, held_files_are_saved_to_the_byte);
     tcase_add_test(tests, a_place_that_cannot_be_written_is_named);
+    tcase_add_test(tests, nothing_is_left_of_a_folder_that_did_not_fit);
+    tcase_add_test(tests, without_memory_nothing_is_saved);
     suite_add_tcase(suite, tests);
     return suite;
 }
