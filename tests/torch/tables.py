@@ -1,45 +1,71 @@
-"""What PyTorch draws on a CPU, as tables in C: writes tests/unit/torch_tables.h anew.
+"""What PyTorch draws on a CPU, as tables in C: writes tests/unit/torch_numbers.h and torch_models.h.
 
-    python3 tests/torch/tables.py >tests/unit/torch_tables.h
+    python3 tests/torch/tables.py
 
 Needs PyTorch for x86-64 on a machine with AVX2 (Debian's python3-torch will do): elsewhere its
 normal numbers differ in the last bit.
 """
 
+import json
+import os
 import sys
+import textwrap
 
 import torch
 
+import reference
+
+UNIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit")
 SEEDS = (0, 123, 2147483653)
 SIZES = (1, 5, 15, 16, 18, 33, 48)
 
-HEAD = """/* torch_tables.h: what PyTorch {version} draws on a CPU. Made by tests/torch/tables.py. */
-#ifndef ATTN_TESTS_TORCH_TABLES_H
-#define ATTN_TESTS_TORCH_TABLES_H
+UNTIED = {"model_type": "gpt2", "vocab_size": 13, "n_positions": 5, "n_embd": 6, "n_layer": 2,
+          "n_head": 2, "n_inner": 10, "initializer_range": 0.03, "tie_word_embeddings": False}
+NARROW = {"model_type": "gpt2", "vocab_size": 6, "n_positions": 3, "n_embd": 2, "n_layer": 3,
+          "n_head": 1, "n_inner": 3}
+HEADS = {"model_type": "attention", "vocab_size": 11, "n_embd": 12, "n_layer": 2, "n_head": 6,
+         "n_kv_head": 2, "d_k": 3, "d_v": 2, "out_proj": True, "bias": True}
+
+# name, config, its tensors, about
+MODELS = (
+    ("untied", UNTIED, reference.gpt2(UNTIED, 11), "GPT-2, seed 11"),
+    ("narrow", NARROW, reference.gpt2(NARROW, 12), "GPT-2, seed 12: matrices of fewer than 16 numbers"),
+    ("rand", HEADS, reference.rand(HEADS, 13), "torch.rand, seed 13"),
+    ("linear", HEADS, reference.linear(HEADS, 14, table=11), "nn.Linear, seed 14, a table of 11 rows"),
+    ("source", HEADS, reference.rand(HEADS, 15, source_rows=4), "torch.rand, seed 15, 4 words of a source"),
+)
+
+HEAD = """/* {file}: what PyTorch {version} draws on a CPU. Made by tests/torch/tables.py. */
+#ifndef ATTN_TESTS_{guard}
+#define ATTN_TESTS_{guard}
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct torch_row {{
+{struct}
+/* clang-format off */"""
+
+TAIL = "/* clang-format on */\n\n#endif"
+
+ROW = """struct torch_row {
     uint64_t seed;
     size_t count;
     float numbers[48];
-}};
+};
+"""
 
-/* clang-format off */"""
+DIGEST = """/* A tensor that is neither 0 nor 1 throughout, and the FNV-1a of its numbers' bits. */
+struct torch_digest {
+    const char *name;
+    uint32_t digest;
+};
+"""
 
 
 def numbers(tensor, indent):
     """The tensor's numbers in lines that fit."""
-    lines, line = [], ""
-    for value in tensor.detach().flatten().tolist():
-        text = "%.9g" % value
-        text += "f," if "." in text or "e" in text else ".0f,"
-        if len(indent + line + text) > 99:
-            lines.append(indent + line.rstrip())
-            line = ""
-        line += text + " "
-    return "\n".join(lines + [indent + line.rstrip()])
+    text = " ".join("%#.9gf," % value for value in tensor.detach().flatten().tolist())
+    return textwrap.fill(text, 99, initial_indent=indent, subsequent_indent=indent)
 
 
 def table(name, draw):
@@ -79,14 +105,20 @@ def sequence():
     ])
 
 
-def main():
-    print(HEAD.format(version=torch.__version__))
+def write_numbers():
     table("torch_uniform", torch.rand)
     table("torch_normal", torch.randn)
     array("torch_sequence", sequence(), "Seed 7: see sequence() in tables.py.")
+    print("/* Seed 5: the digests of torch.randn(100003), and of torch.rand behind it. */")
+    torch.manual_seed(5)
+    for name, draw in (("normal", torch.randn), ("uniform", torch.rand)):
+        print("static const uint32_t torch_long_%s = %du;" % (name, digest(draw(100003))))
+
+
+def write_models():
     torch.manual_seed(42)
     linear = torch.nn.Linear(7, 3)
-    array("torch_linear", linear.weight, "Seed 42: nn.Linear(7, 3), its weight [3, 7] …")
+    array("torch_linear_weight", linear.weight, "Seed 42: nn.Linear(7, 3), its weight [3, 7] …")
     array("torch_linear_bias", linear.bias, "… and its bias.")
     torch.manual_seed(123)
     array("torch_embedding", torch.nn.Embedding(50000, 3).weight[:6],
@@ -94,12 +126,27 @@ def main():
     torch.manual_seed(123)
     array("torch_small_embedding", torch.nn.Embedding(6, 3).weight,
           "Seed 123: nn.Embedding(6, 3), which is another table.")
-    print("/* Seed 5: FNV-1a of the bits of torch.randn(100003), and of torch.rand behind it. */")
-    torch.manual_seed(5)
-    for name, draw in (("normal", torch.randn), ("uniform", torch.rand)):
-        print("static const uint32_t torch_long_%s = %du;" % (name, digest(draw(100003))))
-    print("/* clang-format on */\n\n#endif")
+    for name, config, tensors, about in MODELS:
+        text = json.dumps(config)
+        print("/* %s. */\nstatic const char torch_%s_config[] =" % (about, name))
+        lines = textwrap.wrap(text, 60)
+        print("\n".join("    \"%s\"" % (line + " ").replace('"', '\\"') for line in lines) + ";\n")
+        print("static const struct torch_digest torch_%s[] = {" % name)
+        for key, tensor in tensors.items():
+            if not ((tensor == 0).all() or (tensor == 1).all()):
+                print('    {"%s", %du},' % (key, digest(tensor)))
+        print("};\n")
+
+
+def main():
+    for file, struct, write in (("torch_numbers.h", ROW, write_numbers),
+                                ("torch_models.h", DIGEST, write_models)):
+        with open(os.path.join(UNIT, file), "w", encoding="utf-8") as sys.stdout:
+            print(HEAD.format(file=file, guard=file.upper().replace(".", "_"), struct=struct,
+                              version=torch.__version__))
+            write()
+            print(TAIL)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

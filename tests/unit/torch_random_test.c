@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "torch_tables.h"
+#include "digest.h"
+#include "torch_numbers.h"
 
 Suite *torch_random_suite(void);
 
@@ -70,18 +71,6 @@ START_TEST(tensors_go_on_where_the_last_one_ended)
     must_be(x, torch_sequence, 62, "the sequence");
 }
 END_TEST
-
-/* FNV-1a, a word at a time, as tables.py has it. */
-static uint32_t digest(const float *numbers, size_t count)
-{
-    uint32_t value = 2166136261u;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t word = 0;
-        memcpy(&word, &numbers[i], sizeof word);
-        value = (value ^ word) * 16777619u;
-    }
-    return value;
-}
 
 START_TEST(a_hundred_thousand_numbers_have_the_same_bits)
 {

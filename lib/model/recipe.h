@@ -1,0 +1,48 @@
+/* recipe.h: the numbers that a model begins with, drawn as PyTorch draws them from the same seed.
+ *
+ * Which numbers a tensor gets depends on what was drawn before it, so a recipe is an order.
+ *
+ * Bare attention, as textbooks write it down, line by line:
+ *
+ *     torch.manual_seed(123); nn.Embedding(50000, 3)       its first rows are the words
+ *     torch.manual_seed(123)                               … and layer by layer:
+ *     RECIPE_RAND        torch.rand for W_query, W_key, W_value of head 0, then of head 1, …, at
+ * last for the output projection; a key/value head is drawn with the first query head that looks at
+ * it; biases are 0 RECIPE_LINEAR      nn.Linear for all heads of W_query together, of W_key, of
+ * W_value, and for the output projection: its weight, then its bias
+ *
+ * GPT-2, as GPT2LMHeadModel(config) of transformers does it: every matrix normal with the spread
+ * `initializer_range`, those that end a branch of the residual stream 1/√(2 n_layer) of that;
+ * biases 0, scales of norms 1. All matrices are drawn when their modules are made, again when they
+ * are initialised, and those at the ends of branches a third time; only the last counts. (That is
+ * the order since 4.27; some releases of 5 leave the third out.)
+ *
+ *     struct recipe recipe = {.seed = 123};
+ *     if (draft_open(&draft, …) || recipe_draw(&draft, &recipe, err)) ...
+ */
+#ifndef ATTN_MODEL_RECIPE_H
+#define ATTN_MODEL_RECIPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/draft.h"
+
+enum recipe_way { RECIPE_RAND, RECIPE_LINEAR };
+
+enum { RECIPE_TABLE_ROWS = 50000 }; /* of the embedding in textbooks */
+
+struct recipe {
+    uint64_t seed;
+
+    /* Of bare attention: */
+    enum recipe_way way;
+    size_t table_rows; /* of nn.Embedding; 0: RECIPE_TABLE_ROWS; never fewer than there are words */
+    size_t source_rows; /* so many last words are torch.rand, from the seed again: a source text */
+};
+
+/* Fill a draft that is all 0. */
+int recipe_draw(struct draft *draft, const struct recipe *recipe, struct err *err);
+
+#endif

@@ -1,0 +1,165 @@
+"""Models initialised by PyTorch itself, module by module, as textbooks and transformers do it.
+
+Each function returns the tensors of one model under the names, and in the order [in, out], of a
+model directory. What lib/model/recipe.c draws is held against them.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+# --- GPT-2: the modules of GPT2LMHeadModel that hold parameters, made and initialised in its order --
+
+
+class Conv1D(nn.Module):
+    def __init__(self, outputs, inputs):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(inputs, outputs))
+        self.bias = nn.Parameter(torch.zeros(outputs))
+        nn.init.normal_(self.weight, std=0.02)
+
+
+class Attention(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.c_attn = Conv1D(3 * channels, channels)
+        self.c_proj = Conv1D(channels, channels)
+
+
+class MLP(nn.Module):
+    def __init__(self, channels, inner):
+        super().__init__()
+        self.c_fc = Conv1D(inner, channels)
+        self.c_proj = Conv1D(channels, inner)
+
+
+class Block(nn.Module):
+    def __init__(self, channels, inner):
+        super().__init__()
+        self.ln_1 = nn.LayerNorm(channels)
+        self.attn = Attention(channels)
+        self.ln_2 = nn.LayerNorm(channels)
+        self.mlp = MLP(channels, inner)
+
+
+class Initialised(nn.Module):
+    """What transformers' PreTrainedModel does behind the constructor."""
+
+    def post_init(self):
+        self.apply(self.initialise_once)
+
+    def initialise_once(self, module):
+        if getattr(module, "is_initialised", False):
+            return
+        self.initialise(module)
+        module.is_initialised = True
+
+    def initialise(self, module):
+        spread = self.config.get("initializer_range", 0.02)
+        if isinstance(module, (nn.Linear, Conv1D, nn.Embedding)):
+            module.weight.data.normal_(mean=0.0, std=spread)
+        if isinstance(module, (nn.Linear, Conv1D)) and module.bias is not None:
+            module.bias.data.zero_()
+        if isinstance(module, nn.LayerNorm):
+            module.bias.data.zero_()
+            module.weight.data.fill_(1.0)
+        for name, parameter in module.named_parameters():
+            if name == "c_proj.weight":
+                less = spread / math.sqrt(2 * self.config["n_layer"])
+                parameter.data.normal_(mean=0.0, std=less)
+
+
+class Transformer(Initialised):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        channels = config["n_embd"]
+        inner = config.get("n_inner") or 4 * channels
+        self.wte = nn.Embedding(config["vocab_size"], channels)
+        self.wpe = nn.Embedding(config["n_positions"], channels)
+        self.h = nn.ModuleList([Block(channels, inner) for _ in range(config["n_layer"])])
+        self.ln_f = nn.LayerNorm(channels)
+        self.post_init()
+
+
+class LMHead(Initialised):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.transformer = Transformer(config)
+        self.lm_head = nn.Linear(config["n_embd"], config["vocab_size"], bias=False)
+        self.post_init()
+
+
+def gpt2(config, seed):
+    torch.manual_seed(seed)
+    model = LMHead(config)
+    tensors = {name: tensor.detach() for name, tensor in model.transformer.state_dict().items()}
+    if not config.get("tie_word_embeddings", True):
+        tensors["lm_head.weight"] = model.lm_head.weight.detach()
+    return tensors
+
+
+# --- bare attention ---------------------------------------------------------------------------------
+
+
+def sizes(config):
+    heads = config.get("n_head", 1)
+    width = config["n_embd"] // heads
+    return (heads, config.get("n_kv_head", heads), config.get("d_k", width),
+            config.get("d_v", width))
+
+
+def words(config, seed, table, source_rows=0):
+    """The first rows of an embedding; the words of a second text are torch.rand."""
+    channels = config["n_embd"]
+    count = config["vocab_size"] - source_rows
+    torch.manual_seed(seed)
+    embedding = nn.Embedding(max(table, count), channels).weight.detach()[:count]
+    torch.manual_seed(seed)
+    return torch.cat([embedding, torch.rand(source_rows, channels)])
+
+
+def rand(config, seed, table=50000, source_rows=0):
+    """One head after the other, as nn.Parameter(torch.rand(d_in, d_out))."""
+    heads, groups, d_k, d_v = sizes(config)
+    channels = config["n_embd"]
+    tensors = {"wte.weight": words(config, seed, table, source_rows)}
+    torch.manual_seed(seed)
+    for layer in range(config.get("n_layer", 1)):
+        at = "h.%d.attn." % layer
+        q, k, v = [], [], []
+        for head in range(heads if config.get("projections", True) else 0):
+            q.append(torch.rand(channels, d_k))
+            if head % (heads // groups) == 0:
+                k.append(torch.rand(channels, d_k))
+                v.append(torch.rand(channels, d_v))
+        for name, parts in (("q_proj", q), ("k_proj", k), ("v_proj", v)):
+            if parts:
+                tensors[at + name + ".weight"] = torch.cat(parts, dim=1)
+        if config.get("out_proj", False):
+            tensors[at + "out_proj.weight"] = torch.rand(heads * d_v, channels)
+    return tensors
+
+
+def linear(config, seed, table=50000):
+    """All heads at one time, as nn.Linear."""
+    heads, groups, d_k, d_v = sizes(config)
+    channels, bias = config["n_embd"], config.get("bias", False)
+    tensors = {"wte.weight": words(config, seed, table)}
+    torch.manual_seed(seed)
+    for layer in range(config.get("n_layer", 1)):
+        modules = []
+        if config.get("projections", True):
+            modules += [("q_proj", nn.Linear(channels, heads * d_k, bias)),
+                        ("k_proj", nn.Linear(channels, groups * d_k, bias)),
+                        ("v_proj", nn.Linear(channels, groups * d_v, bias))]
+        if config.get("out_proj", False):
+            modules += [("out_proj", nn.Linear(heads * d_v, channels, bias))]
+        for name, module in modules:
+            at = "h.%d.attn.%s." % (layer, name)
+            tensors[at + "weight"] = module.weight.detach().T.contiguous()
+            if bias:
+                tensors[at + "bias"] = module.bias.detach()
+    return tensors

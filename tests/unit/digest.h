@@ -1,0 +1,21 @@
+/* digest.h: many numbers as one, to compare their bits with what another program computed. */
+#ifndef ATTN_TESTS_DIGEST_H
+#define ATTN_TESTS_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* FNV-1a, a number's 32 bits at a time; tests/torch/tables.py does the same. */
+static inline uint32_t digest(const float *numbers, size_t count)
+{
+    uint32_t value = 2166136261u;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t word = 0;
+        memcpy(&word, &numbers[i], sizeof word);
+        value = (value ^ word) * 16777619u;
+    }
+    return value;
+}
+
+#endif

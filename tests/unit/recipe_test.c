@@ -1,0 +1,179 @@
+#include "model/recipe.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "digest.h"
+#include "format/safetensors.h"
+#include "model/bundled.h"
+#include "tiny_model.h"
+#include "torch_models.h"
+
+Suite *recipe_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct draft draft;
+static struct err err;
+
+static void draw(const char *config, const struct recipe *recipe)
+{
+    err_clear(&err);
+    int failed = draft_open(&draft, "fresh", config, strlen(config), &err) ||
+                 recipe_draw(&draft, recipe, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+}
+
+/* --- against PyTorch -------------------------------------------------------------------------- */
+
+static const struct reference {
+    const char *config;
+    struct recipe recipe;
+    const struct torch_digest *tensors;
+    size_t count;
+} references[] = {
+    {torch_untied_config, {.seed = 11}, torch_untied, COUNT(torch_untied)},
+    {torch_narrow_config, {.seed = 12}, torch_narrow, COUNT(torch_narrow)},
+    {torch_rand_config, {.seed = 13}, torch_rand, COUNT(torch_rand)},
+    {torch_linear_config,
+     {.seed = 14, .way = RECIPE_LINEAR, .table_rows = 11},
+     torch_linear,
+     COUNT(torch_linear)},
+    {torch_source_config, {.seed = 15, .source_rows = 4}, torch_source, COUNT(torch_source)},
+};
+
+static const struct torch_digest *find(const struct reference *reference, const char *name)
+{
+    for (size_t i = 0; i < reference->count; i++)
+        if (strcmp(reference->tensors[i].name, name) == 0)
+            return &reference->tensors[i];
+    return NULL;
+}
+
+/* What PyTorch does not list is 1 in scales of norms and 0 elsewhere. */
+static void must_be_constant(const struct draft_tensor *tensor)
+{
+    bool is_scale = strstr(tensor->name, "ln_") && strstr(tensor->name, ".weight");
+    for (size_t i = 0; i < tensor->count; i++)
+        ck_assert_msg(tensor->data[i] == (is_scale ? 1.0f : 0.0f), "%s: number %zu is %g",
+                      tensor->name, i, (double)tensor->data[i]);
+}
+
+START_TEST(models_have_the_bits_that_pytorch_gives_them)
+{
+    const struct reference *reference = &references[_i];
+    size_t found = 0;
+    draw(reference->config, &reference->recipe);
+    for (size_t i = 0; i < draft.count; i++) {
+        const struct draft_tensor *tensor = &draft.tensors[i];
+        const struct torch_digest *expected = find(reference, tensor->name);
+        found += expected != NULL;
+        if (!expected)
+            must_be_constant(tensor);
+        else
+            ck_assert_msg(digest(tensor->data, tensor->count) == expected->digest, "%s",
+                          tensor->name);
+    }
+    ck_assert_uint_eq(found, reference->count);
+    draft_release(&draft);
+}
+END_TEST
+
+START_TEST(a_projection_is_a_linear_module)
+{
+    static const char config[] =
+        "{\"model_type\": \"attention\", \"vocab_size\": 1, \"n_embd\": 7, "
+        "\"d_k\": 3, \"d_v\": 3, \"bias\": true}";
+    draw(config, &(struct recipe){.seed = 42, .way = RECIPE_LINEAR});
+    const struct draft_tensor *q = draft_tensor(&draft, PARAMETER_Q, 0);
+    const struct draft_tensor *bias = draft_tensor(&draft, PARAMETER_Q_BIAS, 0);
+    for (size_t in = 0; in < 7; in++)
+        for (size_t out = 0; out < 3; out++)
+            ck_assert_float_eq(q->data[in * 3 + out], torch_linear_weight[out * 7 + in]);
+    ck_assert_mem_eq(bias->data, torch_linear_bias, sizeof torch_linear_bias);
+    draft_release(&draft);
+}
+END_TEST
+
+START_TEST(words_are_the_first_rows_of_a_table)
+{
+    static const char config[] =
+        "{\"model_type\": \"attention\", \"vocab_size\": 6, \"n_embd\": 3, \"projections\": false}";
+    static const struct {
+        size_t rows;
+        const float *expected;
+    } cases[] = {
+        {0, torch_embedding},  {50000, torch_embedding},   {100, torch_embedding},
+        {12, torch_embedding}, {6, torch_small_embedding}, {3, torch_small_embedding},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        draw(config, &(struct recipe){.seed = 123, .table_rows = cases[i].rows});
+        ck_assert_mem_eq(draft.tensors[0].data, cases[i].expected, sizeof torch_embedding);
+        draft_release(&draft);
+    }
+}
+END_TEST
+
+/* --- the bundled examples ----------------------------------------------------------------------
+ */
+
+static struct file file_of(const char *model, const char *name)
+{
+    struct file file = {0};
+    const struct folder *folder = bundled_find(model);
+    ck_assert_msg(folder && !folder_open(&file, folder, name, NULL), "%s/%s", model, name);
+    return file;
+}
+
+START_TEST(the_examples_of_the_article_come_back_to_the_byte)
+{
+    static const char *const names[] = {"life", "life-causal", "life-4-heads"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct file config = file_of(names[i], "config.json");
+        struct file weights = file_of(names[i], "model.safetensors");
+        int failed = draft_open(&draft, "fresh", config.bytes, config.size, &err) ||
+                     recipe_draw(&draft, &(struct recipe){.seed = 123}, &err);
+        ck_assert_msg(!failed, "%s", err.text);
+        ck_assert_uint_eq(draft.files[0].size, weights.size);
+        ck_assert_mem_eq(draft.files[0].bytes, weights.bytes, weights.size);
+        draft_release(&draft);
+    }
+}
+END_TEST
+
+START_TEST(an_allocation_that_fails_is_an_error)
+{
+    static const struct recipe ways[] = {{.seed = 1}, {.seed = 1, .way = RECIPE_LINEAR}};
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        size_t nth = 1;
+        for (;; nth++) {
+            err_clear(&err);
+            ck_assert_int_eq(
+                draft_open(&draft, "fresh", torch_linear_config, strlen(torch_linear_config), NULL),
+                0);
+            heap_fail_at(nth, 0);
+            int failed = recipe_draw(&draft, &ways[i], &err);
+            heap_fail_at(0, 0);
+            draft_release(&draft);
+            if (!failed)
+                break;
+            ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
+        }
+        ck_assert_uint_gt(nth, 1);
+    }
+}
+END_TEST
+
+Suite *recipe_suite(void)
+{
+    Suite *suite = suite_create("recipe");
+    TCase *tests = tcase_create("recipe");
+    tcase_add_loop_test(tests, models_have_the_bits_that_pytorch_gives_them, 0, COUNT(references));
+    tcase_add_test(tests, a_projection_is_a_linear_module);
+    tcase_add_test(tests, words_are_the_first_rows_of_a_table);
+    tcase_add_test(tests, the_examples_of_the_article_come_back_to_the_byte);
+    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
