@@ -1,0 +1,246 @@
+#include "model/config_edit.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "format/json_cursor.h"
+#include "format/json_text.h"
+
+enum {
+    GPT2 = 1 << MODEL_GPT2,
+    ATTENTION = 1 << MODEL_ATTENTION,
+    ANY = GPT2 | ATTENTION,
+};
+
+const struct config_key config_keys[] = {
+    {"vocab_size", {NULL}, ANY, "rows of the embedding (default: as many as there are words)"},
+    {"n_embd", {"hidden_size"}, ANY, "channels"},
+    {"n_layer", {"num_hidden_layers"}, ANY, "layers"},
+    {"n_head", {"num_attention_heads"}, ANY, "heads of a layer"},
+    {"n_positions", {"max_position_embeddings", "n_ctx"}, GPT2, "the longest text, in tokens"},
+    {"n_inner", {NULL}, GPT2, "hidden channels of the MLP (default: 4 n_embd)"},
+    {"activation_function", {NULL}, GPT2, "gelu_new, gelu, relu, silu, tanh or quick_gelu"},
+    {"layer_norm_epsilon", {NULL}, GPT2, "what norms add to the variance"},
+    {"initializer_range", {NULL}, GPT2, "the spread of fresh weights (default: 0.02)"},
+    {"tie_word_embeddings", {NULL}, GPT2, "true: the logits use the embedding"},
+    {"scale_attn_weights", {NULL}, GPT2, "false: scores are not scaled"},
+    {"scale_attn_by_inverse_layer_idx", {NULL}, GPT2, "true: … and divided by 1, 2, 3, …"},
+    {"bos_token_id", {NULL}, GPT2, "the token that begins texts, or null"},
+    {"eos_token_id", {NULL}, GPT2, "the token that ends texts, or null"},
+    {"n_kv_head", {NULL}, ATTENTION, "heads of keys and values (default: n_head)"},
+    {"d_k", {NULL}, ATTENTION, "the width of a query and a key (default: n_embd / n_head)"},
+    {"d_v", {NULL}, ATTENTION, "the width of a value (default: n_embd / n_head)"},
+    {"causal", {NULL}, ATTENTION, "true: no token sees those behind it"},
+    {"projections", {NULL}, ATTENTION, "false: queries, keys and values are the embedding"},
+    {"out_proj", {NULL}, ATTENTION, "true: an output projection behind the heads"},
+    {"bias", {NULL}, ATTENTION, "true: projections have biases"},
+    {"scale", {NULL}, ATTENTION, "what scores are multiplied with (default: 1/√d_k)"},
+    {"attention", {NULL}, ATTENTION, "self, or cross: keys and values of a second text"},
+};
+
+const size_t config_key_count = sizeof config_keys / sizeof *config_keys;
+
+/* --- changes --------------------------------------------------------------------------------- */
+
+static int add(struct config_edit *edit, const struct config_key *key, const char *value,
+               struct arena *arena, struct err *err)
+{
+    if (edit->count == edit->room) {
+        size_t room = edit->room ? 2 * edit->room : 8;
+        struct config_change *changes = arena_alloc(arena, room, sizeof *changes, err);
+        if (!changes)
+            return -1;
+        if (edit->count)
+            memcpy(changes, edit->changes, edit->count * sizeof *changes);
+        edit->changes = changes;
+        edit->room = room;
+    }
+    edit->changes[edit->count++] = (struct config_change){key, value};
+    return 0;
+}
+
+static int unknown_key(const char *name, size_t size, struct err *err)
+{
+    struct buf known = {0};
+    for (size_t i = 0; i < config_key_count; i++)
+        buf_format(&known, "%s%s", i ? ", " : "", config_keys[i].name);
+    err_usage(err, "--set: expected one of %s, found '%.*s'", known.bytes ? known.bytes : "",
+              (int)size, name);
+    buf_release(&known);
+    return -1;
+}
+
+static const struct config_key *find_key(const char *name, size_t size, struct err *err)
+{
+    for (size_t i = 0; i < config_key_count; i++)
+        if (strlen(config_keys[i].name) == size && memcmp(config_keys[i].name, name, size) == 0)
+            return &config_keys[i];
+    unknown_key(name, size, err);
+    return NULL;
+}
+
+/* The value as JSON: a number, true, false and null as they are, all else in quotes. */
+static const char *make_value(const char *bytes, size_t size, struct arena *arena, struct err *err)
+{
+    struct json_cursor cursor;
+    struct buf text = {0};
+    if (json_cursor_open(&cursor, bytes, size, NULL))
+        json_append_text(&text, bytes, size);
+    else
+        buf_bytes(&text, bytes, size);
+    const char *value =
+        buf_check(&text, err) ? NULL : arena_text(arena, text.bytes, text.size, err);
+    buf_release(&text);
+    return value;
+}
+
+/* One KEY=VALUE of so many bytes. */
+static int read_change(struct config_edit *edit, const char *item, size_t size, struct arena *arena,
+                       struct err *err)
+{
+    const char *equals = memchr(item, '=', size);
+    if (!equals || equals == item || equals + 1 == item + size)
+        return err_usage(err, "--set: expected KEY=VALUE, found '%.*s'", (int)size, item);
+    size_t value_size = (size_t)(item + size - equals - 1);
+    const struct config_key *key = find_key(item, (size_t)(equals - item), err);
+    const char *value = key ? make_value(equals + 1, value_size, arena, err) : NULL;
+    return value ? add(edit, key, value, arena, err) : -1;
+}
+
+int config_edit_read(struct config_edit *edit, const char *list, struct arena *arena,
+                     struct err *err)
+{
+    for (;; list++) {
+        size_t size = strcspn(list, ",");
+        if (read_change(edit, list, size, arena, err))
+            return -1;
+        list += size;
+        if (!*list)
+            return 0;
+    }
+}
+
+int config_edit_add_words(struct config_edit *edit, size_t words, struct arena *arena,
+                          struct err *err)
+{
+    struct buf text = {0};
+    const struct config_key *key = find_key("vocab_size", strlen("vocab_size"), err);
+    for (size_t i = 0; i < edit->count; i++)
+        if (edit->changes[i].key == key)
+            return 0;
+    buf_format(&text, "%zu", words);
+    const char *value =
+        buf_check(&text, err) ? NULL : arena_text(arena, text.bytes, text.size, err);
+    buf_release(&text);
+    return value ? add(edit, key, value, arena, err) : -1;
+}
+
+int config_edit_check(const struct config_edit *edit, const struct config *config, struct err *err)
+{
+    for (size_t i = 0; i < edit->count; i++) {
+        const struct config_key *key = edit->changes[i].key;
+        if (!(key->kinds & 1 << config->kind))
+            return err_usage(err, "--set: a model of type \"%s\" has no '%s'",
+                             config_kind_name(config), key->name);
+    }
+    return 0;
+}
+
+/* --- the text -------------------------------------------------------------------------------- */
+
+static bool is_key(struct json_span name, const struct config_key *key)
+{
+    return json_span_is(name, key->name) ||
+           (key->aliases[0] && json_span_is(name, key->aliases[0])) ||
+           (key->aliases[1] && json_span_is(name, key->aliases[1]));
+}
+
+/* The last change of the key that a member's name is; NULL where it stays. */
+static const struct config_change *change_of(const struct config_edit *edit, struct json_span name)
+{
+    for (size_t i = edit->count; i-- > 0;)
+        if (is_key(name, edit->changes[i].key))
+            return &edit->changes[i];
+    return NULL;
+}
+
+/* True when no later change has the key. */
+static bool is_last(const struct config_edit *edit, const struct config_change *change)
+{
+    for (const struct config_change *at = change + 1; at < edit->changes + edit->count; at++)
+        if (at->key == change->key)
+            return false;
+    return true;
+}
+
+/* A text on its way out. */
+struct writer {
+    struct buf *out;
+    const char *from; /* what lies before it is written */
+    bool *found;      /* by change */
+};
+
+static void copy_to(struct writer *writer, const char *to)
+{
+    buf_bytes(writer->out, writer->from, (size_t)(to - writer->from));
+    writer->from = to;
+}
+
+/* New values in the place of old ones. Returns where the last member ends. */
+static const char *replace_values(struct writer *writer, const struct config_edit *edit,
+                                  struct json_cursor *cursor)
+{
+    json_cursor_enter(cursor);
+    const char *end = cursor->at;
+    while (json_cursor_next(cursor)) {
+        struct json_span name = json_cursor_name(cursor);
+        struct json_span value = json_cursor_value(cursor);
+        const struct config_change *change = change_of(edit, name);
+        end = value.bytes + value.size;
+        if (!change)
+            continue;
+        copy_to(writer, value.bytes);
+        buf_text(writer->out, change->value);
+        writer->from = end;
+        for (size_t i = 0; i < edit->count; i++)
+            writer->found[i] = writer->found[i] || edit->changes[i].key == change->key;
+    }
+    return end;
+}
+
+/* Members that were not there, each on a line where the closing bracket has one. */
+static void add_members(struct writer *writer, const struct config_edit *edit, const char *end,
+                        const char *stop)
+{
+    bool lines = memchr(end, '\n', (size_t)(stop - end)) != NULL;
+    copy_to(writer, end);
+    for (size_t i = 0; i < edit->count; i++) {
+        const struct config_change *change = &edit->changes[i];
+        if (!writer->found[i] && is_last(edit, change))
+            buf_format(writer->out, ",%s\"%s\": %s", lines ? "\n  " : " ", change->key->name,
+                       change->value);
+    }
+}
+
+int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
+                      size_t size, struct err *err)
+{
+    struct json_cursor cursor;
+    struct arena arena = {0};
+    if (json_cursor_open(&cursor, text, size, err))
+        return -1;
+    struct json_cursor inside = cursor;
+    size_t members = 0;
+    json_cursor_count(&cursor, &members);
+    if (json_cursor_kind(&inside) != '{' || !members)
+        return err_set(err, "expected a JSON object with members");
+    bool *found = arena_alloc(&arena, edit->count, sizeof *found, err);
+    if (found) {
+        struct writer writer = {out, text, found};
+        const char *end = replace_values(&writer, edit, &inside);
+        add_members(&writer, edit, end, text + size);
+        copy_to(&writer, text + size);
+    }
+    arena_release(&arena);
+    return found ? buf_check(out, err) : -1;
+}
