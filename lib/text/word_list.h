@@ -1,0 +1,44 @@
+/* word_list.h: the words of texts as a vocabulary, sorted, each once: what textbooks write as
+ * enumerate(sorted(set(words))).
+ *
+ * A word is a run of letters, marks and digits; an apostrophe or a hyphen between two of them
+ * belongs to it: `don't`, `well-known`. Everything else separates. Sorted by bytes, which is by
+ * code points: capitals first.
+ *
+ *     struct word_list list = {0};
+ *     if (word_list_add(&list, text, size, err)) ...       for every text; they must stay alive
+ *     word_list_sort(&list);
+ *     word_list_json(&out, &list);                         {"Life": 0, "dessert": 1, …}
+ *     word_list_release(&list);
+ */
+#ifndef ATTN_TEXT_WORD_LIST_H
+#define ATTN_TEXT_WORD_LIST_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct list_word {
+    const char *bytes; /* in the text */
+    size_t size;
+};
+
+struct word_list {
+    struct list_word *words;
+    size_t count;
+    size_t room;
+};
+
+/* Add the words of a text in their order. Refused: bytes that are not UTF-8, with the offset. */
+int word_list_add(struct word_list *list, const char *text, size_t size, struct err *err);
+
+/* Sort, and keep one of each. */
+void word_list_sort(struct word_list *list);
+
+/* Append a vocab.json; a word's id is its place. */
+void word_list_json(struct buf *out, const struct word_list *list);
+
+void word_list_release(struct word_list *list);
+
+#endif

@@ -1,0 +1,136 @@
+#include "text/word_list.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "base/folder.h"
+#include "base/heap.h"
+#include "text/tokenizer.h"
+
+Suite *word_list_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct word_list list;
+static struct buf json;
+static struct err err;
+
+static void make(const char *text)
+{
+    err_clear(&err);
+    ck_assert_msg(!word_list_add(&list, text, strlen(text), &err), "%s", err.text);
+    word_list_sort(&list);
+    word_list_json(&json, &list);
+    ck_assert_int_eq(buf_check(&json, NULL), 0);
+}
+
+static void release(void)
+{
+    word_list_release(&list);
+    buf_release(&json);
+}
+
+static const struct {
+    const char *text, *json;
+} cases[] = {
+    {"Life is short, eat dessert first",
+     "{\"Life\": 0, \"dessert\": 1, \"eat\": 2, \"first\": 3, \"is\": 4, \"short\": 5}\n"},
+    {"b a b a B", "{\"B\": 0, \"a\": 1, \"b\": 2}\n"},
+    {"ab a abc", "{\"a\": 0, \"ab\": 1, \"abc\": 2}\n"},
+    {"", "{}\n"},
+    {" ,.!\n\t'-' -- ", "{}\n"},
+    {"one\ntwo\tthree  four", "{\"four\": 0, \"one\": 1, \"three\": 2, \"two\": 3}\n"},
+    {"short,eat(dessert)first...", "{\"dessert\": 0, \"eat\": 1, \"first\": 2, \"short\": 3}\n"},
+    {"don't", "{\"don't\": 0}\n"},
+    {"it’s a well-known - 'fact' rock'n'roll", "{\"a\": 0, \"fact\": 1, \"it’s\": 2, "
+                                               "\"rock'n'roll\": 3, \"well-known\": 4}\n"},
+    {"a--b c-'d' e-", "{\"a\": 0, \"b\": 1, \"c\": 2, \"d\": 3, \"e\": 4}\n"},
+    {"3.14 x_1 4th", "{\"1\": 0, \"14\": 1, \"3\": 2, \"4th\": 3, \"x\": 4}\n"},
+    {"Übung über 爱 naïve", "{\"naïve\": 0, \"Übung\": 1, \"über\": 2, \"爱\": 3}\n"},
+};
+
+START_TEST(words_are_sorted_and_stand_once)
+{
+    make(cases[_i].text);
+    ck_assert_str_eq(json.bytes, cases[_i].json);
+    release();
+}
+END_TEST
+
+START_TEST(several_texts_make_one_list)
+{
+    static const char first[] = "short is Life";
+    static const char second[] = "Life is long";
+    ck_assert_int_eq(word_list_add(&list, first, strlen(first), NULL), 0);
+    make(second);
+    ck_assert_str_eq(json.bytes, "{\"Life\": 0, \"is\": 1, \"long\": 2, \"short\": 3}\n");
+    release();
+}
+END_TEST
+
+/* The tokenizer that the list makes gives a text's words back, each as one token. */
+START_TEST(a_text_is_cut_into_its_own_words)
+{
+    static const char text[] = "It’s well-known: don't eat 3 desserts, it's 'rock'n'roll'!";
+    make(text);
+    struct folder_file file = {"vocab.json", json.bytes, json.size};
+    struct folder folder = {"words", &file, 1};
+    struct tokenizer *tokenizer = NULL;
+    struct arena arena = {0};
+    struct tokens tokens;
+    int failed = tokenizer_open(&tokenizer, &folder, &err) ||
+                 tokenizer_encode(tokenizer, &tokens, text, strlen(text), &arena, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+    ck_assert_uint_eq(tokens.count, 8);
+    ck_assert_uint_eq(tokenizer_size(tokenizer), 8);
+    tokenizer_free(tokenizer);
+    arena_release(&arena);
+    release();
+}
+END_TEST
+
+START_TEST(many_words_have_room)
+{
+    static char text[20000];
+    for (size_t i = 0; i + 1 < sizeof text; i++)
+        text[i] = i % 2 ? ' ' : (char)('a' + i / 2 % 26);
+    make(text);
+    ck_assert_uint_eq(list.count, 26);
+    release();
+}
+END_TEST
+
+START_TEST(what_is_not_utf8_is_refused)
+{
+    err_clear(&err);
+    ck_assert_int_eq(word_list_add(&list, "ab\xFFz", 4, &err), -1);
+    ck_assert_str_eq(err.text, "expected a text in UTF-8, found the byte 0xff at byte 2");
+    ck_assert_int_eq(err.kind, ERR_INPUT);
+    release();
+}
+END_TEST
+
+START_TEST(without_memory_a_word_is_an_error)
+{
+    err_clear(&err);
+    heap_fail_at(1, 0);
+    ck_assert_int_eq(word_list_add(&list, "Life", 4, &err), -1);
+    heap_fail_at(0, 0);
+    ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
+    release();
+}
+END_TEST
+
+Suite *word_list_suite(void)
+{
+    Suite *suite = suite_create("word_list");
+    TCase *tests = tcase_create("word_list");
+    tcase_add_loop_test(tests, words_are_sorted_and_stand_once, 0, COUNT(cases));
+    tcase_add_test(tests, several_texts_make_one_list);
+    tcase_add_test(tests, a_text_is_cut_into_its_own_words);
+    tcase_add_test(tests, many_words_have_room);
+    tcase_add_test(tests, what_is_not_utf8_is_refused);
+    tcase_add_test(tests, without_memory_a_word_is_an_error);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
