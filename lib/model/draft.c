@@ -9,11 +9,23 @@
 
 static const size_t nowhere = SIZE_MAX;
 
-/* Where each row of the table stands, and how many of them there are. */
+static bool is_in_front(int id)
+{
+    return id < PARAMETER_LN_F;
+}
+
+static bool is_in_layer(int id)
+{
+    return id >= PARAMETERS_OF_MODEL;
+}
+
+/* Where each row of the table stands among its like, and how many of them there are. */
 static void find_places(struct draft *draft)
 {
     for (int id = 0; id < PARAMETERS; id++) {
-        size_t *count = id < PARAMETERS_OF_MODEL ? &draft->in_model : &draft->in_layer;
+        size_t *count = is_in_front(id)   ? &draft->in_front
+                        : is_in_layer(id) ? &draft->in_layer
+                                          : &draft->behind;
         bool used = parameter_is_used((enum parameter_id)id, &draft->config);
         draft->places[id] = used ? (*count)++ : nowhere;
     }
@@ -21,7 +33,8 @@ static void find_places(struct draft *draft)
 
 struct draft_tensor *draft_tensor(const struct draft *draft, enum parameter_id id, size_t layer)
 {
-    size_t first = id < PARAMETERS_OF_MODEL ? 0 : draft->in_model + layer * draft->in_layer;
+    size_t layers = is_in_front(id) ? 0 : is_in_layer(id) ? layer : draft->config.n_layer;
+    size_t first = is_in_front(id) ? 0 : draft->in_front + layers * draft->in_layer;
     return draft->places[id] == nowhere ? NULL : &draft->tensors[first + draft->places[id]];
 }
 
@@ -43,7 +56,7 @@ static int name_tensor(struct draft *draft, enum parameter_id id, size_t layer, 
 static int list_tensors(struct draft *draft, struct err *err)
 {
     find_places(draft);
-    draft->count = draft->in_model + draft->config.n_layer * draft->in_layer;
+    draft->count = draft->in_front + draft->config.n_layer * draft->in_layer + draft->behind;
     draft->tensors = arena_alloc(&draft->arena, draft->count, sizeof *draft->tensors, err);
     if (!draft->tensors)
         return -1;

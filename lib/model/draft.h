@@ -38,10 +38,10 @@ struct draft {
     struct folder folder;
     struct folder_file files[DRAFT_FILES_MAX]; /* the weights first, config.json last */
     struct config config;
-    struct draft_tensor *tensors; /* those of the model, then layer by layer; as in the table */
+    struct draft_tensor *tensors; /* embeddings, layer by layer, what stands behind them */
     size_t count;
-    size_t in_model, in_layer; /* how many tensors stand outside the layers, and in each */
-    size_t places[PARAMETERS]; /* of a tensor among those */
+    size_t in_front, in_layer, behind; /* how many tensors stand there */
+    size_t places[PARAMETERS];         /* of a tensor among those */
     struct arena arena;
 };
 

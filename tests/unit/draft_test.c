@@ -42,12 +42,15 @@ static const struct draft_tensor *named(const char *name)
 START_TEST(every_tensor_of_the_config_is_there)
 {
     open_draft(gpt2);
-    ck_assert_uint_eq(draft.in_model, 4);
+    ck_assert_uint_eq(draft.in_front, 2);
     ck_assert_uint_eq(draft.in_layer, 12);
+    ck_assert_uint_eq(draft.behind, 2);
     ck_assert_uint_eq(draft.count, 4 + 3 * 12);
     ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_WPE, 0), named("wpe.weight"));
     ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_LN_1, 0), named("h.0.ln_1.weight"));
     ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_MLP_PROJ, 2), named("h.2.mlp.c_proj.weight"));
+    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_LN_F_SHIFT, 0), &draft.tensors[39]);
+    ck_assert_str_eq(draft.tensors[39].name, "ln_f.bias");
     ck_assert_ptr_null(draft_tensor(&draft, PARAMETER_LM_HEAD, 0));
     ck_assert_ptr_null(draft_tensor(&draft, PARAMETER_Q, 1));
     ck_assert_uint_eq(named("h.1.mlp.c_fc.weight")->count, 6 * 7);
@@ -66,16 +69,15 @@ START_TEST(a_draft_is_a_model_at_any_time)
             draft.tensors[i].data[k] = (float)(100 * i + k);
     ck_assert_msg(!model_open_folder(&model, &draft.folder, &err), "%s", err.text);
     ck_assert_str_eq(model.name, "fresh");
-    for (size_t i = 0, used = 0; i < weights_parameter_count(&model.weights); i++) {
+    for (size_t i = 0; i < weights_parameter_count(&model.weights); i++) {
         struct parameter_info info = weights_parameter(&model.weights, i);
         if (!info.entry)
             continue;
-        const float *data = info.entry->data;
-        ck_assert_str_eq(info.name, draft.tensors[used].name);
-        ck_assert_uint_eq(info.entry->count, draft.tensors[used].count);
-        ck_assert_float_eq(data[info.entry->count - 1],
-                           (float)(100 * used + info.entry->count - 1));
-        used++;
+        const struct draft_tensor *tensor = named(info.name);
+        size_t last = info.entry->count - 1;
+        ck_assert_uint_eq(info.entry->count, tensor->count);
+        ck_assert_float_eq(((const float *)info.entry->data)[last],
+                           (float)(100 * (size_t)(tensor - draft.tensors) + last));
     }
     model_release(&model);
     draft_release(&draft);
