@@ -27,6 +27,12 @@ const struct command command_rows[] = {
      "attn-cli info life\n"
      "attn-cli info --tokens 16 --format json\n",
      info_command},
+    {"init", FOR_INIT, "make a model with the weights that PyTorch would draw", "",
+     "attn-cli init --sentence \"Life is short, eat dessert first\" -o words\n"
+     "attn-cli init --like life --seed 123 -o life-again\n"
+     "attn-cli init --shape tiny --set n_layer=3 --seed 7 -s \"Life is short\" -o mine\n"
+     "attn-cli init --config mine/config.json --vocab mine/vocab.json -o other\n",
+     init_command},
     {"bench", FOR_BENCH, "measure a model beside this machine's limits", "[MODEL]",
      "attn-cli bench\n"
      "attn-cli bench --shape gpt2 --threads 1\n"

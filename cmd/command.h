@@ -27,6 +27,7 @@ int run_command(const struct options *options, struct err *err);
 int generate_command(const struct options *options, struct err *err);
 int tokenize_command(const struct options *options, struct err *err);
 int info_command(const struct options *options, struct err *err);
+int init_command(const struct options *options, struct err *err);
 int bench_command(const struct options *options, struct err *err);
 int help_command(const struct options *options, struct err *err);
 

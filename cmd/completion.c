@@ -78,6 +78,11 @@ static void write_page_formats(struct stream *out)
     stream_text(out, "text json");
 }
 
+static void write_ways(struct stream *out)
+{
+    stream_text(out, "rand linear");
+}
+
 /* What may follow an option, where that is a short list. */
 static const struct value_row {
     const char *option;
@@ -87,7 +92,9 @@ static const struct value_row {
     {"model", FOR_ALL, write_models},
     {"format", FOR_RUN | FOR_GENERATE, write_formats},
     {"format", FOR_TOKENIZE | FOR_INFO | FOR_BENCH, write_page_formats},
-    {"shape", FOR_BENCH, write_shapes},
+    {"shape", FOR_BENCH | FOR_INIT, write_shapes},
+    {"like", FOR_INIT, write_models},
+    {"draw", FOR_INIT, write_ways},
     {"only", FOR_BENCH, write_tasks},
     {"show", FOR_RUN | FOR_GENERATE, write_sites},
     {"completion", FOR_HELP, write_shells},

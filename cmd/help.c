@@ -8,6 +8,7 @@
 #include "bench/task.h"
 #include "math/kernel.h"
 #include "model/bundled.h"
+#include "model/config_edit.h"
 #include "model/shape.h"
 #include "model/site.h"
 #include "out/format.h"
@@ -97,9 +98,9 @@ static void write_sites(struct stream *out)
         write_row(out, site_rows[site].name, site_rows[site].about);
 }
 
-static void write_models(struct stream *out)
+static void write_models(struct stream *out, const char *option)
 {
-    stream_text(out, "\nBundled models (--model):\n ");
+    stream_format(out, "\nBundled models (%s):\n ", option);
     for (size_t i = 0; i < bundled_count; i++)
         stream_format(out, "%s %s%s", i ? "," : "", bundled_models[i].path,
                       i ? "" : " (the default)");
@@ -121,6 +122,13 @@ static void write_shapes(struct stream *out)
     stream_char(out, '\n');
 }
 
+static void write_settings(struct stream *out)
+{
+    stream_text(out, "\nSettings (--set), as far as the type of the model has them:\n");
+    for (size_t i = 0; i < config_key_count; i++)
+        write_row(out, config_keys[i].name, config_keys[i].about);
+}
+
 static void overview(struct stream *out)
 {
     stream_text(out, "attn-cli runs a GPT-style decoder and shows what every attention head looks "
@@ -130,7 +138,7 @@ static void overview(struct stream *out)
                      "\nCommands ('attn-cli help COMMAND' tells all about one):\n");
     for (size_t i = 0; i < command_count; i++)
         write_row(out, command_rows[i].name, command_rows[i].about);
-    write_models(out);
+    write_models(out, "--model");
     stream_char(out, '\n');
     write_wrapped(out,
                   "Exit status: 0 done, 1 a check said no, 2 wrong usage, 3 bad input, 4 a model "
@@ -149,12 +157,14 @@ static void help_command_write(struct stream *out, const struct command *command
         write_sites(out);
         write_formats(out);
     }
-    if (command->bit == FOR_BENCH) {
+    if (command->bit == FOR_BENCH)
         write_tasks(out);
+    if (command->bit & (FOR_BENCH | FOR_INIT))
         write_shapes(out);
-    }
+    if (command->bit == FOR_INIT)
+        write_settings(out);
     if (command->bit != FOR_HELP)
-        write_models(out);
+        write_models(out, command->bit == FOR_INIT ? "--like" : "--model");
 }
 
 static void version(struct stream *out)

@@ -4,6 +4,7 @@
 #include "bench/task.h"
 #include "help.h"
 #include "model/bundled.h"
+#include "model/config_edit.h"
 #include "model/shape.h"
 #include "model/site.h"
 #include "out/format.h"
@@ -83,6 +84,9 @@ static void write_tables(struct stream *out)
     stream_text(out, ".SH MEASUREMENTS\n");
     for (int kind = 0; kind < TASK_KINDS; kind++)
         write_item(out, task_rows[kind].name, task_rows[kind].about);
+    stream_text(out, ".SH SETTINGS\n");
+    for (size_t i = 0; i < config_key_count; i++)
+        write_item(out, config_keys[i].name, config_keys[i].about);
     stream_text(out, ".SH SHAPES\n");
     for (size_t i = 0; i < shape_count; i++) {
         stream_text(out, i ? ",\n" : "");

@@ -21,6 +21,7 @@ enum {
     FOR_HELP = 1 << 3,
     FOR_GENERATE = 1 << 4,
     FOR_BENCH = 1 << 5,
+    FOR_INIT = 1 << 6,
     FOR_ALL = ~0,
 };
 
@@ -45,6 +46,15 @@ struct options {
     const char *lengths; /* of texts: a list */
     const char *only;
     const char *save;
+    const char *like;
+    const char *config;
+    const char *vocab;
+    const char *merges;
+    const char *draw;
+    struct texts sets;
+    long long table;      /* 0: not given */
+    long long torch_seed; /* -1: not given */
+    bool force;
     long long threads; /* 0: one a processor */
     long long width;   /* 0: the terminal's */
     long long tokens;  /* 0: not given */
@@ -69,9 +79,9 @@ struct options {
 };
 
 /* What holds where nothing was given; all else is 0. */
-#define OPTIONS_DEFAULT \
-    {                   \
-        .top_p = 1      \
+#define OPTIONS_DEFAULT              \
+    {                                \
+        .top_p = 1, .torch_seed = -1 \
     }
 
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER, OPTION_REAL };

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What other tools make of the files: pandas, numpy, safetensors, R, gnuplot, jq, if they are there.
+# What other tools make of the files: pandas, numpy, safetensors, PyTorch, R, gnuplot, jq, if they
+# are there.
 #
 #     sh tests/readers.sh [BUILD]
 set -u
@@ -55,6 +56,7 @@ life='Life is short eat dessert first'
 "$attn" run -m life-causal -s 'Life is Life' --show masked -o causal.npy
 "$attn" run -m life-causal -s 'Life is Life' --show masked -o causal.json
 "$attn" run -m life-4-heads -s 'Life is short' -o heads.csv
+"$attn" init --shape tiny -s "$life" -o fresh
 word_model marks '[",", "\"", "\n", "我", "NA", "#"]' 6
 "$attn" run -m marks -s ',"
 我NA#' -o marks.csv
@@ -109,16 +111,27 @@ fi
 
 if python=$(python_with safetensors.numpy); then
     same safetensors "['h.0.q', 'h.0.weights'] (1, 6, 6) 0.6870
-$life" "$("$python" - <<'END' 2>&1
+$life
+28 (32, 96) {'format': 'pt'}" "$("$python" - <<'END' 2>&1
 import safetensors
 with safetensors.safe_open("life.safetensors", "numpy") as file:
     weights = file.get_tensor("h.0.weights")
     print(sorted(file.keys()), weights.shape, "%.4f" % weights[0, 1, 1])
     print(file.metadata()["sentence"])
+with safetensors.safe_open("fresh/model.safetensors", "numpy") as file:
+    print(len(file.keys()), file.get_tensor("h.1.attn.c_attn.weight").shape, file.metadata())
 END
     )"
 else
     skip "Python's safetensors"
+fi
+
+# The bits of normal numbers are those of its builds with AVX2.
+if python=$(python_with 'torch; assert "usage: AVX" in torch.__config__.show()'); then
+    same 'the models that PyTorch makes' '' \
+        "$("$python" "$ROOT/tests/torch/compare.py" "$attn" 2>&1)"
+else
+    skip PyTorch
 fi
 
 if command -v Rscript >/dev/null; then

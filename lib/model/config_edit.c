@@ -1,6 +1,5 @@
 #include "model/config_edit.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "format/json_cursor.h"
@@ -120,14 +119,19 @@ int config_edit_read(struct config_edit *edit, const char *list, struct arena *a
     }
 }
 
+bool config_edit_has(const struct config_edit *edit, const char *key)
+{
+    for (size_t i = 0; i < edit->count; i++)
+        if (strcmp(edit->changes[i].key->name, key) == 0)
+            return true;
+    return false;
+}
+
 int config_edit_add_words(struct config_edit *edit, size_t words, struct arena *arena,
                           struct err *err)
 {
     struct buf text = {0};
     const struct config_key *key = find_key("vocab_size", strlen("vocab_size"), err);
-    for (size_t i = 0; i < edit->count; i++)
-        if (edit->changes[i].key == key)
-            return 0;
     buf_format(&text, "%zu", words);
     const char *value =
         buf_check(&text, err) ? NULL : arena_text(arena, text.bytes, text.size, err);
@@ -212,7 +216,8 @@ static const char *replace_values(struct writer *writer, const struct config_edi
 static void add_members(struct writer *writer, const struct config_edit *edit, const char *end,
                         const char *stop)
 {
-    bool lines = memchr(end, '\n', (size_t)(stop - end)) != NULL;
+    const char *bracket = memchr(end, '}', (size_t)(stop - end));
+    bool lines = memchr(end, '\n', (size_t)(bracket - end)) != NULL;
     copy_to(writer, end);
     for (size_t i = 0; i < edit->count; i++) {
         const struct config_change *change = &edit->changes[i];

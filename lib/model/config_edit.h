@@ -11,6 +11,7 @@
 #ifndef ATTN_MODEL_CONFIG_EDIT_H
 #define ATTN_MODEL_CONFIG_EDIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -45,7 +46,9 @@ struct config_edit {
 int config_edit_read(struct config_edit *edit, const char *list, struct arena *arena,
                      struct err *err);
 
-/* Set vocab_size, unless the changes do already. */
+bool config_edit_has(const struct config_edit *edit, const char *key);
+
+/* Set vocab_size. */
 int config_edit_add_words(struct config_edit *edit, size_t words, struct arena *arena,
                           struct err *err);
 

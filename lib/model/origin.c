@@ -1,0 +1,16 @@
+#include "model/origin.h"
+
+#include <string.h>
+
+static const struct origin origins[] = {
+    {.name = "journey", .given = true},
+    {.name = "journey-causal", .given = true},
+};
+
+const struct origin *origin_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
+        if (strcmp(origins[i].name, name) == 0)
+            return &origins[i];
+    return NULL;
+}
