@@ -119,10 +119,14 @@ pictures: $(BUILD)/attn-cli ## draw the README's pictures anew
 	@sh data/pictures/draw.sh $(BUILD)/attn-cli
 
 models: $(BUILD)/generate-models ## write the models in models/ anew
-	$< models models
+	$< models models $(MODELS)
 
 # Without the rest of the library: that holds the models.
-$(BUILD)/generate-models: $(call objects,models/maker.c $(wildcard lib/base/*.c lib/format/*.c))
+MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/config*.c) \
+	$(patsubst %,lib/model/%.c,draft origin parameter_table recipe shape) \
+	$(patsubst %,lib/math/%.c,activation noise torch_random)
+
+$(BUILD)/generate-models: $(call objects,$(MAKER_FILES))
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # --- installing ----------------------------------------------------------------------------------
