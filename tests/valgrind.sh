@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.." || exit 1
 build=${1:-build}
 
 log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
+made=$(mktemp -d) || exit 1
+trap 'rm -rf "$log" "$made"' EXIT
 passed=0 failed=0
 
 # A program that ends with another status than expected, or with valgrind's own, has failed. Kernels
@@ -37,6 +38,7 @@ check 0 "$build/attn-cli" run --model life --sentence "$sentence" --show all --f
 check 0 "$build/attn-cli" run --model journey --sentence 'Your journey starts' --format csv
 check 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --temp 1 --top-k 9 --top-p 0.9
 check 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --show weights,logits,q --format csv
+check 0 "$build/attn-cli" init --shape tiny --sentence "$sentence" --output "$made/model"
 check 2 "$build/attn-cli" run --no-such-option
 check 3 "$build/attn-cli" run --model life --sentence 'nobody knows'
 check 3 "$build/attn-cli" run --model models/none --sentence "$sentence"

@@ -1,5 +1,6 @@
 #include "model/recipe.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ static int draw_words(struct cook *cook, struct err *err)
     const struct recipe *recipe = cook->recipe;
     const struct draft_tensor *wte = draft_tensor(cook->draft, PARAMETER_WTE, 0);
     size_t channels = wte->shape[1];
+    assert(recipe->source_rows <= wte->shape[0]);
     size_t words = wte->shape[0] - recipe->source_rows;
     size_t rows = recipe->table_rows ? recipe->table_rows : RECIPE_TABLE_ROWS;
     rows = rows > words ? rows : words;

@@ -39,7 +39,7 @@ struct recipe {
     /* Of bare attention: */
     enum recipe_way way;
     size_t table_rows; /* of nn.Embedding; 0: RECIPE_TABLE_ROWS; never fewer than there are words */
-    size_t source_rows; /* so many last words are torch.rand, from the seed again: a source text */
+    size_t source_rows; /* of so many words, the last, torch.rand makes a second text */
 };
 
 /* Fill a draft that is all 0. */

@@ -125,9 +125,11 @@ START_TEST(nothing_is_left_of_a_folder_that_did_not_fit)
     static char bytes[100000];
     const struct folder_file files[] = {{"small", "{}", 2}, {"large", bytes, sizeof bytes}};
     const struct folder large = {"large", files, 2};
-    const struct rlimit little = {50000, 50000};
+    struct rlimit usual;
     struct err err = {0};
     signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    const struct rlimit little = {50000, usual.rlim_max};
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &little), 0);
     ck_assert_int_eq(folder_save(&large, "saved", &err), -1);
     ck_assert_str_eq(err.text, "cannot write 'saved/large': File too large");
@@ -136,6 +138,7 @@ START_TEST(nothing_is_left_of_a_folder_that_did_not_fit)
     size_t before = scratch_count("model");
     ck_assert_int_eq(folder_save(&large, "model", &err), -1);
     ck_assert_uint_eq(scratch_count("model"), before);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &usual), 0);
 }
 END_TEST
 
