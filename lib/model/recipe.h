@@ -6,10 +6,12 @@
  *
  *     torch.manual_seed(123); nn.Embedding(50000, 3)       its first rows are the words
  *     torch.manual_seed(123)                               … and layer by layer:
- *     RECIPE_RAND        torch.rand for W_query, W_key, W_value of head 0, then of head 1, …, at
- * last for the output projection; a key/value head is drawn with the first query head that looks at
- * it; biases are 0 RECIPE_LINEAR      nn.Linear for all heads of W_query together, of W_key, of
- * W_value, and for the output projection: its weight, then its bias
+ * RECIPE_RAND: torch.rand for W_query, W_key, W_value of head 0, then of head 1, …, at last for the
+ * output projection; a key/value head is drawn with the first query head that looks at it; biases
+ * are 0.
+ *
+ * RECIPE_LINEAR: nn.Linear for all heads of W_query together, of W_key, of W_value, and for the
+ * output projection: its weight, then its bias.
  *
  * GPT-2, as GPT2LMHeadModel(config) of transformers does it: every matrix normal with the spread
  * `initializer_range`, those that end a branch of the residual stream 1/√(2 n_layer) of that;
