@@ -28,6 +28,7 @@ objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_models.c)
 CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c))
 UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c))
+ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
 C_FILES := $(wildcard cmd/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch])
 
 SAY = @$(if $(V),set -x;,printf '  %-8s %s\n' $(1) '$(2)';)
@@ -75,8 +76,8 @@ $(BUILD)/test-dependencies: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 	@$(SETUP) tests
 	@touch $@
 
--include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS))
--include $(BUILD)/models/maker.d $(BUILD)/tests/oracle/oracle.d
+-include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS))
+-include $(BUILD)/models/maker.d
 
 # --- tests ---------------------------------------------------------------------------------------
 
@@ -90,7 +91,7 @@ $(UNIT_OBJECTS): | $(BUILD)/test-dependencies
 $(BUILD)/unit: $(UNIT_OBJECTS) $(BUILD)/libattn.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(TEST_LIBS) $(LIBS) -o $@
 
-$(BUILD)/oracle: $(BUILD)/tests/oracle/oracle.o $(BUILD)/libattn.a
+$(BUILD)/oracle: $(ORACLE_OBJECTS) $(BUILD)/libattn.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # Instrumented code makes gcc warn of what cannot happen: warnings are for the other build.

@@ -1,0 +1,193 @@
+#include "golden.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "format/json.h"
+
+/* Sums of float32 taken in another order differ in their last bits; two layers make some 1e-6 of a
+ * tensor's largest value of that. A wrong formula is off by far more. */
+static const double ABSOLUTE = 1e-5;
+static const double RELATIVE = 2e-5; /* of the tensor's largest value */
+
+/* The textbook's own variations and inputs: no site of the forward pass. */
+static const char *const not_ours[] = {"mask_after_softmax", "mask_then_renormalise",
+                                       "source_embedding"};
+
+static bool is_ours(const char *tensor)
+{
+    for (size_t i = 0; i < sizeof not_ours / sizeof *not_ours; i++)
+        if (strcmp(not_ours[i], tensor) == 0)
+            return false;
+    return true;
+}
+
+static int copy_text(const char **copy, const struct json *root, const char *name,
+                     struct arena *arena, struct err *err)
+{
+    const char *text = NULL;
+    if (json_text(root, name, &text, err))
+        return -1;
+    *copy = text ? arena_text(arena, text, strlen(text), err) : NULL;
+    return text && !*copy ? -1 : 0;
+}
+
+static int read_ids(const uint32_t **ids, size_t *count, const struct json *list,
+                    struct arena *arena, struct err *err)
+{
+    *count = list ? json_count(list) : 0;
+    uint32_t *read = arena_alloc(arena, *count, sizeof *read, err);
+    if (!read)
+        return -1;
+    const struct json *item = list ? json_first(list) : NULL;
+    for (size_t i = 0; item; i++, item = json_next(item)) {
+        long long id = 0;
+        if (!json_get_integer(item, 0, UINT32_MAX, &id))
+            return err_set(err, "id %zu: expected a whole number", i);
+        read[i] = (uint32_t)id;
+    }
+    *ids = read;
+    return 0;
+}
+
+/* A number, or "-inf". */
+static bool read_number(double *number, const struct json *value)
+{
+    const char *text = NULL;
+    *number = -HUGE_VAL;
+    if (json_get_text(value, &text))
+        return strcmp(text, "-inf") == 0;
+    return json_get_number(value, number);
+}
+
+static int read_shape(struct golden_tensor *tensor, const struct json *shape, struct err *err)
+{
+    tensor->count = 1;
+    for (const struct json *size = json_first(shape); size; size = json_next(size)) {
+        long long extent = 0;
+        if (tensor->rank == GOLDEN_RANK_MAX || !json_get_integer(size, 1, 1 << 20, &extent))
+            return err_set(err, "expected a shape of at most %d axes", GOLDEN_RANK_MAX);
+        tensor->shape[tensor->rank++] = (size_t)extent;
+        tensor->count *= (size_t)extent;
+    }
+    return 0;
+}
+
+static int read_tensor(struct golden_tensor *tensor, const struct json *from, struct arena *arena,
+                       struct err *err)
+{
+    const struct json *shape = json_member(from, "shape");
+    const struct json *data = json_member(from, "data");
+    if (!shape || !data || read_shape(tensor, shape, err))
+        return err_set(err, "expected a shape and data");
+    if (json_count(data) != tensor->count)
+        return err_set(err, "expected %zu numbers, found %zu", tensor->count, json_count(data));
+    tensor->values = arena_alloc(arena, tensor->count, sizeof *tensor->values, err);
+    if (!tensor->values)
+        return -1;
+    const struct json *value = json_first(data);
+    for (size_t i = 0; i < tensor->count; i++, value = json_next(value)) {
+        if (!read_number(&tensor->values[i], value))
+            return err_set(err, "number %zu: expected a number", i);
+        if (isfinite(tensor->values[i]))
+            tensor->largest = fmax(tensor->largest, fabs(tensor->values[i]));
+    }
+    return 0;
+}
+
+static int read_tensors(struct golden *golden, const struct json *list, struct err *err)
+{
+    size_t most = list ? json_count(list) : 0;
+    struct golden_tensor *tensors = arena_alloc(&golden->arena, most, sizeof *tensors, err);
+    if (!tensors)
+        return -1;
+    golden->tensors = tensors;
+    for (const struct json *item = list ? json_first(list) : NULL; item; item = json_next(item)) {
+        const char *name = json_key(item);
+        struct golden_tensor *tensor = &tensors[golden->tensor_count];
+        if (!is_ours(name))
+            continue;
+        tensor->name = arena_text(&golden->arena, name, strlen(name), err);
+        if (!tensor->name || read_tensor(tensor, item, &golden->arena, err))
+            return err_prefix(err, "'%s'", name);
+        golden->tensor_count++;
+    }
+    return golden->tensor_count ? 0 : err_set(err, "expected tensors, found none");
+}
+
+static int find_model(struct golden *golden, struct err *err)
+{
+    struct buf config = {0};
+    const char *name = strrchr(golden->folder, '/');
+    buf_format(&config, "%s/config.json", golden->folder);
+    int failed = buf_check(&config, err);
+    golden->model = name && !failed && !file_exists(config.bytes) ? name + 1 : golden->folder;
+    buf_release(&config);
+    return failed;
+}
+
+static int read_root(struct golden *golden, const struct json *root, struct err *err)
+{
+    struct arena *arena = &golden->arena;
+    return copy_text(&golden->sentence, root, "sentence", arena, err) ||
+                   copy_text(&golden->source, root, "source", arena, err) ||
+                   read_ids(&golden->ids, &golden->id_count, json_member(root, "ids"), arena,
+                            err) ||
+                   read_ids(&golden->source_ids, &golden->source_id_count,
+                            json_member(root, "source_ids"), arena, err) ||
+                   read_tensors(golden, json_member(root, "tensors"), err)
+               ? -1
+               : 0;
+}
+
+int golden_open(struct golden *golden, const char *folder, struct err *err)
+{
+    struct buf path = {0};
+    struct file file = {0};
+    struct json *root = NULL;
+    *golden = (struct golden){.folder = folder};
+    buf_format(&path, "%s/expected.json", folder);
+    int failed = buf_check(&path, err) || file_map(&file, path.bytes, err) ||
+                 json_parse(&root, file.bytes, file.size, err) || read_root(golden, root, err) ||
+                 find_model(golden, err);
+    json_free(root);
+    file_release(&file);
+    buf_release(&path);
+    if (!failed)
+        return 0;
+    golden_release(golden);
+    return err_prefix(err, "%s/expected.json", folder);
+}
+
+void golden_release(struct golden *golden)
+{
+    arena_release(&golden->arena);
+    *golden = (struct golden){0};
+}
+
+const struct golden_tensor *golden_find(const struct golden *golden, const char *name)
+{
+    for (size_t i = 0; i < golden->tensor_count; i++)
+        if (strcmp(golden->tensors[i].name, name) == 0)
+            return &golden->tensors[i];
+    return NULL;
+}
+
+static double difference(const struct golden_tensor *tensor, size_t index, double found)
+{
+    double wanted = tensor->values[index];
+    return wanted == found ? 0 : fabs(wanted - found); /* of infinities it would be NaN */
+}
+
+double golden_error(const struct golden_tensor *tensor, size_t index, double found)
+{
+    double off = difference(tensor, index, found);
+    return off == 0 ? 0 : off / tensor->largest;
+}
+
+bool golden_agrees(const struct golden_tensor *tensor, size_t index, double found)
+{
+    return difference(tensor, index, found) <= ABSOLUTE + RELATIVE * tensor->largest;
+}
