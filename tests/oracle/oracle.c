@@ -1,4 +1,5 @@
-/* oracle: compares every tensor the program gives with what the reference computed.
+/* oracle: holds what the program prints, and what the library computes on every path through it,
+ * against what the reference computed.
  *
  *     build/oracle build/attn-cli tests/golden/life tests/golden/gpt2-micro ...
  */
@@ -6,34 +7,34 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "golden.h"
-#include "program_check.h"
-
-static void check_folder(struct tally *tally, const char *program, const char *scratch,
-                         const char *folder)
-{
-    static struct err err;
-    struct golden golden;
-    if (golden_open(&golden, folder, &err))
-        tally_judge(tally, folder, "all", &err);
-    else
-        program_check(tally, program, scratch, &golden);
-    golden_release(&golden);
-}
+#include "base/heap.h"
+#include "path_check.h"
 
 int main(int argc, char **argv)
 {
+    static struct err err;
     char scratch[] = "/tmp/oracle-XXXXXX";
+    size_t count = argc > 2 ? (size_t)argc - 2 : 0;
+    struct golden *goldens = heap_alloc(count, sizeof *goldens, &err);
     int descriptor = mkstemp(scratch);
-    if (argc < 3 || descriptor < 0) {
+    if (count == 0 || !goldens || descriptor < 0) {
         fprintf(stderr, "usage: oracle PROGRAM FOLDER...\n");
         return 2;
     }
     close(descriptor);
     struct tally tally = {0};
-    for (int i = 2; i < argc; i++)
-        check_folder(&tally, argv[1], scratch, argv[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (golden_open(&goldens[i], argv[i + 2], &err))
+            tally_judge(&tally, argv[i + 2], "all", &err);
+        else
+            program_check(&tally, argv[1], scratch, &goldens[i]);
+    }
     unlink(scratch);
+    if (tally.failed == 0)
+        path_check(&tally, goldens, count);
+    for (size_t i = 0; i < count; i++)
+        golden_release(&goldens[i]);
+    heap_free(goldens);
     printf("%d passed, %d failed\n", tally.passed, tally.failed);
     return tally.failed || tally.passed == 0 ? 1 : 0;
 }

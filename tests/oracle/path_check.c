@@ -1,0 +1,242 @@
+#include "path_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "model/cache.h"
+#include "model/forward.h"
+#include "model/model.h"
+#include "path_text.h"
+
+enum {
+    THREADS = 2,
+    PIECE = 5,
+    BATCH_ROWS = 600, /* more than weights are worked through at a time, and worth two threads */
+};
+
+/* What LIBXSMM_TARGET may say. NULL: nothing; the processor has the word. */
+static const char *const targets[] = {NULL, "hsw", "snb", "sse3", "generic"};
+
+static const char *const storage_names[] = {"in place", "packed"};
+
+/* A golden model with its two texts. */
+struct subject {
+    const struct golden *golden;
+    struct model model;
+    struct path_text sentence, context;
+};
+
+struct path {
+    struct machine *machine;
+    bool same_bits;
+    bool packed;
+    const struct way *way;
+};
+
+/* --- ways through a text ---------------------------------------------------------------------- */
+
+/* One pass over the run's sequences. */
+static int pass(const struct path *path, struct subject *subject, struct path_run *run,
+                size_t count, struct err *err)
+{
+    struct arena arena = {0};
+    struct batch batch;
+    struct tap tap = {.watch = &run->text->watch, .sink = path_sink, .context = run};
+    struct run forward_run = {path->machine, &subject->model.config, &subject->model.weights,
+                              &batch};
+    int failed = batch_init(&batch, &subject->model.config, run->sequences, count, &arena, err) ||
+                 forward(&forward_run, &tap, &arena, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+static int go_whole(const struct path *path, struct subject *subject, struct path_run *run,
+                    struct err *err)
+{
+    run->sequences = &run->text->sequence;
+    return pass(path, subject, run, 1, err);
+}
+
+static int grow(const struct path *path, struct subject *subject, struct path_run *run,
+                size_t piece, struct err *err)
+{
+    const struct sequence *whole = &run->text->sequence;
+    struct cache cache;
+    int failed = cache_init(&cache, &subject->model.config, err);
+    while (!failed && cache.count < whole->count) {
+        size_t rest = whole->count - cache.count;
+        struct sequence next = {
+            .ids = whole->ids + cache.count, .count = rest < piece ? rest : piece, .cache = &cache};
+        run->past = cache.count;
+        run->sequences = &next;
+        failed = pass(path, subject, run, 1, err);
+    }
+    cache_release(&cache);
+    return failed ? -1 : 0;
+}
+
+static int go_by_token(const struct path *path, struct subject *subject, struct path_run *run,
+                       struct err *err)
+{
+    return grow(path, subject, run, 1, err);
+}
+
+static int go_in_pieces(const struct path *path, struct subject *subject, struct path_run *run,
+                        struct err *err)
+{
+    return grow(path, subject, run, PIECE, err);
+}
+
+/* The text over and over, and between, where a token does not see those behind it, its beginnings,
+ * shorter than the whole. */
+static int go_in_batch(const struct path *path, struct subject *subject, struct path_run *run,
+                       struct err *err)
+{
+    struct sequence whole = run->text->sequence;
+    size_t count = 0;
+    struct sequence *sequences = heap_alloc(2 * BATCH_ROWS, sizeof *sequences, err);
+    if (!sequences)
+        return -1;
+    run->texts = 0;
+    for (size_t rows = 0; rows < BATCH_ROWS; rows += whole.count, run->texts++) {
+        sequences[count++] = whole;
+        if (subject->model.config.causal) {
+            sequences[count] = whole;
+            sequences[count++].count = 1 + run->texts % (whole.count - 1);
+        }
+    }
+    run->sequences = sequences;
+    int failed = pass(path, subject, run, count, err);
+    heap_free(sequences);
+    return failed;
+}
+
+static const struct way {
+    const char *name;
+    int (*go)(const struct path *path, struct subject *subject, struct path_run *run,
+              struct err *err);
+    bool cached;
+    bool far; /* as far as the model's context goes, too */
+} ways[] = {
+    {"whole", go_whole, false, true},
+    {"token by token", go_by_token, true, true},
+    {"in pieces", go_in_pieces, true, true},
+    {"in a batch", go_in_batch, false, false},
+};
+
+/* --- paths ------------------------------------------------------------------------------------ */
+
+static bool can_be_cached(const struct config *config)
+{
+    return config->causal && !config->cross;
+}
+
+static int check_text(const struct path *path, struct subject *subject, struct path_text *text,
+                      double *worst, struct err *err)
+{
+    struct path_run run = {.text = text, .texts = 1, .same_bits = path->same_bits};
+    int failed = path->way->go(path, subject, &run, err);
+    failed |= path_run_finish(&run, err); /* in any case: it counts anew */
+    *worst = run.worst > *worst ? run.worst : *worst;
+    return failed;
+}
+
+/* The texts of a model on one path. */
+static int check_subject(const struct path *path, struct subject *subject, double *worst,
+                         struct err *err)
+{
+    bool far = path->same_bits && path->way->far;
+    subject->model.weights.packing = path->packed;
+    int failed = check_text(path, subject, &subject->sentence, worst, err) ||
+                 (far && check_text(path, subject, &subject->context, worst, err));
+    return failed ? err_prefix(err, "%s", subject->golden->folder) : 0;
+}
+
+static void check_path(struct tally *tally, const struct path *path, struct subject *subjects,
+                       size_t count)
+{
+    static struct err err;
+    char name[80];
+    double worst = 0;
+    size_t tensors = 0;
+    size_t threads = pool_threads(path->machine->pool);
+    for (size_t i = 0; i < count && err.kind == ERR_NONE; i++) {
+        if (path->way->cached && !can_be_cached(&subjects[i].model.config))
+            continue;
+        if (check_subject(path, &subjects[i], &worst, &err) == 0)
+            tensors += subjects[i].golden->tensor_count;
+    }
+    snprintf(name, sizeof name, "%-6s  %zu %s  %-8s  %-14s", kernels_target(path->machine->kernels),
+             threads, threads == 1 ? "thread " : "threads", storage_names[path->packed],
+             path->way->name);
+    if (err.kind == ERR_NONE)
+        printf("%s  %3zu tensors, largest error %.1e%s\n", name, tensors, worst,
+               path->same_bits ? ", same bits" : "");
+    tally_judge(tally, "path", name, &err);
+}
+
+/* Old processors have no fused multiply-add: their bits are their own. */
+static bool is_fused(const struct machine *machine)
+{
+    const char *target = kernels_target(machine->kernels);
+    return strcmp(target, "avx") != 0 && strcmp(target, "sse") != 0;
+}
+
+static void check_machine(struct tally *tally, struct machine *machine, struct subject *subjects,
+                          size_t count)
+{
+    for (int packed = 0; packed < 2; packed++)
+        for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
+            check_path(tally,
+                       &(struct path){.machine = machine,
+                                      .same_bits = is_fused(machine),
+                                      .packed = packed,
+                                      .way = &ways[way]},
+                       subjects, count);
+}
+
+static int open_subject(struct subject *subject, const struct golden *golden, struct err *err)
+{
+    *subject = (struct subject){.golden = golden};
+    const struct config *config = &subject->model.config;
+    return model_open(&subject->model, golden->model, err) ||
+                   path_text_open(&subject->sentence, config, golden, err) ||
+                   path_text_open_long(&subject->context, config, golden, err)
+               ? -1
+               : 0;
+}
+
+static void release_subject(struct subject *subject)
+{
+    path_text_release(&subject->sentence);
+    path_text_release(&subject->context);
+    model_release(&subject->model);
+}
+
+static int set_target(const char *target)
+{
+    return target ? setenv("LIBXSMM_TARGET", target, 1) : unsetenv("LIBXSMM_TARGET");
+}
+
+void path_check(struct tally *tally, const struct golden *goldens, size_t count)
+{
+    static struct err err;
+    struct subject *subjects = heap_alloc(count, sizeof *subjects, &err);
+    for (size_t i = 0; i < count && err.kind == ERR_NONE; i++)
+        open_subject(&subjects[i], &goldens[i], &err);
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        for (size_t threads = 1; threads <= THREADS && err.kind == ERR_NONE; threads++) {
+            struct machine machine;
+            if (set_target(targets[i]) || machine_open(&machine, threads, &err))
+                break;
+            check_machine(tally, &machine, subjects, count);
+            machine_release(&machine);
+        }
+    if (err.kind != ERR_NONE)
+        tally_judge(tally, "path", "all", &err);
+    for (size_t i = 0; subjects && i < count; i++)
+        release_subject(&subjects[i]);
+    heap_free(subjects);
+}

@@ -1,0 +1,15 @@
+/* path_check.h: golden models on every path through the engine.
+ *
+ * A path is an instruction set, a number of threads, weights where they lie in the file or packed,
+ * and a way through the text. On each of them every golden tensor must hold; and where products are
+ * fused multiply-adds, all give the same bits, also of a text as long as the model's context.
+ */
+#ifndef ATTN_TESTS_PATH_CHECK_H
+#define ATTN_TESTS_PATH_CHECK_H
+
+#include "program_check.h"
+
+/* Print a line for each path, with the largest error of all; each counts one. */
+void path_check(struct tally *tally, const struct golden *goldens, size_t count);
+
+#endif

@@ -1,0 +1,192 @@
+#include "path_text.h"
+
+#include <string.h>
+
+#include "model/model.h"
+
+enum { LONG_WITHOUT_POSITIONS = 70 }; /* tokens: more than a panel of keys */
+
+static struct path_value *value_at(const struct path_text *text, enum site site, int layer)
+{
+    return &text->values[(size_t)(layer < 0 ? 0 : layer) * SITE_COUNT + (size_t)site];
+}
+
+/* Watch a site, and look up what the reference has of it. */
+static void add_site(struct path_text *text, enum site site, int layer)
+{
+    char name[SITE_NAME_BYTES];
+    site_tensor_name(name, site, layer);
+    watch_add(&text->watch, site, layer < 0 ? 0 : (size_t)layer);
+    if (text->golden)
+        value_at(text, site, layer)->golden = golden_find(text->golden, name);
+}
+
+static int add_sites(struct path_text *text, struct err *err)
+{
+    size_t layers = text->config->n_layer;
+    text->values = arena_alloc(&text->arena, layers * SITE_COUNT, sizeof *text->values, err);
+    if (!text->values || watch_init(&text->watch, layers, &text->arena, err))
+        return -1;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        if (!model_has_site(text->config, (enum site)site))
+            continue;
+        if (!site_rows[site].in_layer)
+            add_site(text, (enum site)site, -1);
+        for (size_t layer = 0; site_rows[site].in_layer && layer < layers; layer++)
+            add_site(text, (enum site)site, (int)layer);
+    }
+    return 0;
+}
+
+int path_text_open(struct path_text *text, const struct config *config, const struct golden *golden,
+                   struct err *err)
+{
+    *text = (struct path_text){.config = config, .golden = golden};
+    text->sequence = (struct sequence){.ids = golden->ids, .count = golden->id_count};
+    if (golden->source_id_count) {
+        text->sequence.source_ids = golden->source_ids;
+        text->sequence.source_count = golden->source_id_count;
+    }
+    if (add_sites(text, err) == 0)
+        return 0;
+    path_text_release(text);
+    return -1;
+}
+
+int path_text_open_long(struct path_text *text, const struct config *config,
+                        const struct golden *golden, struct err *err)
+{
+    size_t count = config->n_positions ? config->n_positions : LONG_WITHOUT_POSITIONS;
+    if (path_text_open(text, config, golden, err))
+        return -1;
+    uint32_t *ids = arena_alloc(&text->arena, count, sizeof *ids, err);
+    if (!ids) {
+        path_text_release(text);
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++)
+        ids[i] = golden->ids[i % golden->id_count];
+    text->sequence.ids = ids;
+    text->sequence.count = count;
+    text->golden = NULL;
+    for (size_t i = 0; i < config->n_layer * SITE_COUNT; i++)
+        text->values[i].golden = NULL;
+    return 0;
+}
+
+void path_text_release(struct path_text *text)
+{
+    arena_release(&text->arena);
+    *text = (struct path_text){0};
+}
+
+static size_t heads_of(size_t rank, const size_t *shape)
+{
+    return rank == 3 ? shape[0] : 1;
+}
+
+/* The rows of all heads. */
+static size_t rows_of(size_t rank, const size_t *shape)
+{
+    return heads_of(rank, shape) * shape[rank - 2];
+}
+
+/* Keep what the first run gives: the whole text. */
+static int keep(struct path_value *value, const struct tensor *values, struct arena *arena,
+                struct err *err)
+{
+    float *bits = arena_alloc(arena, tensor_count(values), sizeof *bits, err);
+    if (!bits)
+        return -1;
+    tensor_copy(bits, values);
+    value->bits = bits;
+    value->rank = values->rank;
+    memcpy(value->shape, values->shape, sizeof value->shape);
+    if (value->golden &&
+        (value->golden->rank != value->rank ||
+         memcmp(value->golden->shape, value->shape, value->rank * sizeof *value->shape) != 0))
+        return err_set(err, "the reference has another shape");
+    return 0;
+}
+
+/* Row `row` of all that a head has, from its first column on. */
+static int compare_row(struct path_run *run, const struct path_value *value, size_t row,
+                       const float *found, size_t columns, struct err *err)
+{
+    size_t at = row * value->shape[value->rank - 1];
+    if (run->same_bits && memcmp(value->bits + at, found, columns * sizeof *found) != 0)
+        return err_set(err, "row %zu has other bits than the first path gave", row);
+    for (size_t i = 0; value->golden && i < columns; i++) {
+        double error = golden_error(value->golden, at + i, found[i]);
+        run->worst = error > run->worst ? error : run->worst;
+        if (!golden_agrees(value->golden, at + i, found[i]))
+            return err_set(err, "row %zu, column %zu: expected %.9g, found %.9g", row, i,
+                           value->golden->values[at + i], (double)found[i]);
+    }
+    return 0;
+}
+
+static int compare(struct path_run *run, const struct path_value *value,
+                   const struct tensor *values, const float *found, struct err *err)
+{
+    size_t heads = heads_of(values->rank, values->shape);
+    size_t rows = values->shape[values->rank - 2];
+    size_t columns = values->shape[values->rank - 1];
+    size_t whole = value->shape[value->rank - 2];
+    if (values->rank != value->rank || heads != heads_of(value->rank, value->shape) ||
+        run->past + rows > whole || columns > value->shape[value->rank - 1])
+        return err_set(err, "it has another shape than the whole text");
+    for (size_t i = 0; i < heads * rows; i++)
+        if (compare_row(run, value, i / rows * whole + run->past + i % rows, found + i * columns,
+                        columns, err))
+            return -1;
+    return 0;
+}
+
+int path_sink(void *context, const struct announcement *seen, struct err *err)
+{
+    struct path_run *run = context;
+    struct path_text *text = run->text;
+    struct path_value *value = value_at(text, seen->site, seen->layer);
+    const struct sequence *sequence = &run->sequences[seen->sequence];
+    struct arena arena = {0};
+    char name[SITE_NAME_BYTES];
+    float *found = arena_alloc(&arena, tensor_count(&seen->values), sizeof *found, err);
+    if (!found)
+        return -1;
+    tensor_copy(found, &seen->values);
+    int failed = (!value->bits && keep(value, &seen->values, &text->arena, err)) ||
+                 compare(run, value, &seen->values, found, err);
+    if (sequence->cache || sequence->count == text->sequence.count)
+        value->rows_seen += rows_of(seen->values.rank, seen->values.shape);
+    arena_release(&arena);
+    return failed ? err_prefix(err, "'%s'", site_tensor_name(name, seen->site, seen->layer)) : 0;
+}
+
+/* How many rows of a value were seen; counts anew from here on. */
+static size_t take_rows_seen(struct path_value *value)
+{
+    size_t rows = value->rows_seen;
+    value->rows_seen = 0;
+    return rows;
+}
+
+int path_run_finish(struct path_run *run, struct err *err)
+{
+    struct path_text *text = run->text;
+    size_t tensors = 0;
+    int failed = 0;
+    for (size_t i = 0; i < text->config->n_layer * SITE_COUNT; i++) {
+        struct path_value *value = &text->values[i];
+        size_t rows = value->bits ? run->texts * rows_of(value->rank, value->shape) : 0;
+        size_t seen = take_rows_seen(value);
+        if (seen != rows)
+            failed = err_set(err, "'%s': expected %zu rows, found %zu",
+                             site_rows[i % SITE_COUNT].name, rows, seen);
+        tensors += value->golden && value->bits;
+    }
+    if (text->golden && tensors != text->golden->tensor_count)
+        failed = err_set(err, "expected %zu tensors of the reference, found %zu",
+                         text->golden->tensor_count, tensors);
+    return failed;
+}
