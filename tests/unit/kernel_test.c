@@ -127,12 +127,15 @@ static bool is_fused(const struct kernels *kernels)
     return false;
 }
 
+/* Every number of rows up to a tile and beyond, then those around two; columns around every
+ * multiple of a register. */
 static void check_shapes(const char *target)
 {
-    static const size_t widths[] = {1, 3, 15, 16, 17, 33, 63, 64, 65, 129};
+    static const size_t widths[] = {1,  2,  3,  15, 16, 17, 31, 32,  33,  47,  48,  49,  63, 64,
+                                    65, 79, 80, 81, 95, 96, 97, 111, 112, 113, 127, 128, 129};
     struct kernels *kernels = opened(target);
-    for (size_t n = 1; n <= ROWS_MAX && is_fused(kernels); n += n < 68 ? 1 : 20)
-        for (size_t i = n % one_of(10); i < COUNT(widths); i += one_of(10))
+    for (size_t n = 1; n <= ROWS_MAX && is_fused(kernels); n = n == 68 ? ROWS_MAX - 2 : n + 1)
+        for (size_t i = n % one_of(27); i < COUNT(widths); i += one_of(27))
             for (size_t depth = n % 3; depth < COUNT(depths); depth += 3)
                 for (int accumulate = 0; accumulate < 2; accumulate++)
                     check_bits(kernels, widths[i], n, depth, n % 2 ? PAD : 0, accumulate);
