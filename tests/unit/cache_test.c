@@ -2,154 +2,20 @@
 
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "growth_rig.h"
 #include "model/forward.h"
-#include "pass_record.h"
-#include "random_model.h"
 
 Suite *cache_suite(void);
-
-/* The shape of the bundled `tiny`; others with grouped heads, keys and values of unequal width, and
- * no projections at all. */
-static const char *const tiny = "{\"model_type\": \"gpt2\", \"n_layer\": 2, \"n_head\": 4, "
-                                "\"n_embd\": 32, \"n_positions\": 64, \"vocab_size\": 512}";
-static const char *const long_gpt2 = "{\"model_type\": \"gpt2\", \"n_layer\": 3, \"n_head\": 2, "
-                                     "\"n_embd\": 20, \"n_positions\": 150, \"vocab_size\": 97, "
-                                     "\"scale_attn_by_inverse_layer_idx\": true}";
-static const char *const grouped = "{\"model_type\": \"attention\", \"n_layer\": 2, \"n_head\": 6, "
-                                   "\"n_kv_head\": 2, \"d_k\": 5, \"d_v\": 9, \"n_embd\": 24, "
-                                   "\"vocab_size\": 30, \"causal\": true, \"out_proj\": true}";
-static const char *const bare = "{\"model_type\": \"attention\", \"n_head\": 3, \"n_embd\": 12, "
-                                "\"n_layer\": 2, \"vocab_size\": 30, \"causal\": true, "
-                                "\"projections\": false}";
-
-enum { IDS_MAX = 200 };
-
-/* A text, its pass as a whole, and a cache to make it again. */
-struct growth {
-    struct random_model model;
-    uint32_t ids[IDS_MAX];
-    size_t count;
-    struct record whole;
-    struct cache cache;
-};
-
-static void growth_open(struct growth *growth, const char *config, size_t count, size_t threads)
-{
-    random_model_open(&growth->model, config, threads);
-    random_ids(growth->ids, count, growth->model.config.vocab_size);
-    growth->count = count;
-    struct record_watch watch = record_all(&growth->model);
-    struct sequence text = {.ids = growth->ids, .count = count};
-    record_pass(&growth->whole, &growth->model, &text, 1, &watch);
-    ck_assert_int_eq(cache_init(&growth->cache, &growth->model.config, NULL), 0);
-}
-
-static void growth_release(struct growth *growth)
-{
-    cache_release(&growth->cache);
-    record_release(&growth->whole);
-    random_model_release(&growth->model);
-}
-
-/* The next `count` ids of the text. */
-static struct sequence next_ids(struct growth *growth, size_t count)
-{
-    size_t past = growth->cache.count;
-    if (count > growth->count - past)
-        count = growth->count - past;
-    return (struct sequence){.ids = growth->ids + past, .count = count, .cache = &growth->cache};
-}
-
-static void grow(struct growth *growth, size_t count)
-{
-    static struct record part;
-    size_t past = growth->cache.count;
-    struct record_watch watch = record_all(&growth->model);
-    struct sequence next = next_ids(growth, count);
-    record_pass(&part, &growth->model, &next, 1, &watch);
-    ck_assert_uint_eq(growth->cache.count, past + next.count);
-    record_expect_rows(&growth->whole, 0, &part, 0, past);
-    record_release(&part);
-}
-
-static void grow_by(struct growth *growth, size_t count)
-{
-    cache_forget(&growth->cache, 0);
-    while (growth->cache.count < growth->count)
-        grow(growth, count);
-}
-
-START_TEST(a_text_that_grows_has_the_bits_of_the_whole_at_every_length)
-{
-    static struct growth growth;
-    static struct record shorter;
-    growth_open(&growth, tiny, 64, 1);
-    struct record_watch watch = record_all(&growth.model);
-    for (size_t length = 1; length <= 64; length++) {
-        struct sequence prefix = {.ids = growth.ids, .count = length};
-        record_pass(&shorter, &growth.model, &prefix, 1, &watch);
-        record_expect_rows(&growth.whole, 0, &shorter, 0, 0); /* whatever comes behind */
-        record_release(&shorter);
-        grow(&growth, 1);
-    }
-    growth_release(&growth);
-}
-END_TEST
-
-START_TEST(a_text_may_grow_in_pieces_of_any_size)
-{
-    static const char *const configs[] = {tiny, long_gpt2, grouped, bare};
-    static const size_t lengths[] = {64, 150, 200, 200};
-    static const size_t pieces[] = {1, 2, 15, 16, 17, 63, 64, 65, 150};
-    static struct growth growth;
-    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
-        growth_open(&growth, configs[i], lengths[i], 1);
-        for (size_t k = 0; k < sizeof pieces / sizeof *pieces; k++)
-            grow_by(&growth, pieces[k]);
-        growth_release(&growth);
-    }
-}
-END_TEST
-
-START_TEST(threads_and_processors_do_not_change_a_bit)
-{
-    static const char *const targets[] = {"generic", "hsw", "skx"};
-    static struct growth growth;
-    growth_open(&growth, long_gpt2, 150, 1);
-    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
-        for (size_t threads = 1; threads <= 2; threads++) {
-            machine_release(&growth.model.machine);
-            setenv("LIBXSMM_TARGET", targets[i], 1);
-            ck_assert_int_eq(machine_open(&growth.model.machine, threads, NULL), 0);
-            grow_by(&growth, 1);
-            grow_by(&growth, 70);
-        }
-    unsetenv("LIBXSMM_TARGET");
-    growth_release(&growth);
-}
-END_TEST
-
-/* Bring a cache to `count` tokens with nothing watched. */
-static void fill(struct growth *growth, struct cache *cache, size_t count)
-{
-    static struct record nothing;
-    struct record_watch watch = {0};
-    struct sequence text = {.ids = growth->ids, .count = count, .cache = cache};
-    record_pass(&nothing, &growth->model, &text, 1, &watch);
-    ck_assert_uint_eq(nothing.count, 0);
-    ck_assert_uint_eq(cache->count, count);
-}
 
 START_TEST(texts_of_different_lengths_grow_side_by_side)
 {
     enum { TEXTS = 5 };
     static const size_t lengths[TEXTS] = {1, 64, 0, 17, 130};
     static const size_t more[TEXTS] = {1, 3, 20, 70, 1};
-    static const char *const configs[] = {long_gpt2, grouped};
+    static const char *const configs[] = {growth_gpt2, growth_grouped};
     static struct growth growth;
     static struct record part;
     for (size_t c = 0; c < 2; c++) {
@@ -161,7 +27,7 @@ START_TEST(texts_of_different_lengths_grow_side_by_side)
             if (lengths[i] == 0)
                 continue; /* this one has no cache */
             ck_assert_int_eq(cache_init(&caches[i], &growth.model.config, NULL), 0);
-            fill(&growth, &caches[i], lengths[i]);
+            growth_fill(&growth, &caches[i], lengths[i]);
             sequences[i].cache = &caches[i];
         }
         struct record_watch watch = record_all(&growth.model);
@@ -182,7 +48,7 @@ START_TEST(what_is_watched_does_not_change_what_is_kept)
                                       SITE_CONTEXT,   SITE_MLP_OUT, SITE_LN_F};
     static struct growth growth;
     static struct record part;
-    growth_open(&growth, long_gpt2, 150, 1);
+    growth_open(&growth, growth_gpt2, 150, 1);
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         for (size_t layer = 0; layer < 3; layer++) {
             struct record_watch watch = {.sites = (uint32_t)1 << sites[i], .first_layer = layer};
@@ -191,7 +57,7 @@ START_TEST(what_is_watched_does_not_change_what_is_kept)
             record_pass(&part, &growth.model, &text, 1, &watch);
             record_expect_rows(&growth.whole, 0, &part, 0, 0);
             record_release(&part);
-            grow(&growth, 1);
+            growth_step(&growth, 1);
         }
     growth_release(&growth);
 }
@@ -201,9 +67,9 @@ START_TEST(the_logits_of_the_last_tokens_are_those_of_all)
 {
     static struct growth growth;
     static struct record last;
-    growth_open(&growth, long_gpt2, 150, 1);
+    growth_open(&growth, growth_gpt2, 150, 1);
     struct record_watch watch = {.sites = (uint32_t)1 << SITE_LOGITS, .last_logits = true};
-    fill(&growth, &growth.cache, 20);
+    growth_fill(&growth, &growth.cache, 20);
     struct sequence sequences[] = {{.ids = growth.ids, .count = 7},
                                    {.ids = growth.ids, .count = 1},
                                    {.ids = growth.ids + 20, .count = 80, .cache = &growth.cache}};
@@ -222,8 +88,8 @@ END_TEST
 START_TEST(tokens_that_are_forgotten_leave_no_trace)
 {
     static struct growth growth;
-    growth_open(&growth, grouped, 150, 1);
-    fill(&growth, &growth.cache, 100);
+    growth_open(&growth, growth_grouped, 150, 1);
+    growth_fill(&growth, &growth.cache, 100);
     static const size_t lengths[] = {99, 65, 64, 63, 1, 0};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         uint32_t others[30] = {0};
@@ -233,7 +99,7 @@ START_TEST(tokens_that_are_forgotten_leave_no_trace)
         cache_forget(&growth.cache, lengths[i]);
         record_pass(&part, &growth.model, &wrong, 1, &watch);
         cache_forget(&growth.cache, lengths[i]);
-        grow(&growth, 1);
+        growth_step(&growth, 1);
     }
     growth_release(&growth);
 }
@@ -266,13 +132,13 @@ static void fail_pass(struct growth *growth, const struct sequence *sequence, ta
 START_TEST(numbers_that_failed_are_not_multiplied_with_0)
 {
     static struct growth growth;
-    growth_open(&growth, grouped, 150, 1);
-    fill(&growth, &growth.cache, 30);
+    growth_open(&growth, growth_grouped, 150, 1);
+    growth_fill(&growth, &growth.cache, 30);
     float *value = (float *)cache_values(&growth.cache, 1, 0, 30);
     *value = NAN;
     cache_forget(&growth.cache, 30);
     ck_assert_float_eq(*value, 0);
-    grow(&growth, 1);
+    growth_step(&growth, 1);
     growth_release(&growth);
 }
 END_TEST
@@ -280,15 +146,15 @@ END_TEST
 START_TEST(a_pass_that_fails_leaves_the_cache_as_it_was)
 {
     static struct growth growth;
-    growth_open(&growth, grouped, 150, 1);
+    growth_open(&growth, growth_grouped, 150, 1);
     for (int layer = 0; layer < 2; layer++) {
         struct err err = {0};
-        fill(&growth, &growth.cache, 30);
-        struct sequence next = next_ids(&growth, 50);
+        growth_fill(&growth, &growth.cache, 30);
+        struct sequence next = {.ids = growth.ids + 30, .count = 50, .cache = &growth.cache};
         fail_pass(&growth, &next, refuse, &layer, &err);
         ck_assert_str_eq(err.text, "no more");
         ck_assert_uint_eq(growth.cache.count, 30);
-        grow(&growth, 1);
+        growth_step(&growth, 1);
         cache_forget(&growth.cache, 0);
     }
     growth_release(&growth);
@@ -299,7 +165,7 @@ START_TEST(without_memory_for_a_page_nothing_is_lost)
 {
     static struct growth growth;
     size_t failures = 0;
-    growth_open(&growth, grouped, 150, 1);
+    growth_open(&growth, growth_grouped, 150, 1);
     for (size_t nth = 1; growth.cache.count == 0; nth++) {
         struct err err = {0};
         heap_fail_at(nth, 0);
@@ -309,7 +175,7 @@ START_TEST(without_memory_for_a_page_nothing_is_lost)
         ck_assert(!failed || strncmp(err.text, "out of memory: ", 15) == 0);
         ck_assert_uint_eq(growth.cache.count, 0);
         if (!failed)
-            grow(&growth, 150);
+            growth_step(&growth, 150);
     }
     ck_assert_uint_gt(failures, 0);
     growth_release(&growth);
@@ -320,8 +186,8 @@ START_TEST(a_text_ends_with_the_models_positions)
 {
     static struct growth growth;
     struct err err = {0};
-    growth_open(&growth, tiny, 64, 1);
-    fill(&growth, &growth.cache, 60);
+    growth_open(&growth, growth_tiny, 64, 1);
+    growth_fill(&growth, &growth.cache, 60);
     struct sequence next = {.ids = growth.ids, .count = 5, .cache = &growth.cache};
     fail_pass(&growth, &next, refuse, NULL, &err);
     ck_assert_str_eq(err.text, "the text is too long: expected at most 64 tokens (n_positions), "
@@ -330,7 +196,7 @@ START_TEST(a_text_ends_with_the_models_positions)
     next.count = 0;
     fail_pass(&growth, &next, refuse, NULL, &err);
     ck_assert_str_eq(err.text, "the text is empty: expected at least one token");
-    grow(&growth, 4);
+    growth_step(&growth, 4);
     growth_release(&growth);
 }
 END_TEST
@@ -338,7 +204,7 @@ END_TEST
 START_TEST(the_memory_of_a_cache_is_known_before)
 {
     static struct growth growth;
-    growth_open(&growth, tiny, 64, 1);
+    growth_open(&growth, growth_tiny, 64, 1);
     size_t page = 2 * (4 * 8 * 64 + 64 * matrix_stride(4 * 8)) * sizeof(float);
     ck_assert_uint_eq(cache_bytes(&growth.model.config, 0), 0);
     ck_assert_uint_eq(cache_bytes(&growth.model.config, 1), page);
@@ -374,9 +240,6 @@ Suite *cache_suite(void)
 {
     Suite *suite = suite_create("cache");
     TCase *tests = tcase_create("cache");
-    tcase_add_test(tests, a_text_that_grows_has_the_bits_of_the_whole_at_every_length);
-    tcase_add_test(tests, a_text_may_grow_in_pieces_of_any_size);
-    tcase_add_test(tests, threads_and_processors_do_not_change_a_bit);
     tcase_add_test(tests, texts_of_different_lengths_grow_side_by_side);
     tcase_add_test(tests, what_is_watched_does_not_change_what_is_kept);
     tcase_add_test(tests, the_logits_of_the_last_tokens_are_those_of_all);

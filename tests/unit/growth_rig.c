@@ -1,0 +1,71 @@
+#include "growth_rig.h"
+
+#include <check.h>
+
+const char growth_tiny[] = "{\"model_type\": \"gpt2\", \"n_layer\": 2, \"n_head\": 4, "
+                           "\"n_embd\": 32, \"n_positions\": 64, \"vocab_size\": 512}";
+const char growth_gpt2[] = "{\"model_type\": \"gpt2\", \"n_layer\": 3, \"n_head\": 2, "
+                           "\"n_embd\": 20, \"n_positions\": 150, \"vocab_size\": 97, "
+                           "\"scale_attn_by_inverse_layer_idx\": true}";
+const char growth_grouped[] = "{\"model_type\": \"attention\", \"n_layer\": 2, \"n_head\": 6, "
+                              "\"n_kv_head\": 2, \"d_k\": 5, \"d_v\": 9, \"n_embd\": 24, "
+                              "\"vocab_size\": 30, \"causal\": true, \"out_proj\": true}";
+const char growth_bare[] = "{\"model_type\": \"attention\", \"n_head\": 3, \"n_embd\": 12, "
+                           "\"n_layer\": 2, \"vocab_size\": 30, \"causal\": true, "
+                           "\"projections\": false}";
+
+void growth_open(struct growth *growth, const char *config, size_t count, size_t threads)
+{
+    ck_assert_uint_le(count, GROWTH_MAX);
+    random_model_open(&growth->model, config, threads);
+    random_ids(growth->ids, count, growth->model.config.vocab_size);
+    growth->count = count;
+    struct record_watch watch = record_all(&growth->model);
+    struct sequence text = {.ids = growth->ids, .count = count};
+    record_pass(&growth->whole, &growth->model, &text, 1, &watch);
+    ck_assert_int_eq(cache_init(&growth->cache, &growth->model.config, NULL), 0);
+}
+
+void growth_release(struct growth *growth)
+{
+    cache_release(&growth->cache);
+    record_release(&growth->whole);
+    random_model_release(&growth->model);
+}
+
+void growth_threads(struct growth *growth, size_t threads)
+{
+    machine_release(&growth->model.machine);
+    ck_assert_int_eq(machine_open(&growth->model.machine, threads, NULL), 0);
+}
+
+void growth_step(struct growth *growth, size_t count)
+{
+    static struct record part;
+    size_t past = growth->cache.count;
+    size_t rest = growth->count - past;
+    struct record_watch watch = record_all(&growth->model);
+    struct sequence next = {
+        .ids = growth->ids + past, .count = count < rest ? count : rest, .cache = &growth->cache};
+    record_pass(&part, &growth->model, &next, 1, &watch);
+    ck_assert_uint_eq(growth->cache.count, past + next.count);
+    record_expect_rows(&growth->whole, 0, &part, 0, past);
+    record_release(&part);
+}
+
+void growth_by(struct growth *growth, size_t count)
+{
+    cache_forget(&growth->cache, 0);
+    while (growth->cache.count < growth->count)
+        growth_step(growth, count);
+}
+
+void growth_fill(struct growth *growth, struct cache *cache, size_t count)
+{
+    static struct record nothing;
+    struct record_watch watch = {0};
+    struct sequence text = {.ids = growth->ids, .count = count, .cache = cache};
+    record_pass(&nothing, &growth->model, &text, 1, &watch);
+    ck_assert_uint_eq(nothing.count, 0);
+    ck_assert_uint_eq(cache->count, count);
+}

@@ -1,0 +1,44 @@
+/* growth_rig.h: a text, its pass as a whole, and a cache to make it again piece by piece.
+ *
+ *     static struct growth growth;                                  (it is large)
+ *     growth_open(&growth, growth_tiny, 64, 1);
+ *     growth_by(&growth, 1);                       (token by token: the bits of the whole)
+ *     growth_release(&growth);
+ */
+#ifndef ATTN_TESTS_GROWTH_RIG_H
+#define ATTN_TESTS_GROWTH_RIG_H
+
+#include "model/cache.h"
+#include "pass_record.h"
+#include "random_model.h"
+
+/* Configs: the shape of the bundled `tiny`; others with scores that are scaled by layer, grouped
+ * heads, keys and values of unequal width, and no projections at all. */
+extern const char growth_tiny[], growth_gpt2[], growth_grouped[], growth_bare[];
+
+enum { GROWTH_MAX = 200 };
+
+struct growth {
+    struct random_model model;
+    uint32_t ids[GROWTH_MAX];
+    size_t count;
+    struct record whole; /* everything, computed in one pass without a cache */
+    struct cache cache;
+};
+
+/* A text of `count` tokens; the cache is empty. */
+void growth_open(struct growth *growth, const char *config, size_t count, size_t threads);
+void growth_release(struct growth *growth);
+
+/* From now on compute with so many threads. */
+void growth_threads(struct growth *growth, size_t threads);
+
+/* Put the next tokens of the text into the cache and hold what the pass gives against the whole.
+ * By: from an empty cache to the end of the text, so many at a time. */
+void growth_step(struct growth *growth, size_t count);
+void growth_by(struct growth *growth, size_t count);
+
+/* Fill any cache of the model's with the first tokens of the text, nothing watched. */
+void growth_fill(struct growth *growth, struct cache *cache, size_t count);
+
+#endif

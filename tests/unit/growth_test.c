@@ -1,0 +1,154 @@
+#include "growth_rig.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+#include "patience.h"
+
+Suite *growth_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* So wide that a single token is worth two threads: its projections, its MLP and its logits. */
+static const char wide[] = "{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 12, "
+                           "\"n_embd\": 768, \"n_positions\": 70, \"vocab_size\": 700}";
+
+/* Worth two threads with some hundred tokens. */
+static const char middling[] = "{\"model_type\": \"gpt2\", \"n_layer\": 2, \"n_head\": 3, "
+                               "\"n_embd\": 96, \"n_positions\": 130, \"vocab_size\": 71}";
+
+static struct growth growth;
+
+/* How a model is computed: each of these tests runs once a way. */
+static const struct way {
+    size_t threads;
+    bool packed;
+} ways[] = {{1, false}, {1, true}, {2, false}, {2, true}};
+
+/* The whole is computed on one thread with weights in place, whatever comes after. */
+static void open_way(const char *config, size_t count, const struct way *way)
+{
+    growth_open(&growth, config, count, 1);
+    growth_threads(&growth, way->threads);
+    growth.model.weights.packing = way->packed;
+}
+
+/* Beginnings of the text, one pass each and no cache: whatever comes behind changes nothing. */
+static void check_beginnings(size_t step)
+{
+    static struct record shorter;
+    struct record_watch watch = record_all(&growth.model);
+    for (size_t length = 1; length <= growth.count; length += step) {
+        struct sequence beginning = {.ids = growth.ids, .count = length};
+        record_pass(&shorter, &growth.model, &beginning, 1, &watch);
+        record_expect_rows(&growth.whole, 0, &shorter, 0, 0);
+        record_release(&shorter);
+    }
+}
+
+START_TEST(a_text_that_grows_has_the_bits_of_the_whole_at_every_length)
+{
+    open_way(growth_tiny, 64, &ways[_i]);
+    check_beginnings(1);
+    growth_by(&growth, 1);
+    growth_release(&growth);
+}
+END_TEST
+
+START_TEST(a_token_that_is_shared_by_threads_has_the_bits_of_the_whole)
+{
+    open_way(wide, 70, &ways[_i]);
+    check_beginnings(one_of(5) * 7);
+    growth_by(&growth, one_of(23));
+    growth_release(&growth);
+}
+END_TEST
+
+/* What a batch of many texts is held against: items for everything would be thousands. */
+static const struct record_watch few_sites = {
+    .sites = (uint32_t)1 << SITE_WEIGHTS | (uint32_t)1 << SITE_LOGITS, .first_layer = 1};
+
+START_TEST(texts_of_every_length_share_a_batch)
+{
+    static struct record batch;
+    static struct sequence sequences[GROWTH_MAX];
+    open_way(middling, 130, &ways[_i]);
+    size_t count = 0;
+    for (size_t length = 1; length <= growth.count; length += one_of(9))
+        sequences[count++] = (struct sequence){.ids = growth.ids, .count = length};
+    record_pass(&batch, &growth.model, sequences, count, &few_sites);
+    for (size_t s = 0; s < count; s++)
+        record_expect_rows(&growth.whole, 0, &batch, s, 0);
+    record_release(&batch);
+    growth_release(&growth);
+}
+END_TEST
+
+START_TEST(caches_of_every_length_share_a_batch)
+{
+    static struct record batch;
+    static struct sequence sequences[GROWTH_MAX];
+    static struct cache caches[GROWTH_MAX];
+    open_way(middling, 130, &ways[_i]);
+    size_t count = 0;
+    for (size_t past = 1; past < growth.count; past += one_of(9), count++) {
+        ck_assert_int_eq(cache_init(&caches[count], &growth.model.config, NULL), 0);
+        growth_fill(&growth, &caches[count], past);
+        sequences[count] =
+            (struct sequence){.ids = growth.ids + past, .count = 1, .cache = &caches[count]};
+    }
+    record_pass(&batch, &growth.model, sequences, count, &few_sites);
+    for (size_t s = 0; s < count; s++) {
+        record_expect_rows(&growth.whole, 0, &batch, s, caches[s].count - 1);
+        cache_release(&caches[s]);
+    }
+    record_release(&batch);
+    growth_release(&growth);
+}
+END_TEST
+
+START_TEST(a_text_may_grow_in_pieces_of_any_size)
+{
+    static const char *const configs[] = {growth_tiny, growth_gpt2, growth_grouped, growth_bare};
+    static const size_t lengths[] = {64, 150, 200, 200};
+    static const size_t pieces[] = {1, 2, 15, 16, 17, 63, 64, 65, 150};
+    for (size_t i = 0; i < COUNT(configs); i++) {
+        growth_open(&growth, configs[i], lengths[i], 1);
+        for (size_t k = 0; k < COUNT(pieces); k++)
+            growth_by(&growth, pieces[k]);
+        growth_release(&growth);
+    }
+}
+END_TEST
+
+START_TEST(processors_do_not_change_a_bit)
+{
+    static const char *const targets[] = {"generic", "hsw", "skx"};
+    growth_open(&growth, growth_gpt2, 150, 1);
+    for (size_t i = 0; i < COUNT(targets); i++)
+        for (size_t threads = 1; threads <= 2; threads++) {
+            ck_assert_int_eq(setenv("LIBXSMM_TARGET", targets[i], 1), 0);
+            growth_threads(&growth, threads);
+            growth_by(&growth, 1);
+            growth_by(&growth, 70);
+        }
+    growth_release(&growth);
+}
+END_TEST
+
+Suite *growth_suite(void)
+{
+    Suite *suite = suite_create("growth");
+    TCase *tests = tcase_create("growth");
+    int count = COUNT(ways);
+    tcase_add_loop_test(tests, a_text_that_grows_has_the_bits_of_the_whole_at_every_length, 0,
+                        count);
+    tcase_add_loop_test(tests, a_token_that_is_shared_by_threads_has_the_bits_of_the_whole, 0,
+                        count);
+    tcase_add_loop_test(tests, texts_of_every_length_share_a_batch, 0, count);
+    tcase_add_loop_test(tests, caches_of_every_length_share_a_batch, 0, count);
+    tcase_add_test(tests, a_text_may_grow_in_pieces_of_any_size);
+    tcase_add_test(tests, processors_do_not_change_a_bit);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
