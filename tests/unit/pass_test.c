@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "forward_rig.h"
-#include "guarded.h"
 #include "model/attention.h"
 
 Suite *pass_suite(void);
@@ -26,12 +25,6 @@ static const char cross[] =
           "out_proj": true, "bias": true, "attention": "cross"});
 static const char bare[] =
     JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 4, "projections": false});
-static const char broad_gpt2[] =
-    JSON({"model_type": "gpt2", "vocab_size": 40, "n_positions": 30, "n_embd": 64, "n_layer": 2,
-          "n_head": 2});
-static const char broad_attention[] =
-    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 64, "n_head": 2,
-          "out_proj": true});
 /* clang-format on */
 
 static struct tiny_model model;
@@ -190,57 +183,6 @@ START_TEST(what_comes_after_the_last_watched_site_is_not_computed)
 }
 END_TEST
 
-/* The file in pages of its own, those behind the data of `last` forbidden. */
-static struct guarded readable_up_to(const char *last)
-{
-    struct safetensors tensors;
-    struct guarded memory = guarded_open(model.bytes.size / sizeof(float) + 1);
-    memcpy(memory.pages, model.bytes.bytes, model.bytes.size);
-    model.files[1].bytes = memory.pages;
-    ck_assert_int_eq(safetensors_open(&tensors, &model.folder, "model.safetensors", NULL), 0);
-    const struct safetensors_entry *entry = safetensors_find(&tensors, last);
-    size_t end = (size_t)((const char *)entry->data - memory.pages) + entry->count * sizeof(float);
-    size_t first = (end + memory.page_bytes - 1) / memory.page_bytes * memory.page_bytes;
-    ck_assert_uint_lt(first, memory.usable_bytes);
-    ck_assert_int_eq(mprotect(memory.pages + first, memory.usable_bytes - first, PROT_NONE), 0);
-    safetensors_release(&tensors);
-    return memory;
-}
-
-/* A page that is never touched is never read from the disk. */
-START_TEST(weights_that_are_not_needed_are_not_even_read)
-{
-    static const struct {
-        const char *config;
-        enum site site;
-        size_t layer;
-        const char *last; /* of the tensors that are needed, in the order of the file */
-    } cases[] = {
-        {broad_gpt2, SITE_EMBEDDING, 0, "wpe.weight"},
-        {broad_gpt2, SITE_WEIGHTS, 0, "h.0.attn.c_attn.bias"},
-        {broad_gpt2, SITE_ATTN_OUT, 0, "h.0.attn.c_proj.bias"},
-        {broad_gpt2, SITE_MLP_ACT, 0, "h.0.mlp.c_fc.bias"},
-        {broad_gpt2, SITE_RESID_POST, 0, "h.0.mlp.c_proj.bias"},
-        {broad_gpt2, SITE_CONTEXT, 1, "h.1.attn.c_attn.bias"},
-        {broad_attention, SITE_Q, 0, "h.0.attn.q_proj.weight"},
-        {broad_attention, SITE_WEIGHTS, 0, "h.0.attn.k_proj.weight"},
-        {broad_attention, SITE_CONTEXT, 0, "h.0.attn.v_proj.weight"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct err err;
-        tiny_model_make(&model, cases[i].config);
-        struct guarded memory = readable_up_to(cases[i].last);
-        rig_open(&rig, &model, 1);
-        watch_add(&rig.watch, cases[i].site, cases[i].layer);
-        ck_assert_msg(!run(&err), "%s", err.text);
-        ck_assert_uint_eq(seen.count, 1);
-        rig_close(&rig);
-        guarded_close(&memory);
-        tiny_model_release(&model);
-    }
-}
-END_TEST
-
 START_TEST(nothing_watched_is_nothing_announced)
 {
     struct err err;
@@ -352,7 +294,6 @@ Suite *pass_suite(void)
     tcase_add_test(tests, views_have_the_axes_of_their_site);
     tcase_add_test(tests, announcements_come_in_the_order_of_the_pass);
     tcase_add_test(tests, what_comes_after_the_last_watched_site_is_not_computed);
-    tcase_add_test(tests, weights_that_are_not_needed_are_not_even_read);
     tcase_add_test(tests, nothing_watched_is_nothing_announced);
     tcase_add_test(tests, what_its_memory_held_before_does_not_show_in_a_pass);
     tcase_add_test(tests, a_pass_takes_the_memory_that_it_says);

@@ -1,0 +1,245 @@
+#include "paged_model.h"
+
+#include <check.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "lens/viewer.h"
+#include "patience.h"
+
+Suite *touched_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* A row of queries, keys or values fills a page, so that pages tell columns apart; in the wide
+ * model that of each head does. All six matrices of a layer have C columns and as many rows. */
+static const char gpt2[] = "{\"model_type\": \"gpt2\", \"n_layer\": 4, \"n_head\": 1, "
+                           "\"n_embd\": 1024, \"n_inner\": 1024, \"n_positions\": 160, "
+                           "\"vocab_size\": 40}";
+static const char wide[] = "{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 2, "
+                           "\"n_embd\": 2048, \"n_inner\": 2048, \"n_positions\": 160, "
+                           "\"vocab_size\": 40, \"tie_word_embeddings\": false}";
+static const char grouped[] = "{\"model_type\": \"attention\", \"n_layer\": 2, \"n_head\": 4, "
+                              "\"n_kv_head\": 2, \"n_embd\": 1024, \"d_k\": 1024, \"d_v\": 2048, "
+                              "\"vocab_size\": 40, \"causal\": true, \"bias\": true, "
+                              "\"out_proj\": true}";
+
+enum { WORDS = 30, TOKENS_MAX = 130 };
+
+/* A few tokens stream through weights in place, some are enough for panels, many for copies. */
+static const size_t lengths[] = {3, 9, TOKENS_MAX};
+
+/* What is asked for, and which weights must be read for it beside the text's own rows of the
+ * embeddings: how many norms, matrices with their bias, and other numbers. */
+struct touch {
+    const char *show, *layers, *heads;
+    const char *needs;
+    size_t norms, matrices, numbers;
+};
+
+static struct paged_model model;
+static struct viewer viewer;
+
+static void open_model(const char *config, enum dtype dtype, size_t threads)
+{
+    struct err err = {0};
+    paged_model_make(&model, config, dtype);
+    viewer = (struct viewer){0};
+    ck_assert_msg(!model_open_folder(&viewer.model, &model.folder, &err), "%s", err.text);
+    ck_assert_int_eq(machine_open(&viewer.machine, threads, NULL), 0);
+}
+
+static void close_model(void)
+{
+    viewer_release(&viewer);
+    paged_model_release(&model);
+}
+
+/* The text goes round the same words again and again, and leaves out others. */
+static uint32_t id_at(size_t token)
+{
+    return (uint32_t)(token % WORDS + 1);
+}
+
+/* The text's rows of the embeddings; returns how many numbers they have. */
+static size_t need_embeddings(size_t tokens)
+{
+    uint32_t words[WORDS];
+    uint32_t positions[TOKENS_MAX];
+    size_t rows = tokens < WORDS ? tokens : WORDS;
+    for (size_t i = 0; i < tokens; i++) {
+        words[i % WORDS] = id_at(i);
+        positions[i] = (uint32_t)i;
+    }
+    paged_model_need_rows(&model, "wte.weight", words, rows);
+    if (model.config.n_positions) {
+        paged_model_need_rows(&model, "wpe.weight", positions, tokens);
+        rows += tokens;
+    }
+    return rows * model.config.n_embd;
+}
+
+static void look(const struct touch *touch, size_t tokens)
+{
+    struct err err = {0};
+    struct arena arena = {0};
+    struct selection selection = {0};
+    struct subject subject;
+    struct report report;
+    struct buf ids = {0};
+    for (size_t i = 0; i < tokens; i++)
+        buf_format(&ids, "%s%u", i ? "," : "", id_at(i));
+    struct input input = {.ids = ids.bytes};
+    struct look look = {
+        .selection = &selection, .subjects = &subject, .count = 1, .reports = &report};
+    int failed = selection_sites(&selection, touch->show, &model.config, &err) ||
+                 selection_layers(&selection, touch->layers, &model.config, &arena, &err) ||
+                 selection_heads(&selection, touch->heads, &model.config, &arena, &err) ||
+                 viewer_read(&viewer, &subject, &input, NULL, &arena, &err) ||
+                 viewer_look(&viewer, &look, &arena, &err);
+    ck_assert_msg(!failed, "%s: %s", touch->show, err.text);
+    ck_assert_uint_gt(report.tensor_count, 0);
+    arena_release(&arena);
+    buf_release(&ids);
+}
+
+/* Every page of the file that was read had to be, and was one of as many as there must be. */
+static void check_touch(const struct touch *touch, size_t tokens)
+{
+    size_t c = model.config.n_embd;
+    size_t numbers = touch->norms * 2 * c + touch->matrices * c * (c + 1) + touch->numbers;
+    paged_model_forget(&model);
+    paged_model_need(&model, touch->needs);
+    numbers += need_embeddings(tokens);
+    look(touch, tokens);
+    ck_assert_uint_eq(paged_model_check(&model), numbers * model.element_bytes);
+}
+
+static void check_touches(const struct touch *touches, size_t count)
+{
+    for (size_t i = 0; i < count; i += one_of(5))
+        for (size_t k = 0; k < COUNT(lengths); k += one_of(3))
+            check_touch(&touches[i], lengths[k]);
+}
+
+START_TEST(opening_a_model_reads_the_header)
+{
+    open_model(gpt2, DTYPE_F32, 1);
+    ck_assert_uint_eq(paged_model_check(&model), 0);
+    close_model();
+}
+END_TEST
+
+static const struct touch gpt2_touches[] = {
+    {"embedding", NULL, NULL, "", 0, 0, 0},
+    {"resid_pre", "0", NULL, "", 0, 0, 0},
+    {"ln_1", "0", NULL, "h.0.ln_1.", 1, 0, 0},
+    {"q", "0", NULL, "h.0.ln_1. h.0.attn.c_attn.[0:1024]", 1, 1, 0},
+    {"k", "0", NULL, "h.0.ln_1. h.0.attn.c_attn.[1024:2048]", 1, 1, 0},
+    {"v", "0", NULL, "h.0.ln_1. h.0.attn.c_attn.[2048:3072]", 1, 1, 0},
+    {"scores,masked", "0", NULL, "h.0.ln_1. h.0.attn.c_attn.[0:2048]", 1, 2, 0},
+    {"context", "0", NULL, "h.0.ln_1. h.0.attn.c_attn.", 1, 3, 0},
+    {"attn_out", "0", NULL, "h.0.ln_1. h.0.attn.", 1, 4, 0},
+    {"weights,resid_mid", "0", NULL, "h.0.ln_1. h.0.attn.", 1, 4, 0},
+    {"ln_2", "0", NULL, "h.0.ln_ h.0.attn.", 2, 4, 0},
+    {"mlp_act", "0", NULL, "h.0.ln_ h.0.attn. h.0.mlp.c_fc.", 2, 5, 0},
+    {"mlp_out", "0", NULL, "h.0.", 2, 6, 0},
+    {"resid_post", "0", NULL, "h.0.", 2, 6, 0},
+    {"resid_pre", "1", NULL, "h.0.", 2, 6, 0},
+    {"q", "1", NULL, "h.0. h.1.ln_1. h.1.attn.c_attn.[0:1024]", 3, 7, 0},
+    {"weights", "1", NULL, "h.0. h.1.ln_1. h.1.attn.c_attn.[0:2048]", 3, 8, 0},
+    {"weights", "0,2", NULL, "h.0. h.1. h.2.ln_1. h.2.attn.c_attn.[0:2048]", 5, 14, 0},
+};
+
+START_TEST(of_a_gpt2_nothing_is_read_behind_the_last_site)
+{
+    open_model(gpt2, DTYPE_F32, 1);
+    check_touches(gpt2_touches, COUNT(gpt2_touches));
+    close_model();
+}
+END_TEST
+
+/* Logits take every word; the text has read three of them. */
+static const struct touch far_touches[] = {
+    {"ln_f", NULL, NULL, "h. ln_f.", 9, 24, 0},
+    {"logits", NULL, NULL, "h. ln_f. wte.", 9, 24, (40 - 3) * 1024},
+};
+
+START_TEST(the_logits_take_all_words_and_no_more_positions)
+{
+    open_model(gpt2, DTYPE_F32, 1);
+    for (size_t i = 0; i < COUNT(far_touches); i += one_of(2))
+        check_touch(&far_touches[i], 3);
+    close_model();
+}
+END_TEST
+
+static const struct touch wide_touches[] = {
+    {"weights", NULL, "0", "h.0.ln_1. h.0.attn.c_attn.[0:4096]", 1, 2, 0},
+    {"ln_f", NULL, NULL, "h. ln_f.", 3, 6, 0},
+    {"logits", NULL, NULL, "h. ln_f. lm_head.", 3, 6, 40 * 2048},
+};
+
+START_TEST(a_head_of_its_own_is_read_for_logits_alone)
+{
+    open_model(wide, DTYPE_F32, 1);
+    for (size_t i = 0; i < COUNT(wide_touches); i++)
+        check_touch(&wide_touches[i], 3);
+    close_model();
+}
+END_TEST
+
+START_TEST(threads_read_nothing_more)
+{
+    static const struct touch *const touch = &gpt2_touches[COUNT(gpt2_touches) - 1];
+    open_model(gpt2, DTYPE_F32, 2);
+    for (size_t i = 0; i < COUNT(lengths); i += one_of(3))
+        check_touch(touch, lengths[i]);
+    close_model();
+}
+END_TEST
+
+/* The numbers of grouped's projections. */
+enum {
+    Q = 4 * 1024 * (1024 + 1),
+    K = 2 * 1024 * (1024 + 1),
+    V = 2 * 2048 * (1024 + 1),
+    OUT = 1024 * (4 * 2048 + 1),
+};
+
+static const struct touch grouped_touches[] = {
+    {"embedding", NULL, NULL, "", 0, 0, 0},
+    {"q", "0", NULL, "h.0.attn.q_proj.", 0, 0, Q},
+    {"k", "0", NULL, "h.0.attn.k_proj.", 0, 0, K},
+    {"v", "0", NULL, "h.0.attn.v_proj.", 0, 0, V},
+    {"weights", "0", NULL, "h.0.attn.q_proj. h.0.attn.k_proj.", 0, 0, Q + K},
+    {"k,context", "0", NULL, "h.0.attn.q_ h.0.attn.k_ h.0.attn.v_", 0, 0, Q + K + V},
+    {"attn_out", "0", NULL, "h.0.", 0, 0, Q + K + V + OUT},
+    {"v", "1", NULL, "h.0. h.1.attn.v_proj.", 0, 0, Q + K + V + OUT + V},
+};
+
+START_TEST(of_bare_attention_nothing_is_read_behind_the_last_site)
+{
+    open_model(grouped, DTYPE_F32, 1);
+    check_touches(grouped_touches, COUNT(grouped_touches));
+    close_model();
+}
+END_TEST
+
+Suite *touched_suite(void)
+{
+    Suite *suite = suite_create("touched");
+    TCase *tests = tcase_create("touched");
+    suite_add_tcase(suite, tests);
+    if (!paged_model_works()) {
+        puts("skipped: touched: mincore does not say which pages were read");
+        return suite;
+    }
+    tcase_add_test(tests, opening_a_model_reads_the_header);
+    tcase_add_test(tests, of_a_gpt2_nothing_is_read_behind_the_last_site);
+    tcase_add_test(tests, the_logits_take_all_words_and_no_more_positions);
+    tcase_add_test(tests, a_head_of_its_own_is_read_for_logits_alone);
+    tcase_add_test(tests, threads_read_nothing_more);
+    tcase_add_test(tests, of_bare_attention_nothing_is_read_behind_the_last_site);
+    return suite;
+}
