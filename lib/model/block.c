@@ -85,7 +85,7 @@ static bool attention_block(struct pass *pass, size_t layer, const struct block_
 bool block(struct pass *pass, size_t layer)
 {
     struct block_weights w;
-    if (weights_block(pass->weights, layer, &w, pass->err)) {
+    if (weights_block(pass->weights, layer, pass_last_site(pass, layer), &w, pass->err)) {
         pass->tap->failed = true;
         return true;
     }

@@ -157,6 +157,14 @@ bool pass_goes_to(const struct pass *pass, enum site site, size_t layer)
            (pass->batch->cached && place_of(site, layer) <= place_of_caches(pass));
 }
 
+enum site pass_last_site(const struct pass *pass, size_t layer)
+{
+    enum site last = SITE_RESID_POST;
+    while (last > SITE_RESID_PRE && !pass_goes_to(pass, last, layer))
+        last--;
+    return last;
+}
+
 bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer)
 {
     bool is_kept = pass->batch->cached && (own == SITE_K || own == SITE_V);

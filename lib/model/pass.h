@@ -79,6 +79,9 @@ bool pass_is_over(const struct pass *pass, enum site site, size_t layer);
 /* True when anything from `site` of `layer` on is watched or goes into a cache. */
 bool pass_goes_to(const struct pass *pass, enum site site, size_t layer);
 
+/* The last site of a layer that anything watched, or a cache, is made from. */
+enum site pass_last_site(const struct pass *pass, size_t layer);
+
 /* True when `own` is wanted in this layer, or anything from `user` on, which is computed from it.
  */
 bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer);

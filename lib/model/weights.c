@@ -237,24 +237,44 @@ static int load_joined(struct weights *weights, size_t layer, struct block_weigh
     return 0;
 }
 
-int weights_block(struct weights *weights, size_t layer, struct block_weights *block,
-                  struct err *err)
+static int load_attention(struct weights *weights, size_t layer, enum site last,
+                          struct block_weights *block, struct err *err)
 {
+    if (last >= SITE_Q && load_linear(weights, PARAMETER_Q, layer, &block->q, err))
+        return -1;
+    if (last >= SITE_K && load_linear(weights, PARAMETER_K, layer, &block->k, err))
+        return -1;
+    if (last >= SITE_V && load_linear(weights, PARAMETER_V, layer, &block->v, err))
+        return -1;
+    if (last >= SITE_ATTN_OUT && load_linear(weights, PARAMETER_OUT, layer, &block->out, err))
+        return -1;
+    return 0;
+}
+
+static int load_gpt2(struct weights *weights, size_t layer, enum site last,
+                     struct block_weights *block, struct err *err)
+{
+    if (last >= SITE_LN_1 && load_norm(weights, PARAMETER_LN_1, layer, &block->ln_1, err))
+        return -1;
+    if (last >= SITE_Q && load_joined(weights, layer, block, err))
+        return -1;
+    if (last >= SITE_ATTN_OUT && load_linear(weights, PARAMETER_ATTN_PROJ, layer, &block->out, err))
+        return -1;
+    if (last >= SITE_LN_2 && load_norm(weights, PARAMETER_LN_2, layer, &block->ln_2, err))
+        return -1;
+    if (last >= SITE_MLP_ACT && load_linear(weights, PARAMETER_FC, layer, &block->fc, err))
+        return -1;
+    if (last >= SITE_MLP_OUT && load_linear(weights, PARAMETER_MLP_PROJ, layer, &block->proj, err))
+        return -1;
+    return 0;
+}
+
+int weights_block(struct weights *weights, size_t layer, enum site last,
+                  struct block_weights *block, struct err *err)
+{
+    bool gpt2 = weights->config->kind == MODEL_GPT2;
     *block = (struct block_weights){0};
-    if (weights->config->kind == MODEL_ATTENTION) {
-        int failed = load_linear(weights, PARAMETER_Q, layer, &block->q, err) ||
-                     load_linear(weights, PARAMETER_K, layer, &block->k, err) ||
-                     load_linear(weights, PARAMETER_V, layer, &block->v, err) ||
-                     load_linear(weights, PARAMETER_OUT, layer, &block->out, err);
-        return failed ? -1 : 0;
-    }
-    int failed = load_norm(weights, PARAMETER_LN_1, layer, &block->ln_1, err) ||
-                 load_joined(weights, layer, block, err) ||
-                 load_linear(weights, PARAMETER_ATTN_PROJ, layer, &block->out, err) ||
-                 load_norm(weights, PARAMETER_LN_2, layer, &block->ln_2, err) ||
-                 load_linear(weights, PARAMETER_FC, layer, &block->fc, err) ||
-                 load_linear(weights, PARAMETER_MLP_PROJ, layer, &block->proj, err);
-    return failed ? -1 : 0;
+    return (gpt2 ? load_gpt2 : load_attention)(weights, layer, last, block, err);
 }
 
 int weights_final_norm(struct weights *weights, struct norm *norm, struct err *err)

@@ -2,10 +2,10 @@
  *
  * One table names every tensor with its shape; weights_open checks all of them against the file
  * before anything runs. float32 tensors are used where they lie in the mapped file; other types are
- * read as float32 when a layer is first used, so what is never used is never touched.
+ * read as float32 when they are first used, so what is never used is never touched.
  *
  *     struct block_weights block;
- *     if (weights_block(weights, layer, &block, err)) ...
+ *     if (weights_block(weights, layer, SITE_RESID_POST, &block, err)) ...
  *     linear(machine, q, x, &block.q, ACTIVATION_NONE);
  */
 #ifndef ATTN_MODEL_WEIGHTS_H
@@ -22,6 +22,7 @@
 #include "math/rows.h"
 #include "model/checkpoint.h"
 #include "model/config.h"
+#include "model/site.h"
 
 struct block_weights {
     struct norm ln_1;
@@ -38,7 +39,7 @@ struct weights {
     struct checkpoint checkpoint;
     struct parameter *parameters; /* the rows of the table, those in layers once a layer */
     struct arena arena;           /* tensors that had to be converted or packed */
-    bool packing;                 /* matrices are packed when a layer is first used; see gemm.h */
+    bool packing;                 /* matrices are packed when they are first used; see gemm.h */
 };
 
 /* Open the checkpoint and check every tensor: there, of a supported type, of the config's shape; no
@@ -48,9 +49,10 @@ int weights_open(struct weights *weights, const struct config *config, const str
                  struct err *err);
 void weights_release(struct weights *weights);
 
-/* The parameters of a layer, read as float32 by now. */
-int weights_block(struct weights *weights, size_t layer, struct block_weights *block,
-                  struct err *err);
+/* The parameters of a layer that lead up to its site `last`, read as float32 by now; those behind
+ * it are not looked at. */
+int weights_block(struct weights *weights, size_t layer, enum site last,
+                  struct block_weights *block, struct err *err);
 
 /* The final norm; and the matrix [V, C] that makes logits (the token embedding, where it is tied).
  */

@@ -189,6 +189,38 @@ START_TEST(a_head_of_its_own_is_read_for_logits_alone)
 }
 END_TEST
 
+/* What is converted, or packed, is read by whole matrices; those behind the last site are not. */
+static const struct touch whole_touches[] = {
+    {"resid_pre", "0", NULL, "", 0, 0, 0},
+    {"ln_1", "0", NULL, "h.0.ln_1.", 1, 0, 0},
+    {"context", "0", NULL, "h.0.ln_1. h.0.attn.c_attn.", 1, 3, 0},
+    {"attn_out", "0", NULL, "h.0.ln_1. h.0.attn.", 1, 4, 0},
+    {"ln_2", "0", NULL, "h.0.ln_ h.0.attn.", 2, 4, 0},
+    {"mlp_act", "0", NULL, "h.0.ln_ h.0.attn. h.0.mlp.c_fc.", 2, 5, 0},
+    {"resid_post", "0", NULL, "h.0.", 2, 6, 0},
+};
+
+START_TEST(what_is_converted_is_read_as_far_as_the_last_site)
+{
+    for (size_t i = 0; i < COUNT(whole_touches); i += one_of(4)) {
+        open_model(wide, i % 2 ? DTYPE_F16 : DTYPE_BF16, 1);
+        check_touch(&whole_touches[i], 3);
+        close_model();
+    }
+}
+END_TEST
+
+START_TEST(what_is_packed_is_read_as_far_as_the_last_site)
+{
+    for (size_t i = 0; i < COUNT(whole_touches); i += one_of(4)) {
+        open_model(gpt2, DTYPE_F32, 1);
+        viewer.model.weights.packing = true;
+        check_touch(&whole_touches[i], 9);
+        close_model();
+    }
+}
+END_TEST
+
 START_TEST(threads_read_nothing_more)
 {
     static const struct touch *const touch = &gpt2_touches[COUNT(gpt2_touches) - 1];
@@ -239,6 +271,8 @@ Suite *touched_suite(void)
     tcase_add_test(tests, of_a_gpt2_nothing_is_read_behind_the_last_site);
     tcase_add_test(tests, the_logits_take_all_words_and_no_more_positions);
     tcase_add_test(tests, a_head_of_its_own_is_read_for_logits_alone);
+    tcase_add_test(tests, what_is_converted_is_read_as_far_as_the_last_site);
+    tcase_add_test(tests, what_is_packed_is_read_as_far_as_the_last_site);
     tcase_add_test(tests, threads_read_nothing_more);
     tcase_add_test(tests, of_bare_attention_nothing_is_read_behind_the_last_site);
     return suite;

@@ -178,7 +178,7 @@ START_TEST(names_may_have_the_prefix_of_the_whole_model)
             snprintf(model.tensors[i].name, sizeof name, "transformer.%.50s", name);
     }
     ck_assert_msg(!open_weights(), "%s", err.text);
-    ck_assert_int_eq(weights_block(&weights, 1, &w, &err), 0);
+    ck_assert_int_eq(weights_block(&weights, 1, SITE_RESID_POST, &w, &err), 0);
     ck_assert(w.fc.data && w.fc.bias && w.out.data && w.out.bias);
     release();
 }

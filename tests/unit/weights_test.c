@@ -74,7 +74,7 @@ START_TEST(a_gpt2_layer_has_its_parts)
     struct block_weights w;
     make(gpt2);
     must_open();
-    ck_assert_int_eq(weights_block(&weights, 1, &w, &err), 0);
+    ck_assert_int_eq(weights_block(&weights, 1, SITE_RESID_POST, &w, &err), 0);
     ck_assert_mem_eq(w.ln_1.scale, values("h.1.ln_1.weight", 0), 6 * sizeof(float));
     ck_assert_mem_eq(w.ln_1.shift, values("h.1.ln_1.bias", 0), 6 * sizeof(float));
     ck_assert_mem_eq(w.ln_2.scale, values("h.1.ln_2.weight", 0), 6 * sizeof(float));
@@ -92,7 +92,7 @@ START_TEST(queries_keys_and_values_are_columns_of_one_matrix)
     struct block_weights w;
     make(gpt2);
     must_open();
-    ck_assert_int_eq(weights_block(&weights, 0, &w, &err), 0);
+    ck_assert_int_eq(weights_block(&weights, 0, SITE_RESID_POST, &w, &err), 0);
     const struct weight *const parts[] = {&w.q, &w.k, &w.v};
     for (size_t i = 0; i < COUNT(parts); i++) {
         ck_assert_uint_eq(parts[i]->in, 6);
@@ -112,7 +112,7 @@ START_TEST(a_layer_of_bare_attention_has_its_parts)
     struct block_weights w;
     make(attention);
     must_open();
-    ck_assert_int_eq(weights_block(&weights, 1, &w, &err), 0);
+    ck_assert_int_eq(weights_block(&weights, 1, SITE_RESID_POST, &w, &err), 0);
     check_weight(&w.q, "h.1.attn.q_proj.weight", 6, 12);
     check_weight(&w.k, "h.1.attn.k_proj.weight", 6, 6);
     check_weight(&w.v, "h.1.attn.v_proj.weight", 6, 10);
@@ -126,7 +126,7 @@ START_TEST(what_a_model_lacks_is_null)
     struct block_weights w;
     make(bare);
     must_open();
-    ck_assert_int_eq(weights_block(&weights, 0, &w, &err), 0);
+    ck_assert_int_eq(weights_block(&weights, 0, SITE_RESID_POST, &w, &err), 0);
     ck_assert(!w.q.data && !w.k.data && !w.v.data && !w.out.data && !w.q.bias && !w.fc.data);
     release();
 }
@@ -145,7 +145,7 @@ START_TEST(float32_is_used_where_it_lies_if_it_lies_well)
         make(gpt2);
         tiny_model_write(&model, shift);
         must_open();
-        ck_assert_int_eq(weights_block(&weights, 0, &w, &err), 0);
+        ck_assert_int_eq(weights_block(&weights, 0, SITE_RESID_POST, &w, &err), 0);
         ck_assert_int_eq(is_in_file(w.fc.data), shift % 4 == 0);
         check_weight(&w.fc, "h.0.mlp.c_fc.weight", 6, 7);
         release();
@@ -162,8 +162,8 @@ START_TEST(other_types_are_read_once)
         tiny_model_retype(&model, types[i]);
         tiny_model_write(&model, 0);
         must_open();
-        ck_assert_int_eq(weights_block(&weights, 0, &first, &err), 0);
-        ck_assert_int_eq(weights_block(&weights, 0, &second, &err), 0);
+        ck_assert_int_eq(weights_block(&weights, 0, SITE_RESID_POST, &first, &err), 0);
+        ck_assert_int_eq(weights_block(&weights, 0, SITE_RESID_POST, &second, &err), 0);
         check_weight(&first.fc, "h.0.mlp.c_fc.weight", 6, 7);
         ck_assert_ptr_eq(first.fc.data, second.fc.data);
         ck_assert(!is_in_file(first.fc.data));
@@ -307,7 +307,8 @@ static int use_everything(bool packing)
     if (open_weights())
         return -1;
     weights.packing = packing;
-    return weights_block(&weights, 0, &w, &err) || weights_final_norm(&weights, &norm, &err) ||
+    return weights_block(&weights, 0, SITE_RESID_POST, &w, &err) ||
+                   weights_final_norm(&weights, &norm, &err) ||
                    weights_unembedding(&weights, &matrix, &err)
                ? -1
                : 0;
