@@ -158,6 +158,11 @@ int selection_heads(struct selection *selection, const char *list, const struct 
 
 void selection_watch(const struct selection *selection, struct watch *watch)
 {
+    if (selection->heads) {
+        size_t last = selection->heads[selection->head_count - 1];
+        watch->first_head = selection->heads[0];
+        watch->head_count = last + 1 - watch->first_head;
+    }
     for (int site = 0; site < SITE_COUNT; site++) {
         if (!(selection->sites >> site & 1))
             continue;

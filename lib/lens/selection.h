@@ -40,7 +40,7 @@ int selection_layers(struct selection *selection, const char *list, const struct
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err);
 
-/* Mark the (site, layer) pairs of the selection. */
+/* Mark the (site, layer) pairs of the selection, and the heads from its first to its last. */
 void selection_watch(const struct selection *selection, struct watch *watch);
 
 #endif

@@ -14,4 +14,7 @@ struct weight {
     const float *panels; /* the same matrix as panels_fill wrote it; NULL: not packed */
 };
 
+/* Some columns; where they do not begin with a panel they are taken from where they lie. */
+struct weight weight_columns(const struct weight *whole, size_t first, size_t count);
+
 #endif

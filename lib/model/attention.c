@@ -19,8 +19,11 @@ static void compute_head(void *context, size_t round, size_t thread)
     size_t sequence = round / c->n_head;
     size_t head = round % c->n_head;
     size_t group = head / (c->n_head / c->n_kv_head);
+    struct span heads = pass_heads(pass, SITE_CONTEXT, layer->layer);
     struct span queries = pass->batch->queries[sequence];
     struct span keys = pass->batch->keys[sequence];
+    if (head < heads.first || head >= heads.first + heads.count)
+        return;
     struct head_job job = {
         .layer = layer,
         .memory = &s->strips[thread],

@@ -4,13 +4,23 @@
 #include "math/rows.h"
 #include "model/attention.h"
 
+/* The columns of the heads that are of use. */
+static void project_heads(struct pass *pass, struct span heads, struct matrix y, struct matrix x,
+                          const struct weight *w, size_t width)
+{
+    struct weight part = weight_columns(w, heads.first * width, heads.count * width);
+    linear(pass->machine, matrix_columns(y, heads.first * width, part.out), x, &part,
+           ACTIVATION_NONE);
+}
+
 /* One of q, k and v: computed only where it is watched or of use. True: the pass is over. */
 static bool project(struct pass *pass, size_t layer, enum site site, struct matrix y,
                     struct matrix x, const struct weight *w)
 {
     enum site user = site == SITE_V ? SITE_CONTEXT : SITE_SCORES;
+    size_t width = site == SITE_V ? pass->config->d_v : pass->config->d_k;
     if (w->data && pass_needs(pass, site, user, layer))
-        linear(pass->machine, y, x, w, ACTIVATION_NONE);
+        project_heads(pass, pass_heads(pass, site, layer), y, x, w, width);
     return tap_heads(pass, site, layer, y);
 }
 

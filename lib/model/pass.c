@@ -171,6 +171,20 @@ bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t l
     return is_kept || watch_has(pass->tap->watch, own, layer) || pass_goes_to(pass, user, layer);
 }
 
+struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
+{
+    const struct watch *watch = pass->tap->watch;
+    bool of_keys = site_rows[site].axes == AXES_GROUP_TOKEN_DIM;
+    size_t heads = of_keys ? pass->config->n_kv_head : pass->config->n_head;
+    size_t group = pass->config->n_head / heads;
+    if (watch->head_count == 0 || pass_goes_to(pass, SITE_ATTN_OUT, layer) ||
+        (of_keys && pass->batch->cached))
+        return (struct span){0, heads};
+    size_t first = watch->first_head / group;
+    size_t last = (watch->first_head + watch->head_count - 1) / group;
+    return (struct span){first, last + 1 - first};
+}
+
 bool pass_fail_number(struct pass *pass, const struct place_in_pass *place)
 {
     char name[SITE_NAME_BYTES];
@@ -236,11 +250,11 @@ static bool is_sound(const struct tensor *values)
     return true;
 }
 
-/* The first head, or row where there are no heads, that has such a value; how many there are where
- * none has. */
-static size_t first_unsound(const struct tensor *values)
+/* The first of some heads, or rows where there are no heads, that has such a value; how many there
+ * are in all where none has. */
+static size_t first_unsound(const struct tensor *values, struct span heads)
 {
-    for (size_t i = 0; i < values->shape[0]; i++) {
+    for (size_t i = heads.first; i < heads.first + heads.count; i++) {
         struct tensor slice = tensor_slice(values, i);
         if (!is_sound(&slice))
             return i;
@@ -267,8 +281,10 @@ static void announce(struct pass *pass, enum site site, size_t layer, size_t seq
 {
     if (pass->tap->failed)
         return;
-    size_t bad = first_unsound(&values);
-    struct place_in_pass place = {site, layer, sequence, values.rank == 3 ? bad : NO_HEAD};
+    bool has_heads = values.rank == 3;
+    struct span all = {0, values.shape[0]};
+    size_t bad = first_unsound(&values, has_heads ? pass_heads(pass, site, layer) : all);
+    struct place_in_pass place = {site, layer, sequence, has_heads ? bad : NO_HEAD};
     if (bad < values.shape[0])
         pass_fail_number(pass, &place);
     else

@@ -86,6 +86,10 @@ enum site pass_last_site(const struct pass *pass, size_t layer);
  */
 bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer);
 
+/* The heads of q, k, v or what is made of them that this layer computes: those that are looked at,
+ * or all where anything behind attention, or a cache, is made of them. */
+struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
+
 /* The columns of scratch.logits that belong to a sequence: one for each of its last rows. */
 struct span pass_logit_columns(const struct pass *pass, size_t sequence);
 

@@ -28,7 +28,8 @@ struct watch {
     uint32_t *layers;     /* [layer_count] one bit a site of that layer */
     uint32_t model_sites; /* one bit a site outside the layers */
     size_t layer_count;
-    bool last_logits; /* logits of each sequence's last token only, [1, V] */
+    bool last_logits;              /* logits of each sequence's last token only, [1, V] */
+    size_t first_head, head_count; /* query heads that are looked at; 0 of them: all */
 };
 
 /* Nothing is watched yet; the bits live in `arena`. */
@@ -44,6 +45,7 @@ bool watch_has(const struct watch *watch, enum site site, size_t layer);
 bool watch_after(const struct watch *watch, enum site site, size_t layer);
 bool watch_from(const struct watch *watch, enum site site, size_t layer);
 
+/* Of the heads that nobody looks at anything may stand in the values. */
 struct announcement {
     enum site site;
     int layer;            /* -1 for sites outside the layers */

@@ -211,18 +211,6 @@ static int load_linear(struct weights *weights, enum parameter_id matrix, size_t
     return weights->packing && weight->data ? pack(weights, parameter, weight, err) : 0;
 }
 
-/* Columns that begin with a panel keep their panels. */
-static struct weight columns_of(const struct weight *whole, size_t first, size_t count)
-{
-    struct weight part = *whole;
-    bool whole_panels = whole->panels && first % PANEL_COLUMNS == 0;
-    part.panels = whole_panels ? whole->panels + first * whole->in : NULL;
-    part.data += first;
-    part.bias = whole->bias ? whole->bias + first : NULL;
-    part.out = count;
-    return part;
-}
-
 /* GPT-2 keeps queries, keys and values side by side in one matrix [C, 3C]. */
 static int load_joined(struct weights *weights, size_t layer, struct block_weights *block,
                        struct err *err)
@@ -231,9 +219,9 @@ static int load_joined(struct weights *weights, size_t layer, struct block_weigh
     size_t width = weights->config->n_embd;
     if (load_linear(weights, PARAMETER_C_ATTN, layer, &joined, err))
         return -1;
-    block->q = columns_of(&joined, 0, width);
-    block->k = columns_of(&joined, width, width);
-    block->v = columns_of(&joined, 2 * width, width);
+    block->q = weight_columns(&joined, 0, width);
+    block->k = weight_columns(&joined, width, width);
+    block->v = weight_columns(&joined, 2 * width, width);
     return 0;
 }
 

@@ -63,6 +63,27 @@ START_TEST(what_is_watched_does_not_change_what_is_kept)
 }
 END_TEST
 
+/* Also of those that nobody looks at now. */
+START_TEST(every_head_is_kept)
+{
+    static const enum site sites[] = {SITE_Q, SITE_K, SITE_WEIGHTS, SITE_CONTEXT};
+    static const char *const configs[] = {growth_gpt2, growth_grouped};
+    static struct growth growth;
+    static struct record part;
+    for (size_t i = 0; i < 2 * sizeof sites / sizeof *sites; i++) {
+        growth_open(&growth, configs[i % 2], 60, 1);
+        struct record_watch watch = {.sites = (uint32_t)1 << sites[i / 2],
+                                     .first_layer = growth.model.config.n_layer - 1,
+                                     .head_count = 1};
+        struct sequence text = {.ids = growth.ids, .count = 40, .cache = &growth.cache};
+        record_pass(&part, &growth.model, &text, 1, &watch);
+        record_release(&part);
+        growth_step(&growth, 20);
+        growth_release(&growth);
+    }
+}
+END_TEST
+
 START_TEST(the_logits_of_the_last_tokens_are_those_of_all)
 {
     static struct growth growth;
@@ -242,6 +263,7 @@ Suite *cache_suite(void)
     TCase *tests = tcase_create("cache");
     tcase_add_test(tests, texts_of_different_lengths_grow_side_by_side);
     tcase_add_test(tests, what_is_watched_does_not_change_what_is_kept);
+    tcase_add_test(tests, every_head_is_kept);
     tcase_add_test(tests, the_logits_of_the_last_tokens_are_those_of_all);
     tcase_add_test(tests, tokens_that_are_forgotten_leave_no_trace);
     tcase_add_test(tests, numbers_that_failed_are_not_multiplied_with_0);

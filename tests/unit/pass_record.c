@@ -41,6 +41,8 @@ static void add_sites(struct watch *watch, const struct record_watch *wanted)
             watch_add(watch, (enum site)site, i);
     }
     watch->last_logits = wanted->last_logits;
+    watch->first_head = wanted->first_head;
+    watch->head_count = wanted->head_count;
 }
 
 void record_pass(struct record *record, struct random_model *model,

@@ -38,6 +38,7 @@ struct record_watch {
     uint32_t sites;
     size_t first_layer;
     bool last_logits;
+    size_t first_head, head_count; /* 0 of them: all */
 };
 
 /* All sites that the model has. */

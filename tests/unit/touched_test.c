@@ -175,7 +175,7 @@ START_TEST(the_logits_take_all_words_and_no_more_positions)
 END_TEST
 
 static const struct touch wide_touches[] = {
-    {"weights", NULL, "0", "h.0.ln_1. h.0.attn.c_attn.[0:4096]", 1, 2, 0},
+    {"weights", NULL, NULL, "h.0.ln_1. h.0.attn.c_attn.[0:4096]", 1, 2, 0},
     {"ln_f", NULL, NULL, "h. ln_f.", 3, 6, 0},
     {"logits", NULL, NULL, "h. ln_f. lm_head.", 3, 6, 40 * 2048},
 };
@@ -221,6 +221,31 @@ START_TEST(what_is_packed_is_read_as_far_as_the_last_site)
 }
 END_TEST
 
+/* Half a matrix is one head's queries, keys or values. */
+static const struct touch head_touches[] = {
+    {"q", NULL, "0", "h.0.ln_1. h.0.attn.c_attn.[0:1024]", 1, 0, 1024 * 2049},
+    {"q", NULL, "1", "h.0.ln_1. h.0.attn.c_attn.[1024:2048]", 1, 0, 1024 * 2049},
+    {"v", NULL, "1", "h.0.ln_1. h.0.attn.c_attn.[5120:6144]", 1, 0, 1024 * 2049},
+    {"weights", NULL, "0", "h.0.ln_1. h.0.attn.c_attn.[0:1024] h.0.attn.c_attn.[2048:3072]", 1, 1,
+     0},
+    {"weights,k", NULL, "1", "h.0.ln_1. h.0.attn.c_attn.[1024:2048] h.0.attn.c_attn.[3072:4096]", 1,
+     1, 0},
+    {"context", NULL, "1",
+     "h.0.ln_1. h.0.attn.c_attn.[1024:2048] h.0.attn.c_attn.[3072:4096] "
+     "h.0.attn.c_attn.[5120:6144]",
+     1, 1, 1024 * 2049},
+    {"weights", NULL, "0,1", "h.0.ln_1. h.0.attn.c_attn.[0:4096]", 1, 2, 0},
+    {"attn_out,weights", NULL, "0", "h.0.ln_1. h.0.attn.", 1, 4, 0},
+};
+
+START_TEST(of_the_last_layer_only_the_chosen_heads_are_read)
+{
+    open_model(wide, DTYPE_F32, 1);
+    check_touches(head_touches, COUNT(head_touches));
+    close_model();
+}
+END_TEST
+
 START_TEST(threads_read_nothing_more)
 {
     static const struct touch *const touch = &gpt2_touches[COUNT(gpt2_touches) - 1];
@@ -246,6 +271,10 @@ static const struct touch grouped_touches[] = {
     {"v", "0", NULL, "h.0.attn.v_proj.", 0, 0, V},
     {"weights", "0", NULL, "h.0.attn.q_proj. h.0.attn.k_proj.", 0, 0, Q + K},
     {"k,context", "0", NULL, "h.0.attn.q_ h.0.attn.k_ h.0.attn.v_", 0, 0, Q + K + V},
+    {"weights", "0", "2", "h.0.attn.q_proj.[2048:3072] h.0.attn.k_proj.[1024:2048]", 0, 0, Q / 2},
+    {"context", "0", "0-1",
+     "h.0.attn.q_proj.[0:2048] h.0.attn.k_proj.[0:1024] h.0.attn.v_proj.[0:2048]", 0, 0,
+     (Q + K + V) / 2},
     {"attn_out", "0", NULL, "h.0.", 0, 0, Q + K + V + OUT},
     {"v", "1", NULL, "h.0. h.1.attn.v_proj.", 0, 0, Q + K + V + OUT + V},
 };
@@ -273,6 +302,7 @@ Suite *touched_suite(void)
     tcase_add_test(tests, a_head_of_its_own_is_read_for_logits_alone);
     tcase_add_test(tests, what_is_converted_is_read_as_far_as_the_last_site);
     tcase_add_test(tests, what_is_packed_is_read_as_far_as_the_last_site);
+    tcase_add_test(tests, of_the_last_layer_only_the_chosen_heads_are_read);
     tcase_add_test(tests, threads_read_nothing_more);
     tcase_add_test(tests, of_bare_attention_nothing_is_read_behind_the_last_site);
     return suite;
