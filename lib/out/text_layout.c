@@ -7,24 +7,12 @@
 
 #include "base/utf8.h"
 
-enum { FIXED_MAX = 9 }; /* columns */
-
-/* With nothing larger than this, four decimals would show little but zeros. */
-static const float SMALLEST = 0.001f;
-
 const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet)
 {
     corner[0] = '\0';
     if (sheet->head >= 0)
         snprintf(corner, TEXT_CORNER_BYTES, "head %d", sheet->head);
     return corner;
-}
-
-size_t text_number(char text[TEXT_NUMBER_BYTES], float value, bool scientific)
-{
-    const char *format = scientific ? "%.2e" : "%.4f";
-    int size = snprintf(text, TEXT_NUMBER_BYTES, format, (double)value);
-    return size > 0 ? (size_t)size : 0;
 }
 
 /* The finite numbers that are shown, from lowest to highest. */
@@ -64,11 +52,11 @@ static struct range find_range(const struct report *report, const struct kept *k
     return range;
 }
 
-static size_t number_width(const struct range *range, bool scientific)
+static size_t number_width(const struct range *range, struct numeral numeral)
 {
-    char text[TEXT_NUMBER_BYTES];
-    size_t low = text_number(text, range->low, scientific);
-    size_t high = text_number(text, range->high, scientific);
+    char text[NUMERAL_BYTES];
+    size_t low = numeral_write(text, numeral, range->low);
+    size_t high = numeral_write(text, numeral, range->high);
     size_t least = range->infinite ? strlen("-inf") : 0;
     size_t widest = low > high ? low : high;
     return widest > least ? widest : least;
@@ -76,10 +64,8 @@ static size_t number_width(const struct range *range, bool scientific)
 
 static void choose_numbers(struct text_layout *layout, const struct range *range)
 {
-    float largest = fmaxf(-range->low, range->high);
-    bool vanishing = largest > 0 && largest < SMALLEST;
-    layout->scientific = vanishing || number_width(range, false) > FIXED_MAX;
-    layout->cell_width = number_width(range, layout->scientific);
+    layout->numeral = numeral_between(range->low, range->high, NUMERAL_DIGITS);
+    layout->cell_width = number_width(range, layout->numeral);
 }
 
 static size_t label_width(const struct axis *axis, const struct text_cut *cut)

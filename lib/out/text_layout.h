@@ -7,6 +7,7 @@
 #ifndef ATTN_OUT_TEXT_LAYOUT_H
 #define ATTN_OUT_TEXT_LAYOUT_H
 
+#include "lens/numeral.h"
 #include "lens/report.h"
 #include "out/format.h"
 #include "out/text_line.h"
@@ -22,7 +23,7 @@ struct text_layout {
     struct text_cut columns;
     size_t label_width; /* of the column of labels at the left */
     size_t cell_width;
-    bool scientific;
+    struct numeral numeral;
     size_t side_by_side; /* heads in one row of blocks */
 };
 
@@ -31,13 +32,9 @@ struct text_layout text_layout(const struct report *report, const struct kept *k
 
 enum {
     TEXT_CORNER_BYTES = 24,
-    TEXT_NUMBER_BYTES = 64, /* the longest float32 with four decimals has 45 */
 };
 
 /* "head 3", or nothing for a sheet without a head; returns `corner`. */
 const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet);
-
-/* 0.0386 or 3.86e-02; returns the length. */
-size_t text_number(char text[TEXT_NUMBER_BYTES], float value, bool scientific);
 
 #endif

@@ -47,8 +47,8 @@ static void add_header(struct buf *line, const struct text_layout *layout,
 
 static void add_number(struct buf *line, const struct text_layout *layout, float value)
 {
-    char text[TEXT_NUMBER_BYTES];
-    size_t size = text_number(text, value, layout->scientific);
+    char text[NUMERAL_BYTES];
+    size_t size = numeral_write(text, layout->numeral, value);
     text_blanks(line, layout->cell_width - size);
     buf_bytes(line, text, size);
 }

@@ -1,0 +1,77 @@
+#include "lens/numeral.h"
+
+#include <check.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+Suite *numeral_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+START_TEST(numbers_of_one_kind_are_written_alike)
+{
+    static const struct {
+        float low, high;
+        int digits;
+        const char *written; /* the low one */
+    } cases[] = {
+        {-0.4246f, 2.4542f, 4, "-0.4246"},
+        {0.038641f, 0.687f, 4, "0.0386"},
+        {0.038641f, 0.687f, 6, "0.038641"},
+        {0.038641f, 0.687f, 2, "0.04"},
+        {0.038641f, 0.687f, 1, "0.0"},
+        {0.038641f, 0.05f, 2, "0.04"},
+        {0.038641f, 0.05f, 1, "3.9e-02"},
+        {0, 0, 4, "0.0000"},
+        {0, 0.0009f, 4, "0.00e+00"},
+        {-0.0009f, 0, 4, "-9.00e-04"},
+        {0.001f, 0.001f, 4, "0.0010"},
+        {0.01f, 0.01f, 3, "0.010"},
+        {-999.5f, 9999, 4, "-999.5000"},
+        {-1000, 0, 4, "-1.00e+03"},
+        {1, 10000, 4, "1.00e+00"},
+        {-1000, 0, 9, "-1.0000000e+03"},
+        {-FLT_MAX, FLT_MAX, 9, "-3.4028235e+38"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[NUMERAL_BYTES];
+        struct numeral numeral = numeral_between(cases[i].low, cases[i].high, cases[i].digits);
+        size_t size = numeral_write(text, numeral, cases[i].low);
+        ck_assert_str_eq(text, cases[i].written);
+        ck_assert_uint_eq(size, strlen(text));
+    }
+}
+END_TEST
+
+START_TEST(what_is_not_finite_does_not_count)
+{
+    static const float values[] = {NAN, -INFINITY, 0.25f, INFINITY, 2000};
+    char text[NUMERAL_BYTES];
+    struct numeral few = numeral_of(values, 4, 4);
+    ck_assert(!few.scientific);
+    ck_assert(!numeral_of(values, 5, 4).scientific);
+    ck_assert(!numeral_of(values, 2, 4).scientific);
+    numeral_write(text, few, -INFINITY);
+    ck_assert_str_eq(text, "-inf");
+}
+END_TEST
+
+START_TEST(the_longest_number_has_room)
+{
+    char text[NUMERAL_BYTES];
+    struct numeral plain = {.digits = NUMERAL_DIGITS_MAX};
+    ck_assert_uint_lt(numeral_write(text, plain, -FLT_MAX), NUMERAL_BYTES);
+}
+END_TEST
+
+Suite *numeral_suite(void)
+{
+    Suite *suite = suite_create("numeral");
+    TCase *tests = tcase_create("numeral");
+    tcase_add_test(tests, numbers_of_one_kind_are_written_alike);
+    tcase_add_test(tests, what_is_not_finite_does_not_count);
+    tcase_add_test(tests, the_longest_number_has_room);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
