@@ -4,14 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bar.h"
 #include "base/utf8.h"
 #include "text/label.h"
 
-enum {
-    NUMBER_BYTES = 32,
-    BAR_COLUMNS = 16,
-    EIGHTHS = 8,
-};
+enum { NUMBER_BYTES = 32 };
 
 /* At the right of so many columns. */
 static void write_right(struct stream *out, const char *text, size_t columns)
@@ -87,23 +84,14 @@ static void write_limits(struct stream *out, const struct bench_report *report)
 
 /* --- the model ------------------------------------------------------------------------------- */
 
-/* A bar of BAR_COLUMNS for the whole, drawn in eighths of a column. */
-static void write_bar(struct stream *out, double share)
-{
-    static const char *const parts[EIGHTHS] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    int eighths = (int)lround(fmin(share, 1) * BAR_COLUMNS * EIGHTHS);
-    for (int column = 0; column < BAR_COLUMNS; column++, eighths -= EIGHTHS)
-        stream_text(out, eighths >= EIGHTHS ? "█" : parts[eighths > 0 ? eighths : 0]);
-}
-
 /* What binds is the limit that the task comes nearest to. */
 static void write_share(struct stream *out, const struct bench_sample *sample)
 {
     bool memory = sample->of_memory > sample->of_compute;
     double share = memory ? sample->of_memory : sample->of_compute;
-    stream_text(out, "  ");
-    write_bar(out, share);
-    stream_format(out, " %3.0f %% %s", 100 * share, memory ? "memory" : "compute");
+    char bar[BAR_BYTES];
+    stream_format(out, "  %s %3.0f %% %s", bar_draw(bar, share), 100 * share,
+                  memory ? "memory" : "compute");
     if (sample->over > 0)
         stream_format(out, "  %.2f ×", sample->over);
 }
