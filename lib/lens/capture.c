@@ -32,15 +32,20 @@ static const size_t *all_heads(size_t count, struct arena *arena, struct err *er
 static int choose_heads(struct capture *capture, const struct selection *selection,
                         const struct config *config, struct err *err)
 {
+    capture->whole = selection->whole;
+    capture->every_count = config->n_head;
+    capture->every_head = all_heads(config->n_head, capture->arena, err);
+    if (!capture->every_head)
+        return -1;
     capture->query_heads = selection->heads;
     capture->query_head_count = selection->head_count;
     if (selection->heads)
         return find_key_heads(capture, config, err);
     capture->query_head_count = config->n_head;
+    capture->query_heads = capture->every_head;
     capture->key_head_count = config->n_kv_head;
-    capture->query_heads = all_heads(config->n_head, capture->arena, err);
-    capture->key_heads = all_heads(config->n_kv_head, capture->arena, err);
-    return capture->query_heads && capture->key_heads ? 0 : -1;
+    capture->key_heads = capture->every_head; /* there are no more of them than of queries */
+    return 0;
 }
 
 int capture_init(struct capture *capture, const struct selection *selection,
@@ -91,6 +96,20 @@ static void copy_heads(float *data, const struct kept *kept, const struct tensor
     }
 }
 
+/* Sets which heads are kept of a tensor that has some. */
+static void choose_kept_heads(const struct capture *capture, struct kept *kept)
+{
+    kept->heads = capture->query_heads;
+    kept->shape[0] = capture->query_head_count;
+    if (site_rows[kept->site].axes == AXES_GROUP_TOKEN_DIM) {
+        kept->heads = capture->key_heads;
+        kept->shape[0] = capture->key_head_count;
+    } else if (capture->whole >> kept->site & 1) {
+        kept->heads = capture->every_head;
+        kept->shape[0] = capture->every_count;
+    }
+}
+
 int capture_sink(void *context, const struct announcement *seen, struct err *err)
 {
     struct capture *capture = context;
@@ -98,11 +117,8 @@ int capture_sink(void *context, const struct announcement *seen, struct err *err
     struct kept *kept = add_item(capture, seen->sequence, seen->site, seen->layer);
     kept->rank = values->rank;
     memcpy(kept->shape, values->shape, sizeof kept->shape);
-    if (kept->rank == 3) {
-        bool of_keys = site_rows[seen->site].axes == AXES_GROUP_TOKEN_DIM;
-        kept->heads = of_keys ? capture->key_heads : capture->query_heads;
-        kept->shape[0] = of_keys ? capture->key_head_count : capture->query_head_count;
-    }
+    if (kept->rank == 3)
+        choose_kept_heads(capture, kept);
     float *data = take_room(capture, kept, err);
     if (!data)
         return -1;
@@ -119,8 +135,7 @@ int capture_lend(void *context, const struct square_room *room, struct err *err)
     struct capture *capture = context;
     struct kept *kept = add_item(capture, room->sequence, room->site, room->layer);
     kept->rank = 3;
-    kept->heads = capture->query_heads;
-    kept->shape[0] = capture->query_head_count;
+    choose_kept_heads(capture, kept);
     kept->shape[1] = room->queries;
     kept->shape[2] = room->keys;
     float *data = take_room(capture, kept, err);

@@ -21,6 +21,7 @@
 
 struct selection {
     uint32_t sites;       /* one bit a site */
+    uint32_t whole;       /* of these, sites of query heads, every head is kept all the same */
     bool tokens;          /* `tokens` was asked for: the table of them */
     const size_t *layers; /* rising, each once */
     size_t layer_count;

@@ -117,6 +117,18 @@ START_TEST(of_keys_and_values_the_groups_of_the_chosen_heads_are_kept)
 }
 END_TEST
 
+START_TEST(of_some_sites_every_head_can_be_kept_whatever_was_chosen)
+{
+    selection.whole = (uint32_t)1 << SITE_CONTEXT;
+    choose("q,v,context", "1", 1);
+    expect_heads(see(SITE_Q, 0, 0, side_by_side(HEADS)), (size_t[]){1}, 1);
+    expect_heads(see(SITE_V, 0, 0, side_by_side(GROUPS)), (size_t[]){0}, 1);
+    const struct kept *context = see(SITE_CONTEXT, 0, 0, side_by_side(HEADS));
+    expect_heads(context, (size_t[]){0, 1, 2, 3, 4, 5}, HEADS);
+    expect_values(context, HEADS);
+}
+END_TEST
+
 START_TEST(of_squares_the_chosen_heads_are_written_where_they_are_kept)
 {
     float *places[HEADS] = {0};
@@ -212,6 +224,7 @@ Suite *capture_suite(void)
     tcase_add_checked_fixture(tests, prepare, release);
     tcase_add_test(tests, all_heads_are_kept_unless_some_were_chosen);
     tcase_add_test(tests, of_keys_and_values_the_groups_of_the_chosen_heads_are_kept);
+    tcase_add_test(tests, of_some_sites_every_head_can_be_kept_whatever_was_chosen);
     tcase_add_test(tests, of_squares_the_chosen_heads_are_written_where_they_are_kept);
     tcase_add_test(tests, what_has_no_heads_is_kept_whole);
     tcase_add_test(tests, a_copy_stays_when_the_original_changes);
