@@ -12,6 +12,7 @@
 #include "model/shape.h"
 #include "model/site.h"
 #include "out/format.h"
+#include "out/text_line.h"
 
 #ifdef __clang__
 #define COMPILER __VERSION__ /* names clang itself */
@@ -36,32 +37,10 @@ static const char *option_form(char form[80], const struct option_row *row)
     return form;
 }
 
-/* A text in lines of at most PAGE_COLUMNS, all but the first indented; that one stands at `column`
- * already. */
-static void write_wrapped(struct stream *out, const char *text, size_t column, size_t indent)
-{
-    const char *gap = "";
-    while (*text) {
-        size_t size = strcspn(text, " ");
-        size_t width = utf8_width(text, size);
-        if (*gap && column + 1 + width > PAGE_COLUMNS) {
-            stream_format(out, "\n%*s", (int)indent, "");
-            column = indent;
-            gap = "";
-        }
-        stream_text(out, gap);
-        stream_bytes(out, text, size);
-        column += strlen(gap) + width;
-        gap = " ";
-        text += size + (text[size] == ' ');
-    }
-    stream_char(out, '\n');
-}
-
 static void write_row(struct stream *out, const char *name, const char *about)
 {
     stream_format(out, "  %-*s  ", NAME_COLUMNS, name);
-    write_wrapped(out, about, ABOUT_COLUMN, ABOUT_COLUMN);
+    text_wrap(out, about, ABOUT_COLUMN, ABOUT_COLUMN, PAGE_COLUMNS);
 }
 
 static void write_indented(struct stream *out, const char *lines)
@@ -140,10 +119,10 @@ static void overview(struct stream *out)
         write_row(out, command_rows[i].name, command_rows[i].about);
     write_models(out, "--model");
     stream_char(out, '\n');
-    write_wrapped(out,
-                  "Exit status: 0 done, 1 a check said no, 2 wrong usage, 3 bad input, 4 a model "
-                  "that is not supported, 5 a result could not be written, 130 interrupted.",
-                  0, 0);
+    text_wrap(out,
+              "Exit status: 0 done, 1 a check said no, 2 wrong usage, 3 bad input, 4 a model "
+              "that is not supported, 5 a result could not be written, 130 interrupted.",
+              0, 0, PAGE_COLUMNS);
 }
 
 static void help_command_write(struct stream *out, const struct command *command)

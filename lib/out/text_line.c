@@ -82,6 +82,26 @@ int text_end(struct stream *out, struct buf *line, struct err *err)
     return 0;
 }
 
+void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width)
+{
+    const char *gap = "";
+    while (*text) {
+        size_t size = strcspn(text, " ");
+        size_t columns = utf8_width(text, size);
+        if (*gap && width > 0 && column + 1 + columns > width) {
+            stream_format(out, "\n%*s", (int)indent, "");
+            column = indent;
+            gap = "";
+        }
+        stream_text(out, gap);
+        stream_bytes(out, text, size);
+        column += strlen(gap) + columns;
+        gap = " ";
+        text += size + (text[size] == ' ');
+    }
+    stream_char(out, '\n');
+}
+
 struct text_cut text_cut_to(size_t size, size_t shown)
 {
     if (shown < 2)

@@ -28,6 +28,10 @@ void text_shorten(struct buf *line, size_t width);
  * there was no memory for it. */
 int text_end(struct stream *out, struct buf *line, struct err *err);
 
+/* Send a text, broken at blanks into lines of at most `width` columns (0: one line). The first goes
+ * on at `column`, the others are indented. */
+void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width);
+
 /* Which places of an axis are shown: `front` from its start and `back` from its end, and a slot
  * with an ellipsis between them for the middle, unless that is all. */
 struct text_cut {

@@ -48,6 +48,33 @@ START_TEST(a_cell_has_its_width_whatever_is_in_it)
 }
 END_TEST
 
+START_TEST(a_text_is_broken_at_blanks)
+{
+    static const struct {
+        const char *text;
+        size_t column, indent, width;
+        const char *lines;
+    } cases[] = {
+        {"", 0, 0, 10, "\n"},
+        {"one two three", 0, 2, 13, "one two three\n"},
+        {"one two three", 0, 2, 12, "one two\n  three\n"},
+        {"one two three", 6, 1, 13, "one two\n three\n"},
+        {"one two three", 0, 3, 1, "one\n   two\n   three\n"},
+        {"one two three", 0, 2, 0, "one two three\n"},
+        {"爱 🍰 é", 0, 0, 5, "爱 🍰\né\n"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct stream out = {0};
+        memory_stream_open(&out);
+        text_wrap(&out, cases[i].text, cases[i].column, cases[i].indent, cases[i].width);
+        struct file written = memory_stream_take(&out);
+        ck_assert_uint_eq(written.size, strlen(cases[i].lines));
+        ck_assert_mem_eq(written.bytes, cases[i].lines, written.size);
+        file_release(&written);
+    }
+}
+END_TEST
+
 START_TEST(blanks_are_as_many_as_asked)
 {
     static const size_t counts[] = {0, 1, 31, 32, 33, 100};
@@ -161,6 +188,7 @@ Suite *text_line_suite(void)
     Suite *suite = suite_create("text_line");
     TCase *tests = tcase_create("text_line");
     tcase_add_test(tests, a_cell_has_its_width_whatever_is_in_it);
+    tcase_add_test(tests, a_text_is_broken_at_blanks);
     tcase_add_test(tests, blanks_are_as_many_as_asked);
     tcase_add_test(tests, a_line_is_shortened_to_the_page);
     tcase_add_test(tests, a_line_ends_without_blanks);
