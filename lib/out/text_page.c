@@ -9,48 +9,12 @@
  *     weights · layer 0 · rows: query, columns: key
  *     ...
  */
-#include <string.h>
-
 #include "out/format.h"
-#include "out/text_line.h"
 #include "out/text_matrix.h"
+#include "out/text_titles.h"
 #include "out/text_tokens.h"
 
 enum { RULE_WIDTH = 80 }; /* where the page has no width of its own */
-
-/* life · sentence 1 · Life is short */
-static void add_title(struct buf *line, const struct report *report, const struct place *place)
-{
-    struct reading model = {.text = report->model, .size = strlen(report->model)};
-    reading_visible(line, &model);
-    buf_text(line, " · ");
-    if (place->count > 1)
-        buf_format(line, "sentence %zu · ", place->index);
-    reading_visible(line, &report->sentence);
-}
-
-/* source · what is looked at, where that is not the sentence itself */
-static void add_source(struct buf *line, const struct report *report)
-{
-    buf_text(line, "source · ");
-    reading_visible(line, &report->source);
-}
-
-static int write_titles(struct stream *out, const struct report *report, const struct place *place,
-                        struct err *err)
-{
-    struct buf line = {0};
-    add_title(&line, report, place);
-    text_shorten(&line, place->columns);
-    int failed = text_end(out, &line, err);
-    if (report->source.count && !failed) {
-        add_source(&line, report);
-        text_shorten(&line, place->columns);
-        failed = text_end(out, &line, err);
-    }
-    buf_release(&line);
-    return failed;
-}
 
 /* Between two sentences. */
 static void write_rule(struct stream *out, size_t width)
@@ -78,7 +42,7 @@ int text_page_write(struct stream *out, const struct report *report, const struc
 {
     if (place->index > 0)
         write_rule(out, place->columns);
-    if (write_titles(out, report, place, err))
+    if (text_titles_write(out, report, place, err))
         return -1;
     if (place->show_tokens && write_tokens(out, report, place, err))
         return -1;
