@@ -73,44 +73,16 @@ static int check_options(const struct job *job, struct err *err)
     return check_sampling(options, err);
 }
 
-/* One text, from one of three places. */
-static int find_prompt(struct job *job, struct input *prompt, struct err *err)
-{
-    const struct options *options = job->options;
-    size_t count = options->sentences.count + (options->file != NULL) + (options->ids != NULL);
-    if (count == 0)
-        return err_usage(err, "expected a text: --sentence TEXT, --file PATH or --ids LIST");
-    if (count > 1)
-        return err_usage(err, "expected one text, found %zu", count);
-    *prompt = (struct input){.ids = options->ids};
-    if (options->sentences.count)
-        *prompt = (struct input){.text = options->sentences.items[0],
-                                 .size = strlen(options->sentences.items[0])};
-    if (!options->file)
-        return 0;
-    if (inputs_read_file(&job->file, options->file, err))
-        return -1;
-    *prompt = (struct input){.text = job->file.bytes, .size = job->file.size};
-    prompt->size -= prompt->size && prompt->text[prompt->size - 1] == '\n';
-    return 0;
-}
-
-/* Put before an error which text it is about, where it is not in sight. */
-static int blame(const struct options *options, struct err *err)
-{
-    return options->sentences.count ? -1 : err_prefix(err, options->file ? "--file" : "--ids");
-}
-
 static int read_prompt(struct job *job, struct err *err)
 {
     struct input prompt;
     struct dropped dropped = {0};
-    if (find_prompt(job, &prompt, err) ||
+    if (inputs_only(&prompt, &job->file, job->options, err) ||
         viewer_open(&job->viewer, chosen_model(job->options), (size_t)job->options->threads, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, job->options, err))
         return -1;
     if (viewer_read(&job->viewer, &job->prompt, &prompt, NULL, &job->arena, err))
-        return blame(job->options, err);
+        return inputs_blame_only(job->options, err);
     dropped_add(&dropped, &job->prompt.sentence, 0);
     dropped_note(&dropped, job->options, NULL);
     return 0;

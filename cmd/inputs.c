@@ -91,11 +91,16 @@ static int make_room(struct inputs *inputs, size_t count, struct err *err)
     return inputs->items && inputs->lines ? 0 : -1;
 }
 
+static int no_text(struct err *err)
+{
+    return err_usage(err, "expected a text: --sentence TEXT, --file PATH or --ids LIST");
+}
+
 int inputs_open(struct inputs *inputs, const struct options *options, struct err *err)
 {
     *inputs = (struct inputs){.path = options->file};
     if (!options->sentences.count && !options->file && !options->ids)
-        return err_usage(err, "expected a text: --sentence TEXT, --file PATH or --ids LIST");
+        return no_text(err);
     if (options->file && inputs_read_file(&inputs->file, options->file, err))
         return -1;
     if (make_room(inputs, options->sentences.count + count_lines(&inputs->file) + 1, err))
@@ -120,6 +125,43 @@ void inputs_release(struct inputs *inputs)
     arena_release(&inputs->arena);
     file_release(&inputs->file);
     *inputs = (struct inputs){0};
+}
+
+int inputs_only(struct input *input, struct file *file, const struct options *options,
+                struct err *err)
+{
+    size_t count = options->sentences.count + (options->file != NULL) + (options->ids != NULL);
+    *input = (struct input){.ids = options->ids};
+    if (count == 0)
+        return no_text(err);
+    if (count > 1)
+        return err_usage(err, "expected one text, found %zu", count);
+    if (options->sentences.count)
+        *input = (struct input){.text = options->sentences.items[0],
+                                .size = strlen(options->sentences.items[0])};
+    if (!options->file)
+        return 0;
+    if (inputs_read_file(file, options->file, err))
+        return -1;
+    *input = (struct input){.text = file->bytes, .size = file->size};
+    input->size -= input->size && input->text[input->size - 1] == '\n';
+    return 0;
+}
+
+int inputs_blame_only(const struct options *options, struct err *err)
+{
+    return options->sentences.count ? -1 : err_prefix(err, options->file ? "--file" : "--ids");
+}
+
+int inputs_check_source(const struct options *options, const struct model *model, struct err *err)
+{
+    if (options->source && !model->config.cross)
+        return err_usage(err, "--source: expected none: '%s' attends to its own sentence",
+                         model->name);
+    if (!options->source && model->config.cross)
+        return err_usage(err, "--source: expected a text that '%s' attends to, found none",
+                         model->name);
+    return 0;
 }
 
 void inputs_place(struct buf *place, const struct inputs *inputs, size_t index)

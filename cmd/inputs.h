@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "lens/reading.h"
+#include "model/model.h"
 #include "options.h"
 #include "text/label.h"
 
@@ -25,6 +26,17 @@ struct inputs {
  * the ids. None at all is a usage error. */
 int inputs_open(struct inputs *inputs, const struct options *options, struct err *err);
 void inputs_release(struct inputs *inputs);
+
+/* The text of a command that takes one, from one of the three; `file`, which the caller releases,
+ * is what it points into when it came from --file, less its last newline. */
+int inputs_only(struct input *input, struct file *file, const struct options *options,
+                struct err *err);
+
+/* Put before an error about it where it came from, unless it is in sight; returns -1. */
+int inputs_blame_only(const struct options *options, struct err *err);
+
+/* Refuse a --source that nobody looks at, and cross-attention without one. */
+int inputs_check_source(const struct options *options, const struct model *model, struct err *err);
 
 /* Append where a text came from, as messages say it: 'story.txt' line 3, --ids, sentence 1; nothing
  * for the only sentence. */

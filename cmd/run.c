@@ -47,19 +47,6 @@ static int choose_selection(struct job *job, struct err *err)
                : 0;
 }
 
-static int check_source(const struct job *job, struct err *err)
-{
-    const struct model *model = &job->viewer.model;
-    const char *source = job->options->source;
-    if (source && !model->config.cross)
-        return err_usage(err, "--source: expected none: '%s' attends to its own sentence",
-                         model->name);
-    if (!source && model->config.cross)
-        return err_usage(err, "--source: expected a text that '%s' attends to, found none",
-                         model->name);
-    return 0;
-}
-
 /* What was asked for must fit into what is to be written. */
 static int check_format(const struct job *job, struct err *err)
 {
@@ -84,7 +71,8 @@ static int prepare(struct job *job, struct err *err)
         viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
         return -1;
-    if (choose_selection(job, err) || check_source(job, err) || check_format(job, err))
+    if (choose_selection(job, err) || inputs_check_source(options, &job->viewer.model, err) ||
+        check_format(job, err))
         return -1;
     job->place = (struct place){
         .count = job->inputs.count,
