@@ -75,3 +75,14 @@ void json_write_float(struct stream *out, float value)
     else
         stream_text(out, "null");
 }
+
+void json_write_floats(struct stream *out, const float *values, size_t count)
+{
+    stream_char(out, '[');
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            stream_bytes(out, ", ", 2);
+        json_write_float(out, values[i]);
+    }
+    stream_char(out, ']');
+}

@@ -14,5 +14,6 @@ void json_append_text(struct buf *out, const char *bytes, size_t size); /* the s
 
 /* The shortest number that reads back the same float32; infinities and NaN become null. */
 void json_write_float(struct stream *out, float value);
+void json_write_floats(struct stream *out, const float *values, size_t count); /* [1, 2] */
 
 #endif

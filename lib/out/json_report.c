@@ -8,18 +8,6 @@
 #include "out/format.h"
 #include "out/json_origin.h"
 
-static const float *write_numbers(struct stream *out, const float *values, size_t count)
-{
-    stream_char(out, '[');
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0)
-            stream_bytes(out, ", ", 2);
-        json_write_float(out, values[i]);
-    }
-    stream_char(out, ']');
-    return values + count;
-}
-
 static const float *write_matrix(struct stream *out, const float *values, const size_t shape[2],
                                  const char *gap)
 {
@@ -27,7 +15,8 @@ static const float *write_matrix(struct stream *out, const float *values, const 
     for (size_t i = 0; i < shape[0]; i++) {
         if (i > 0)
             stream_format(out, ",%s", gap);
-        values = write_numbers(out, values, shape[1]);
+        json_write_floats(out, values, shape[1]);
+        values += shape[1];
     }
     stream_char(out, ']');
     return values;

@@ -109,6 +109,22 @@ END_TEST
 
 Suite *json_text_suite(void);
 
+START_TEST(several_numbers_are_an_array)
+{
+    static const float values[] = {1, -0.5f, -INFINITY};
+    static const char *const arrays[] = {"[]", "[1]", "[1, -0.5]", "[1, -0.5, null]"};
+    for (size_t count = 0; count < COUNT(arrays); count++) {
+        struct stream out = {0};
+        memory_stream_open(&out);
+        json_write_floats(&out, values, count);
+        struct file written = memory_stream_take(&out);
+        ck_assert_uint_eq(written.size, strlen(arrays[count]));
+        ck_assert_mem_eq(written.bytes, arrays[count], written.size);
+        file_release(&written);
+    }
+}
+END_TEST
+
 Suite *json_text_suite(void)
 {
     Suite *suite = suite_create("json_text");
@@ -117,6 +133,7 @@ Suite *json_text_suite(void)
     tcase_add_test(tests, texts_in_memory_are_the_same);
     tcase_add_test(tests, every_character_reads_back);
     tcase_add_test(tests, numbers_are_json_and_others_are_null);
+    tcase_add_test(tests, several_numbers_are_an_array);
     suite_add_tcase(suite, tests);
     return suite;
 }
