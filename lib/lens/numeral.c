@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { BEFORE_DECIMALS = 5 }; /* columns for the sign, the whole part and the point */
 
@@ -41,4 +42,16 @@ struct numeral numeral_of(const float *values, size_t count, int digits)
         high = fmaxf(high, values[i]);
     }
     return low > high ? numeral_between(0, 0, digits) : numeral_between(low, high, digits);
+}
+
+void numeral_latex(struct buf *latex, const char *text)
+{
+    const char *exponent = strchr(text, 'e');
+    const char *infinity = strstr(text, "inf");
+    if (infinity)
+        buf_format(latex, "%.*s\\infty", (int)(infinity - text), text);
+    else if (exponent)
+        buf_format(latex, "%.*s\\mathrm{e}{%s}", (int)(exponent - text), text, exponent + 1);
+    else
+        buf_text(latex, text);
 }

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
+
 enum {
     NUMERAL_DIGITS = 4,     /* decimals where nobody asks for more */
     NUMERAL_DIGITS_MAX = 9, /* a float32 has no more to tell */
@@ -31,5 +33,8 @@ struct numeral numeral_of(const float *values, size_t count, int digits);
 
 /* 0.0386 or 3.86e-02, 0-terminated; returns the length. */
 size_t numeral_write(char text[NUMERAL_BYTES], struct numeral numeral, float value);
+
+/* Append what was written as LaTeX has it in mathematics: infinity is a sign. */
+void numeral_latex(struct buf *latex, const char *text);
 
 #endif

@@ -57,6 +57,25 @@ START_TEST(what_is_not_finite_does_not_count)
 }
 END_TEST
 
+START_TEST(in_latex_infinity_is_a_sign_and_exponents_have_no_blanks)
+{
+    static const char *const cases[][2] = {
+        {"-0.0386", "-0.0386"},
+        {"3.86e-05", "3.86\\mathrm{e}{-05}"},
+        {"-1.00e+10", "-1.00\\mathrm{e}{+10}"},
+        {"-inf", "-\\infty"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct buf latex = {0};
+        buf_text(&latex, "");
+        numeral_latex(&latex, cases[i][0]);
+        ck_assert_str_eq(latex.bytes, cases[i][1]);
+        buf_release(&latex);
+    }
+}
+END_TEST
+
 START_TEST(the_longest_number_has_room)
 {
     char text[NUMERAL_BYTES];
@@ -71,6 +90,7 @@ Suite *numeral_suite(void)
     TCase *tests = tcase_create("numeral");
     tcase_add_test(tests, numbers_of_one_kind_are_written_alike);
     tcase_add_test(tests, what_is_not_finite_does_not_count);
+    tcase_add_test(tests, in_latex_infinity_is_a_sign_and_exponents_have_no_blanks);
     tcase_add_test(tests, the_longest_number_has_room);
     suite_add_tcase(suite, tests);
     return suite;

@@ -1,0 +1,92 @@
+/* explanation.h: the walk of one query of one head as a list of steps: what each does, its formula,
+ * and its numbers as a table.
+ *
+ * Writers know no attention: they lay out titles, formulas and tables. Formulas come in two
+ * notations, one for a terminal and one for LaTeX.
+ *
+ *     struct explanation explanation;
+ *     struct explain_wish wish = {.layer = 0, .head = 0, .query = 1, .digits = 4};
+ *     if (explanation_make(&explanation, &viewer, &subject, &wish, &arena, err)) ...
+ *     for (size_t i = 0; i < explanation.step_count; i++)
+ *         use(&explanation.steps[i]);
+ */
+#ifndef ATTN_LENS_EXPLANATION_H
+#define ATTN_LENS_EXPLANATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "lens/numeral.h"
+#include "lens/report.h"
+
+/* One statement in two notations: score_j = q · k_j and s_j = q \cdot k_j; NULL: none. */
+struct formula {
+    const char *text;
+    const char *latex;
+};
+
+/* A column of a table, or as many as a vector has elements. */
+struct block {
+    const char *name;      /* as programs call it: "score" */
+    struct formula symbol; /* what stands above it: score_j */
+    bool is_vector;        /* its elements are numbered, though there be only one */
+    bool is_share;         /* parts of a whole that can be drawn as bars */
+    size_t first;          /* the number of its first element */
+    size_t width;
+    const float *values; /* [rows, width]; NAN: there is nothing */
+    size_t stride;       /* floats from one row to the next */
+    const float *total;  /* [width] below the rows, or NULL */
+    struct numeral numeral;
+};
+
+#define NO_ROW ((size_t)-1)
+
+enum { STEP_BLOCKS_MAX = 3, STEP_FORMULAS_MAX = 2 };
+
+struct step {
+    const char *name;  /* as programs call it: "scores" */
+    const char *title; /* Keys and scores */
+    struct formula formulas[STEP_FORMULAS_MAX];
+    size_t formula_count;
+    const char *note;      /* a sentence to read with it, or NULL */
+    struct formula worked; /* the formula with the numbers of one row */
+    const char *corner;    /* what the rows are: "key", or "" */
+    const struct label *rows;
+    size_t row_count;  /* 0: there is no table */
+    bool of_keys;      /* a row is a key, and long tables may leave out those with little weight */
+    size_t own_row;    /* the query's own, which is marked; NO_ROW: there is none */
+    const char *total; /* what the row below is called, or NULL */
+    struct block blocks[STEP_BLOCKS_MAX]; /* at most one of them of vectors */
+    size_t block_count;
+};
+
+struct explanation {
+    const struct report *report; /* the model and its texts */
+    size_t layer, head, query;
+    size_t layer_count, head_count;
+    size_t key_count;
+    const size_t *shown; /* [shown_count] the keys that pages show, rising */
+    size_t shown_count;
+    float shown_weight; /* of the attention, that they have */
+    const struct step *steps;
+    size_t step_count;
+};
+
+struct explain_wish {
+    size_t layer, head; /* the model must have them */
+    size_t query;       /* a token of the sentence */
+    int digits;         /* of the numbers in formulas, and of `numeral` */
+    size_t keys;        /* pages show at most so many, those with the most weight; 0: all */
+};
+
+struct viewer;
+struct subject;
+
+/* Run the subject and explain. All of it lives as long as the arena and the viewer. */
+int explanation_make(struct explanation *explanation, struct viewer *viewer,
+                     const struct subject *subject, const struct explain_wish *wish,
+                     struct arena *arena, struct err *err);
+
+#endif

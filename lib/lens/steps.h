@@ -1,0 +1,12 @@
+/* steps.h: a walk as the steps of an explanation; the inside of explanation.c. */
+#ifndef ATTN_LENS_STEPS_H
+#define ATTN_LENS_STEPS_H
+
+#include "lens/explanation.h"
+#include "lens/walk.h"
+
+/* Make all steps; they are the arena's. */
+int steps_make(struct explanation *explanation, const struct walk *walk, int digits,
+               struct arena *arena, struct err *err);
+
+#endif

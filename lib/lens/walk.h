@@ -1,0 +1,55 @@
+/* walk.h: what a pass gave of one query of one head: its rows of everything on the way from the
+ * layer's input to its output.
+ *
+ *     struct walk walk;
+ *     struct walk_choice choice = {.layer = 0, .head = 0, .query = 1};
+ *     if (walk_take(&walk, &viewer, &subject, &choice, &arena, err)) ...
+ *     walk.scores[j] ...                    (of the query with key j)
+ */
+#ifndef ATTN_LENS_WALK_H
+#define ATTN_LENS_WALK_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "lens/viewer.h"
+#include "model/weights.h"
+
+struct walk_choice {
+    size_t layer, head; /* the model must have them */
+    size_t query;       /* a token of the sentence */
+};
+
+/* S keys are looked at; vectors are dense. All of it lives as long as the arena and the viewer. */
+struct walk {
+    struct report report;
+    const struct config *config;
+    struct block_weights weights; /* the layer's */
+    size_t layer, head, query;
+    size_t group; /* the key/value head that the head looks at */
+    size_t keys;  /* S */
+    float scale;
+
+    const float *token;    /* [C] of GPT-2's first layer: what the input is the sum of; else NULL */
+    const float *position; /* [C] */
+    const float *stream;   /* [C] before GPT-2's norm; NULL: there is none */
+    const float *x;        /* [input_size] what q is made of */
+    size_t input_size;
+    const float *q;       /* [dk] */
+    const float *k;       /* [S, dk] */
+    const float *v;       /* [S, dv] */
+    const float *scores;  /* [S] */
+    const float *masked;  /* [S] */
+    const float *weight;  /* [S] */
+    const float *context; /* [dv] */
+    const float *out;     /* [out_size] of the layer's attention */
+    size_t out_size;
+};
+
+/* Run the subject through the model up to the output of the layer's attention. */
+int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *subject,
+              const struct walk_choice *choice, struct arena *arena, struct err *err);
+
+/* The context [dv] that another head has for the same query. */
+const float *walk_context(const struct walk *walk, size_t head);
+
+#endif
