@@ -1,0 +1,47 @@
+/* explain_format.h: the forms an explanation takes; one row and one file a form.
+ *
+ *     const struct explain_format *format = explain_format_find("markdown");
+ *     if (format->write(&stream, &explanation, 80, err)) ...
+ */
+#ifndef ATTN_OUT_EXPLAIN_FORMAT_H
+#define ATTN_OUT_EXPLAIN_FORMAT_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/stream.h"
+#include "lens/explanation.h"
+
+/* How much there is room for. */
+struct explain_page {
+    size_t columns; /* of a terminal; 0: endless */
+    bool full;      /* nothing is left out: long vectors are whole in every form */
+};
+
+struct explain_format {
+    const char *name;   /* as in --format */
+    const char *ending; /* of file names, with its dot */
+    const char *about;  /* a line for help */
+    int (*write)(struct stream *out, const struct explanation *explanation,
+                 const struct explain_page *page, struct err *err);
+};
+
+extern const struct explain_format explain_formats[]; /* text first */
+extern const size_t explain_format_count;
+
+/* By name; by the ending of a path. NULL when there is none. */
+const struct explain_format *explain_format_find(const char *name);
+const struct explain_format *explain_format_of_path(const char *path);
+
+/* The rows' writers, each in the file of its name. Failures to write stick to the stream; -1 with
+ * `err` for what a writer can tell itself. */
+int explain_text_write(struct stream *, const struct explanation *, const struct explain_page *,
+                       struct err *);
+int explain_markdown_write(struct stream *, const struct explanation *, const struct explain_page *,
+                           struct err *);
+int explain_latex_write(struct stream *, const struct explanation *, const struct explain_page *,
+                        struct err *);
+int explain_json_write(struct stream *, const struct explanation *, const struct explain_page *,
+                       struct err *);
+
+#endif
