@@ -1,0 +1,133 @@
+/* explain_json.c: an explanation as one JSON object, nothing left out.
+ *
+ *     {"model": "life", "sentence": …, "tokens": […], "layer": 0, "head": 0, "query": 1, "steps": [
+ *      {"name": "scores", "title": …, "formulas": [{"text": …, "latex": …}, …], "note": …,
+ *       "worked": {"text": …, "latex": …}, "rows": ["0:Life", …],
+ *       "columns": {"k": [[…], …], "score": […]}, "total": {"name": …, "k": […]}}, …]}
+ *
+ * What a step has not is not there; an empty cell and minus infinity are null.
+ */
+#include <string.h>
+
+#include "format/json_text.h"
+#include "out/explain_format.h"
+#include "out/json_origin.h"
+
+static void write_text(struct stream *out, const char *text)
+{
+    json_write_text(out, text, strlen(text));
+}
+
+static void write_member(struct stream *out, const char *name, const char *text)
+{
+    stream_format(out, "\"%s\": ", name);
+    write_text(out, text);
+}
+
+static void write_formula(struct stream *out, const struct formula *formula)
+{
+    stream_char(out, '{');
+    write_member(out, "text", formula->text);
+    stream_text(out, ", ");
+    write_member(out, "latex", formula->latex);
+    stream_char(out, '}');
+}
+
+static void write_formulas(struct stream *out, const struct step *step)
+{
+    stream_text(out, ",\n   \"formulas\": [");
+    for (size_t i = 0; i < step->formula_count; i++) {
+        stream_text(out, i ? ", " : "");
+        write_formula(out, &step->formulas[i]);
+    }
+    stream_char(out, ']');
+}
+
+/* A number for each row, or an array. */
+static void write_block(struct stream *out, const struct step *step, const struct block *block)
+{
+    if (!block->is_vector) {
+        json_write_floats(out, block->values, step->row_count);
+        return;
+    }
+    stream_char(out, '[');
+    for (size_t row = 0; row < step->row_count; row++) {
+        stream_text(out, row ? ",\n     " : "");
+        json_write_floats(out, block->values + row * block->stride, block->width);
+    }
+    stream_char(out, ']');
+}
+
+static void write_total(struct stream *out, const struct step *step)
+{
+    stream_text(out, ",\n   \"total\": {");
+    write_member(out, "name", step->total);
+    for (size_t b = 0; b < step->block_count; b++) {
+        const struct block *block = &step->blocks[b];
+        if (!block->total)
+            continue;
+        stream_format(out, ", \"%s\": ", block->name);
+        if (block->is_vector)
+            json_write_floats(out, block->total, block->width);
+        else
+            json_write_float(out, *block->total);
+    }
+    stream_char(out, '}');
+}
+
+static void write_table(struct stream *out, const struct step *step)
+{
+    stream_text(out, ",\n   \"rows\": [");
+    for (size_t row = 0; row < step->row_count; row++) {
+        stream_text(out, row ? ", " : "");
+        write_text(out, step->rows[row].exact);
+    }
+    stream_text(out, "],\n   \"columns\": {");
+    for (size_t b = 0; b < step->block_count; b++) {
+        stream_format(out, "%s\"%s\": ", b ? ",\n    " : "", step->blocks[b].name);
+        write_block(out, step, &step->blocks[b]);
+    }
+    stream_char(out, '}');
+    if (step->total)
+        write_total(out, step);
+}
+
+static void write_step(struct stream *out, const struct step *step)
+{
+    stream_text(out, "\n  {");
+    write_member(out, "name", step->name);
+    stream_text(out, ", ");
+    write_member(out, "title", step->title);
+    if (step->formula_count)
+        write_formulas(out, step);
+    if (step->note) {
+        stream_text(out, ",\n   ");
+        write_member(out, "note", step->note);
+    }
+    if (step->worked.text) {
+        stream_text(out, ",\n   \"worked\": ");
+        write_formula(out, &step->worked);
+    }
+    if (step->row_count)
+        write_table(out, step);
+    stream_char(out, '}');
+}
+
+int explain_json_write(struct stream *out, const struct explanation *explanation,
+                       const struct explain_page *page, struct err *err)
+{
+    struct report origin = *explanation->report;
+    (void)page;
+    (void)err;
+    origin.heads = NULL; /* the one is named below */
+    stream_char(out, '{');
+    json_origin_write(out, &origin, "\n ");
+    stream_format(out, ",\n \"layer\": %zu, \"head\": %zu, \"query\": %zu,\n \"steps\": [",
+                  explanation->layer, explanation->head, explanation->query);
+    for (size_t i = 0; i < explanation->step_count; i++) {
+        stream_text(out, i ? "," : "");
+        write_step(out, &explanation->steps[i]);
+    }
+    stream_text(out, "]}\n");
+    return 0;
+}
