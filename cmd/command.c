@@ -11,6 +11,13 @@ const struct command command_rows[] = {
      "attn-cli run -m life -s \"Life is short\" --show q,k,scores,weights\n"
      "printf 'Life is short\\neat dessert\\n' | attn-cli run -f - -o weights.jsonl\n",
      run_command},
+    {"explain", FOR_EXPLAIN, "walk through one query of one head, step by step, with its numbers",
+     "",
+     "attn-cli explain -m life --sentence \"Life is short eat dessert first\" --token is\n"
+     "attn-cli explain -s \"Life is short\" --layer 1 --head 2 --digits 6\n"
+     "attn-cli explain -m life-causal -s \"Life is short\" --token 1 --format markdown\n"
+     "attn-cli explain -m life -s \"Life is short\" --token is -o walk.tex\n",
+     explain_command},
     {"generate", FOR_GENERATE, "go on with a text, token by token; its attention, too", "",
      "attn-cli generate --sentence \"Life is short, eat dessert\" -n 8\n"
      "attn-cli generate -s \"Life is\" --temp 0.8 --top-k 40 --top-p 0.95 --seed 7\n"

@@ -24,6 +24,7 @@ const struct command *command_find(const char *name, struct err *err);
 
 /* The rows' functions, each in the file of its name. 0, or -1 with `err`. */
 int run_command(const struct options *options, struct err *err);
+int explain_command(const struct options *options, struct err *err);
 int generate_command(const struct options *options, struct err *err);
 int tokenize_command(const struct options *options, struct err *err);
 int info_command(const struct options *options, struct err *err);

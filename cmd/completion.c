@@ -6,6 +6,7 @@
 #include "model/bundled.h"
 #include "model/shape.h"
 #include "model/site.h"
+#include "out/explain_format.h"
 #include "out/format.h"
 
 static void write_commands(struct stream *out)
@@ -47,6 +48,12 @@ static void write_formats(struct stream *out)
 {
     for (size_t i = 0; i < format_count; i++)
         stream_format(out, "%s%s", i ? " " : "", format_rows[i].name);
+}
+
+static void write_explain_formats(struct stream *out)
+{
+    for (size_t i = 0; i < explain_format_count; i++)
+        stream_format(out, "%s%s", i ? " " : "", explain_formats[i].name);
 }
 
 static void write_sites(struct stream *out)
@@ -91,6 +98,7 @@ static const struct value_row {
 } value_rows[] = {
     {"model", FOR_ALL, write_models},
     {"format", FOR_RUN | FOR_GENERATE, write_formats},
+    {"format", FOR_EXPLAIN, write_explain_formats},
     {"format", FOR_TOKENIZE | FOR_INFO | FOR_BENCH, write_page_formats},
     {"shape", FOR_BENCH | FOR_INIT, write_shapes},
     {"like", FOR_INIT, write_models},

@@ -11,6 +11,7 @@
 #include "model/config_edit.h"
 #include "model/shape.h"
 #include "model/site.h"
+#include "out/explain_format.h"
 #include "out/format.h"
 #include "out/text_line.h"
 
@@ -67,6 +68,13 @@ static void write_formats(struct stream *out)
     stream_text(out, "\nFormats (--format):\n");
     for (size_t i = 0; i < format_count; i++)
         write_row(out, format_rows[i].name, format_rows[i].about);
+}
+
+static void write_explain_formats(struct stream *out)
+{
+    stream_text(out, "\nFormats (--format):\n");
+    for (size_t i = 0; i < explain_format_count; i++)
+        write_row(out, explain_formats[i].name, explain_formats[i].about);
 }
 
 static void write_sites(struct stream *out)
@@ -136,6 +144,8 @@ static void help_command_write(struct stream *out, const struct command *command
         write_sites(out);
         write_formats(out);
     }
+    if (command->bit == FOR_EXPLAIN)
+        write_explain_formats(out);
     if (command->bit == FOR_BENCH)
         write_tasks(out);
     if (command->bit & (FOR_BENCH | FOR_INIT))

@@ -7,6 +7,7 @@
 #include "model/config_edit.h"
 #include "model/shape.h"
 #include "model/site.h"
+#include "out/explain_format.h"
 #include "out/format.h"
 
 /* Text in roff: backslashes and hyphens escaped, no line that begins with a request. */
@@ -81,6 +82,9 @@ static void write_tables(struct stream *out)
     stream_text(out, ".SH FORMATS\n");
     for (size_t i = 0; i < format_count; i++)
         write_item(out, format_rows[i].name, format_rows[i].about);
+    stream_text(out, ".SH FORMATS OF EXPLAIN\n");
+    for (size_t i = 0; i < explain_format_count; i++)
+        write_item(out, explain_formats[i].name, explain_formats[i].about);
     stream_text(out, ".SH MEASUREMENTS\n");
     for (int kind = 0; kind < TASK_KINDS; kind++)
         write_item(out, task_rows[kind].name, task_rows[kind].about);

@@ -22,6 +22,7 @@ enum {
     FOR_GENERATE = 1 << 4,
     FOR_BENCH = 1 << 5,
     FOR_INIT = 1 << 6,
+    FOR_EXPLAIN = 1 << 7,
     FOR_ALL = ~0,
 };
 
@@ -36,6 +37,7 @@ struct options {
     const char *file;
     const char *ids;
     const char *source;
+    const char *token;
     const char *show;
     const char *layer;
     const char *head;
@@ -58,6 +60,7 @@ struct options {
     long long threads; /* 0: one a processor */
     long long width;   /* 0: the terminal's */
     long long tokens;  /* 0: not given */
+    long long digits;  /* 0: not given */
     double temperature;
     double top_p;
     long long top_k;

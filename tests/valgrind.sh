@@ -36,6 +36,8 @@ check 0 "$build/attn-cli" --version
 check 0 "$build/attn-cli" run --sentence "$sentence"
 check 0 "$build/attn-cli" run --model life --sentence "$sentence" --show all --format json
 check 0 "$build/attn-cli" run --model journey --sentence 'Your journey starts' --format csv
+check 0 "$build/attn-cli" explain --sentence "$sentence" --layer 1 --format latex --full
+check 0 "$build/attn-cli" explain --model life --sentence "$sentence" --token is
 check 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --temp 1 --top-k 9 --top-p 0.9
 check 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --show weights,logits,q --format csv
 check 0 "$build/attn-cli" init --shape tiny --sentence "$sentence" --output "$made/model"

@@ -1,0 +1,197 @@
+/* explain.c: `attn-cli explain`: one query of one head, from its embedding to what comes out. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "command.h"
+#include "inputs.h"
+#include "lens/explanation.h"
+#include "lens/pick.h"
+#include "lens/viewer.h"
+#include "out/explain_format.h"
+#include "page.h"
+
+enum { TOKENS_NAMED = 16 }; /* at most so many in a message */
+
+struct job {
+    const struct options *options;
+    const struct explain_format *format;
+    struct viewer viewer;
+    struct file file; /* what the text is borrowed from */
+    struct subject subject;
+    struct explain_wish wish;
+    struct stream out;
+    struct arena arena;
+};
+
+/* --- what is asked for ------------------------------------------------------------------------ */
+
+static int unknown_format(const char *name, struct err *err)
+{
+    struct buf known = {0};
+    for (size_t i = 0; i < explain_format_count; i++)
+        buf_format(&known, "%s%s", i ? ", " : "", explain_formats[i].name);
+    err_usage(err, "--format: expected one of %s, found '%s'", known.bytes ? known.bytes : "",
+              name);
+    buf_release(&known);
+    return -1;
+}
+
+static bool to_standard_output(const struct options *options)
+{
+    return !options->output || strcmp(options->output, "-") == 0;
+}
+
+/* --format, else the ending of -o, else text for people. */
+static int choose_format(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    if (options->output && !*options->output)
+        return err_usage(err, "--output: expected a path, found ''");
+    if (options->format) {
+        job->format = explain_format_find(options->format);
+        return job->format ? 0 : unknown_format(options->format, err);
+    }
+    job->format =
+        to_standard_output(options) ? &explain_formats[0] : explain_format_of_path(options->output);
+    if (!job->format)
+        return err_usage(err,
+                         "--output: cannot tell a format from the ending of '%s': give --format",
+                         options->output);
+    return 0;
+}
+
+/* The only one of a list of layers or heads. */
+static int only_one(size_t *one, const char *option, const size_t *list, size_t count,
+                    struct err *err)
+{
+    if (count != 1)
+        return err_usage(err, "--%s: expected one %s to explain, found %zu", option, option, count);
+    *one = list ? *list : 0; /* NULL: all that there are */
+    return 0;
+}
+
+static int choose_layer_and_head(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    const struct config *config = &job->viewer.model.config;
+    struct selection chosen = {0};
+    if (selection_layers(&chosen, options->layer ? options->layer : "0", config, &job->arena,
+                         err) ||
+        selection_heads(&chosen, options->head ? options->head : "0", config, &job->arena, err))
+        return -1;
+    return only_one(&job->wish.layer, "layer", chosen.layers, chosen.layer_count, err) ||
+                   only_one(&job->wish.head, "head", chosen.heads, chosen.head_count, err)
+               ? -1
+               : 0;
+}
+
+/* Which tokens there are, in a message; of many the first ones. */
+static void list_tokens(struct buf *list, const struct reading *reading)
+{
+    for (size_t i = 0; i < reading->count && i < TOKENS_NAMED; i++)
+        buf_format(list, "%s%s", i ? ", " : "", reading->labels[i].text);
+    if (reading->count > TOKENS_NAMED)
+        buf_text(list, ", …");
+}
+
+static int unknown_token(struct job *job, const char *name, struct err *err)
+{
+    const struct reading *reading = &job->subject.sentence;
+    const char **names = arena_alloc(&job->arena, reading->count, sizeof *names, err);
+    struct buf list = {0};
+    for (size_t i = 0; names && i < reading->count; i++)
+        names[i] = pick_name(&reading->labels[i]);
+    const char *near = names ? nearest_name(name, names, reading->count) : NULL;
+    list_tokens(&list, reading);
+    if (near)
+        err_usage(err, "--token: the text has no token '%s': did you mean '%s'?", name, near);
+    else
+        err_usage(err, "--token: expected one of %s, or a place from 0 to %zu, found '%s'",
+                  list.bytes ? list.bytes : "", reading->count - 1, name);
+    buf_release(&list);
+    return -1;
+}
+
+/* The last token, unless another is named; of several with that name the first. */
+static int choose_query(struct job *job, struct err *err)
+{
+    const struct reading *reading = &job->subject.sentence;
+    const char *name = job->options->token;
+    struct pick pick = {.index = reading->count - 1};
+    if (name && !pick_token(&pick, reading, name))
+        return unknown_token(job, name, err);
+    job->wish.query = pick.index;
+    if (pick.alike)
+        print_note(job->options,
+                   "'%s' stands %zu times in the text: this is the first, --token %s "
+                   "is the next",
+                   name, pick.alike + 1, reading->labels[pick.next].exact);
+    return 0;
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+static int read_subject(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    const char *text = options->source;
+    struct input source = {.text = text, .size = text ? strlen(text) : 0};
+    struct input input;
+    struct dropped dropped = {0};
+    struct dropped in_source = {0};
+    if (inputs_only(&input, &job->file, options, err) ||
+        viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
+        inputs_check_source(options, &job->viewer.model, err) ||
+        inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
+        return -1;
+    if (viewer_read(&job->viewer, &job->subject, &input, text ? &source : NULL, &job->arena, err))
+        return inputs_blame_only(options, err);
+    dropped_add(&dropped, &job->subject.sentence, 0);
+    dropped_add(&in_source, &job->subject.source, 0);
+    dropped_note(&dropped, options, NULL);
+    dropped_note(&in_source, options, "the source");
+    return 0;
+}
+
+static int prepare(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    if (options->operands.count)
+        return err_usage(err, "unexpected argument '%s': a sentence is given by --sentence",
+                         options->operands.items[0]);
+    if (choose_format(job, err) || read_subject(job, err) || choose_layer_and_head(job, err) ||
+        choose_query(job, err))
+        return -1;
+    job->wish.digits = options->digits ? (int)options->digits : NUMERAL_DIGITS;
+    job->wish.keys = page_lines(options);
+    return 0;
+}
+
+static int write_explanation(struct job *job, const struct explanation *explanation,
+                             struct err *err)
+{
+    const struct options *options = job->options;
+    struct explain_page page = {page_columns(options), options->full};
+    int failed = to_standard_output(options) ? stream_to(&job->out, STDOUT_FILENO, err)
+                                             : stream_open(&job->out, options->output, err);
+    return failed || job->format->write(&job->out, explanation, &page, err) ||
+                   stream_commit(&job->out, err)
+               ? -1
+               : 0;
+}
+
+int explain_command(const struct options *options, struct err *err)
+{
+    struct job job = {.options = options};
+    struct explanation explanation;
+    int failed =
+        prepare(&job, err) ||
+        explanation_make(&explanation, &job.viewer, &job.subject, &job.wish, &job.arena, err) ||
+        write_explanation(&job, &explanation, err);
+    stream_discard(&job.out);
+    viewer_release(&job.viewer);
+    file_release(&job.file);
+    arena_release(&job.arena);
+    return failed ? -1 : 0;
+}
