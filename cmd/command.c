@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "help.h"
+
 const struct command command_rows[] = {
     {"run", FOR_RUN, "look at a sentence: attention, context, any tensor", "",
      "attn-cli run --sentence \"Life is short, eat dessert first\"\n"
@@ -69,6 +71,17 @@ const struct command *command_find(const char *name, struct err *err)
     else
         err_usage(err, "unknown command '%s': 'attn-cli help' lists them", name);
     return NULL;
+}
+
+int command_run(const char *name, char **arguments, struct arena *arena, struct err *err)
+{
+    struct options options = OPTIONS_DEFAULT;
+    const struct command *command = command_find(name, err);
+    if (!command || options_parse(&options, command->bit, arguments, arena, err))
+        return -1;
+    if (options.help)
+        return help_of(command, err);
+    return command->run(&options, err);
 }
 
 const char *chosen_model(const struct options *options)

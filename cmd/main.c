@@ -100,17 +100,6 @@ static int close_output(struct err *err)
     return err_output(err, "cannot write 'standard output': %s", strerror(errno));
 }
 
-static int run_named(const char *name, char **arguments, struct arena *arena, struct err *err)
-{
-    struct options options = OPTIONS_DEFAULT;
-    const struct command *command = command_find(name, err);
-    if (!command || options_parse(&options, command->bit, arguments, arena, err))
-        return -1;
-    if (options.help)
-        return help_of(command, err);
-    return command->run(&options, err);
-}
-
 /* An option where a command should be: one of a command's, or a misspelt one of the program's. */
 static int option_first(const char *argument, struct err *err)
 {
@@ -140,12 +129,12 @@ static int dispatch(char **argv, struct arena *arena, struct err *err)
     if (!argv[1])
         return err_usage(err, "expected a command: 'attn-cli help' lists them");
     if (is_one_of(argv[1], help_words, sizeof help_words / sizeof *help_words))
-        return run_named("help", argv + 2, arena, err);
+        return command_run("help", argv + 2, arena, err);
     if (is_one_of(argv[1], version_words, sizeof version_words / sizeof *version_words))
         return help_version(err);
     if (argv[1][0] == '-')
         return option_first(argv[1], err);
-    return run_named(argv[1], argv + 2, arena, err);
+    return command_run(argv[1], argv + 2, arena, err);
 }
 
 int main(int argc, char **argv)
