@@ -48,6 +48,11 @@ const struct command command_rows[] = {
      "attn-cli bench --shape gpt2-medium --tokens 64,256 --repeat 3\n"
      "attn-cli bench --only prefill --json | jq '.results[].of_compute'\n",
      bench_command},
+    {"lesson", FOR_LESSON, "a guided tour of attention, step by step", "[STEP]",
+     "attn-cli lesson\n"
+     "attn-cli lesson --list\n"
+     "attn-cli lesson 3\n",
+     lesson_command},
     {"help", FOR_HELP, "show the commands, or all about one", "[COMMAND]",
      "attn-cli help run\n"
      "attn-cli help --man | man -l -\n"

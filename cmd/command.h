@@ -33,6 +33,7 @@ int tokenize_command(const struct options *options, struct err *err);
 int info_command(const struct options *options, struct err *err);
 int init_command(const struct options *options, struct err *err);
 int bench_command(const struct options *options, struct err *err);
+int lesson_command(const struct options *options, struct err *err);
 int help_command(const struct options *options, struct err *err);
 
 /* The model that was asked for: the option, else the environment; NULL: the default. */

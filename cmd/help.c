@@ -152,7 +152,7 @@ static void help_command_write(struct stream *out, const struct command *command
         write_shapes(out);
     if (command->bit == FOR_INIT)
         write_settings(out);
-    if (command->bit != FOR_HELP)
+    if (!(command->bit & (FOR_HELP | FOR_LESSON)))
         write_models(out, command->bit == FOR_INIT ? "--like" : "--model");
 }
 

@@ -23,6 +23,7 @@ enum {
     FOR_BENCH = 1 << 5,
     FOR_INIT = 1 << 6,
     FOR_EXPLAIN = 1 << 7,
+    FOR_LESSON = 1 << 8,
     FOR_ALL = ~0,
 };
 
@@ -69,6 +70,7 @@ struct options {
     bool logprobs;
     long long repeat; /* 0: not given */
     bool full;
+    bool list;
     bool only_ids;
     bool decode;
     bool bos;

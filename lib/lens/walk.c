@@ -135,7 +135,7 @@ int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *su
     };
     if (select_sites(&selection, config, choice, arena, err) ||
         viewer_look(viewer, &look, arena, err) ||
-        weights_block(&model->weights, choice->layer, &walk->weights, err))
+        weights_block(&model->weights, choice->layer, SITE_ATTN_OUT, &walk->weights, err))
         return -1;
     find_rows(walk);
     return embed(walk, &model->weights, arena, err);

@@ -1,0 +1,206 @@
+/* lesson.c: `attn-cli lesson`: a guided tour; each step runs a command line and says what to look
+ * at. On a terminal it waits after each step; elsewhere the steps are pages below each other.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/stream.h"
+#include "command.h"
+#include "lesson.h"
+#include "out/text_line.h"
+#include "page.h"
+
+enum {
+    WORDS_MAX = 32, /* of a command line */
+    WIDTH_BYTES = 24,
+    TITLE_COLUMN = 5,
+};
+
+struct tour {
+    const struct options *options;
+    size_t columns;
+    size_t first, end; /* the steps that are shown */
+    bool waits;        /* for a reader at a terminal */
+    struct arena arena;
+};
+
+/* --- a command line --------------------------------------------------------------------------- */
+
+/* The words of a line, a NULL behind them; quotes keep blanks together and go. */
+static int split(char *words[WORDS_MAX + 1], const char *line, struct arena *arena, struct err *err)
+{
+    size_t count = 0;
+    while (*line && count < WORDS_MAX) {
+        bool quoted = *line == '"';
+        line += quoted;
+        size_t size = strcspn(line, quoted ? "\"" : " ");
+        words[count] = arena_text(arena, line, size, err);
+        if (!words[count])
+            return -1;
+        count++;
+        line += size + (quoted && line[size]);
+        line += strspn(line, " ");
+    }
+    assert(!*line); /* the table is ours */
+    words[count] = NULL;
+    return 0;
+}
+
+/* Run the step's line as if it had been typed, on a page of the tour's width. */
+static int run_line(struct tour *tour, const char *line, struct err *err)
+{
+    char width[WIDTH_BYTES];
+    char *words[WORDS_MAX + 3];
+    if (split(words, line, &tour->arena, err))
+        return -1;
+    size_t count = 0;
+    while (words[count])
+        count++;
+    if (tour->options->width) {
+        snprintf(width, sizeof width, "--width=%zu", tour->columns);
+        words[count++] = width;
+        words[count] = NULL;
+    }
+    return command_run(words[1], words + 2, &tour->arena, err);
+}
+
+/* --- a step ----------------------------------------------------------------------------------- */
+
+static int open_page(struct stream *out, struct err *err)
+{
+    return stream_to(out, STDOUT_FILENO, err);
+}
+
+/* What stands before the command's output, and the command itself. */
+static int write_before(const struct tour *tour, size_t step, struct err *err)
+{
+    const struct lesson_row *row = &lesson_rows[step];
+    struct stream out;
+    if (open_page(&out, err))
+        return -1;
+    stream_format(&out, "%zu/%zu  ", step + 1, lesson_count);
+    text_wrap(&out, row->title, TITLE_COLUMN, TITLE_COLUMN, tour->columns);
+    stream_char(&out, '\n');
+    text_wrap(&out, row->before, 0, 0, tour->columns);
+    stream_format(&out, "\n$ %s\n\n", row->command);
+    return stream_commit(&out, err);
+}
+
+static int write_behind(const struct tour *tour, size_t step, struct err *err)
+{
+    static const char mark[] = "Look: ";
+    struct stream out;
+    if (open_page(&out, err))
+        return -1;
+    stream_format(&out, "\n%s", mark);
+    text_wrap(&out, lesson_rows[step].look, sizeof mark - 1, 0, tour->columns);
+    return stream_commit(&out, err);
+}
+
+static int show_step(struct tour *tour, size_t step, struct err *err)
+{
+    if (write_before(tour, step, err))
+        return -1;
+    if (run_line(tour, lesson_rows[step].command, err))
+        return err_prefix(err, "step %zu", step + 1);
+    return write_behind(tour, step, err);
+}
+
+/* --- the tour --------------------------------------------------------------------------------- */
+
+/* A line from the terminal: false when it asks for the end, or there is none. */
+static bool read_answer(void)
+{
+    char first = '\n';
+    char c = 0;
+    while (read(STDIN_FILENO, &c, 1) == 1) {
+        if (c == '\n')
+            return first != 'q' && first != 'Q';
+        if (first == '\n' && c != ' ')
+            first = c;
+    }
+    return false;
+}
+
+/* Between two steps: wait for the reader, or draw a line. `*more` is false at the end. */
+static int pause_tour(const struct tour *tour, bool *more, struct err *err)
+{
+    struct stream out;
+    if (open_page(&out, err))
+        return -1;
+    stream_char(&out, '\n');
+    if (tour->waits)
+        stream_text(&out, "(Enter goes on, q quits) ");
+    for (size_t i = 0; i < tour->columns && !tour->waits; i++)
+        stream_char(&out, '-');
+    stream_text(&out, tour->waits ? "" : "\n\n");
+    if (stream_commit(&out, err))
+        return -1;
+    *more = !tour->waits || read_answer();
+    if (!tour->waits || !*more)
+        return 0;
+    if (open_page(&out, err))
+        return -1;
+    stream_char(&out, '\n');
+    return stream_commit(&out, err);
+}
+
+static int show_tour(struct tour *tour, struct err *err)
+{
+    bool more = true;
+    for (size_t step = tour->first; step < tour->end && more; step++) {
+        if (show_step(tour, step, err))
+            return -1;
+        if (step + 1 < tour->end && pause_tour(tour, &more, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int write_list(const struct tour *tour, struct err *err)
+{
+    struct stream out;
+    if (open_page(&out, err))
+        return -1;
+    for (size_t i = tour->first; i < tour->end; i++)
+        stream_format(&out, "%s%2zu  %s\n    %s\n", i > tour->first ? "\n" : "", i + 1,
+                      lesson_rows[i].title, lesson_rows[i].command);
+    return stream_commit(&out, err);
+}
+
+/* All steps, or the one that is named. */
+static int choose_steps(struct tour *tour, struct err *err)
+{
+    const struct texts *operands = &tour->options->operands;
+    long long step = 0;
+    tour->end = lesson_count;
+    if (operands->count == 0)
+        return 0;
+    if (operands->count > 1)
+        return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
+    if (!num_parse_integer(operands->items[0], 1, (long long)lesson_count, &step))
+        return err_usage(err, "expected a step from 1 to %zu, found '%s': --list shows them",
+                         lesson_count, operands->items[0]);
+    tour->first = (size_t)step - 1;
+    tour->end = (size_t)step;
+    return 0;
+}
+
+int lesson_command(const struct options *options, struct err *err)
+{
+    struct tour tour = {
+        .options = options,
+        .columns = page_columns(options),
+        .waits = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO),
+    };
+    if (choose_steps(&tour, err))
+        return -1;
+    if (options->list)
+        return write_list(&tour, err);
+    int failed = show_tour(&tour, err);
+    arena_release(&tour.arena);
+    return failed;
+}

@@ -1,0 +1,64 @@
+#include "lesson.h"
+
+#define JOURNEY "-s \"Your journey starts with one step\""
+#define LIFE "-s \"Life is short eat dessert first\""
+
+const struct lesson_row lesson_rows[] = {
+    {"Scores are dot products",
+     "A model reads a sentence as rows of numbers, an embedding for each word. The simplest "
+     "attention there is has no weights at all: the score of two words is the dot product of "
+     "their embeddings.",
+     "attn-cli run -m journey " JOURNEY " --show embedding,scores",
+     "The embeddings of 'journey' and 'starts' point the same way, so their score is high, 1.4754; "
+     "that of 'journey' and 'one' is 0.7070. The table is the same on both sides of its diagonal: "
+     "without weights nothing tells who asks from who answers."},
+    {"Softmax makes weights of scores, and weights make a context",
+     "Every row of scores becomes a row of weights: e to the power of each score, divided by the "
+     "sum of the row. With these weights the embeddings are added up.",
+     "attn-cli run -m journey " JOURNEY " --show weights,context",
+     "Each row of weights adds up to 1. 'journey' gives most to itself, 0.2379, and hardly less to "
+     "'starts', 0.2333. The context of 'journey', 0.4419 0.6515 0.5683, is all six embeddings "
+     "mixed by the weights of its row."},
+    {"The whole way of one word",
+     "explain shows every number between an embedding and a context, with the formulas.",
+     "attn-cli explain -m journey " JOURNEY " --token journey",
+     "Follow one key down the page: 'Your' has the score 0.9544, the power 0.5824, the weight "
+     "0.1385, and adds 0.0596 to the first number of the context. The › marks the row of the query "
+     "itself. With --format markdown or --format latex the page becomes a document."},
+    {"Queries, keys and values",
+     "Self-attention with weights: three matrices turn an embedding into a query (what a word "
+     "looks for), a key (what it answers to) and a value (what it hands over).",
+     "attn-cli run -m life " LIFE " --show embedding,q,k,v",
+     "Embeddings have 3 numbers, queries and keys 2, values 4. Queries and keys have the same "
+     "length, because they are multiplied; that of values is free. 'is' has a long query, 0.5667 "
+     "1.8269, and a long key in the same direction, 0.5295 1.7355: their product will be large."},
+    {"One query of self-attention",
+     "The same walk as before, with weights: the query comes from W_q, and scores are divided by "
+     "the root of a key's length before the softmax.",
+     "attn-cli explain -m life " LIFE " --token is",
+     "'is' gives 0.6870 of its attention to itself and 0.1470 to 'dessert'. Scaling brought 3.4707 "
+     "down to 2.4542 and the others nearer to it, so that they keep some of the weight. The "
+     "context has four numbers, as values have: 0.5313 1.3607 0.7891 1.3110."},
+    {"Heads side by side",
+     "Several heads look at the same words, each with matrices of its own, and each gives a "
+     "context. Here are four, with values of one number.",
+     "attn-cli run -m life-4-heads " LIFE " --show weights,attn_out",
+     "Heads disagree: 'first' gives itself 0.2794 in head 0 and 0.4407 in head 1. The output of a "
+     "word is its four contexts, one beside the other: for 'is', 0.4003 1.7137 1.3981 1.0497."},
+    {"Heads with an output projection",
+     "In a GPT the channels are shared out among the heads, and a last matrix, W_O, mixes what "
+     "the heads found. tiny has 2 layers with 4 heads of 8 numbers each.",
+     "attn-cli explain -m tiny -s \"Life is short\" --token short --layer 0 --head 2",
+     "Two things are new. A head does not take in an embedding but x: the sum of the embeddings of "
+     "a word and of its position, normed. And the last table shows what each head adds to the "
+     "output: W_O falls into one piece a head, and attn_out is the sum of the rows above it."},
+    {"No word sees the future",
+     "A model that writes must not look at words to come. Before the softmax their scores become "
+     "minus infinity: an empty cell in these tables.",
+     "attn-cli run -m life-causal " LIFE " --show masked,weights",
+     "'Life', the first word, sees only itself: 1.0000. 'is' shares its attention between two "
+     "words, 0.0532 and 0.9468. 'first', the last word, sees all of them, and its row is the one "
+     "that the model without a mask has: try -m life."},
+};
+
+const size_t lesson_count = sizeof lesson_rows / sizeof *lesson_rows;
