@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "lens/draft.h"
+#include "lens/board.h"
 
 /* The key whose numbers are worked out: the first that is seen. */
 static size_t first_seen(const struct walk *walk)
@@ -13,30 +13,30 @@ static size_t first_seen(const struct walk *walk)
     return key;
 }
 
-static int keep_note(struct draft *draft)
+static int keep_note(struct board *board)
 {
-    struct buf *note = &draft->note;
-    if (buf_check(note, draft->err))
+    struct buf *note = &board->note;
+    if (buf_check(note, board->err))
         return -1;
     if (note->size == 0)
         return 0;
-    draft->step->note = arena_text(draft->arena, note->bytes, note->size, draft->err);
-    return draft->step->note ? 0 : -1;
+    board->step->note = arena_text(board->arena, note->bytes, note->size, board->err);
+    return board->step->note ? 0 : -1;
 }
 
-static int make(struct draft *draft, int (*step)(struct draft *))
+static int make(struct board *board, int (*step)(struct board *))
 {
-    int failed = step(draft) || keep_note(draft) ? -1 : 0;
-    buf_release(&draft->note);
-    buf_release(&draft->pen.text); /* half a formula, when the step failed */
-    buf_release(&draft->pen.latex);
+    int failed = step(board) || keep_note(board) ? -1 : 0;
+    buf_release(&board->note);
+    buf_release(&board->pen.text); /* half a formula, when the step failed */
+    buf_release(&board->pen.latex);
     return failed;
 }
 
 int steps_make(struct explanation *explanation, const struct walk *walk, int digits,
                struct arena *arena, struct err *err)
 {
-    static int (*const makers[])(struct draft *) = {
+    static int (*const makers[])(struct board *) = {
         step_input,   step_query,  step_scores,  step_scaled, step_masked,
         step_weights, step_values, step_context, step_output,
     };
@@ -45,7 +45,7 @@ int steps_make(struct explanation *explanation, const struct walk *walk, int dig
     if (!steps)
         return -1;
     for (size_t i = 0; i < COUNT; i++) {
-        struct draft draft = {
+        struct board board = {
             .walk = walk,
             .step = &steps[i],
             .key = first_seen(walk),
@@ -53,7 +53,7 @@ int steps_make(struct explanation *explanation, const struct walk *walk, int dig
             .arena = arena,
             .err = err,
         };
-        if (make(&draft, makers[i]))
+        if (make(&board, makers[i]))
             return -1;
     }
     explanation->steps = steps;

@@ -1,14 +1,14 @@
 /* steps_input.c: from the layer's input to the query. */
 #include <math.h>
 
-#include "lens/draft.h"
+#include "lens/board.h"
 
 enum { MATRIX_MAX = 8 }; /* rows and columns of a matrix that is shown itself */
 
 /* The input of GPT-2's layers and what it comes from; what is not there is left out. */
-static int show_stream(struct draft *draft)
+static int show_stream(struct board *board)
 {
-    const struct walk *walk = draft->walk;
+    const struct walk *walk = board->walk;
     const struct {
         const char *name;
         const float *values;
@@ -16,28 +16,28 @@ static int show_stream(struct draft *draft)
         {"wte", walk->token}, {"wpe", walk->position}, {"h", walk->stream}, {"x", walk->x}};
     enum { COUNT = sizeof vectors / sizeof *vectors };
     size_t width = walk->input_size;
-    struct label *rows = draft_rows(draft, COUNT);
-    float *values = draft_floats(draft, COUNT * width);
+    struct label *rows = board_rows(board, COUNT);
+    float *values = board_floats(board, COUNT * width);
     size_t used = 0;
     if (!rows || !values)
         return -1;
     for (size_t i = 0; i < COUNT; i++) {
         if (!vectors[i].values)
             continue;
-        rows[used] = draft_label(vectors[i].name);
+        rows[used] = board_label(vectors[i].name);
         for (size_t c = 0; c < width; c++)
             values[used * width + c] = vectors[i].values[c];
         used++;
     }
-    draft->step->row_count = used;
-    draft_vectors(draft, "vector", "", "", values, width);
+    board->step->row_count = used;
+    board_vectors(board, "vector", "", "", values, width);
     return 0;
 }
 
 /* μ = 0.0021, σ² = 0.0198: of what the norm takes in. */
-static int work_norm(struct draft *draft)
+static int work_norm(struct board *board)
 {
-    const struct walk *walk = draft->walk;
+    const struct walk *walk = board->walk;
     double mean = 0;
     double variance = 0;
     for (size_t c = 0; c < walk->input_size; c++)
@@ -45,61 +45,61 @@ static int work_norm(struct draft *draft)
     for (size_t c = 0; c < walk->input_size; c++)
         variance += pow((double)walk->stream[c] - mean, 2) / (double)walk->input_size;
     const float numbers[] = {(float)mean, (float)variance};
-    pen_add(&draft->pen, "μ = ", "\\mu = ");
-    pen_number(&draft->pen, draft_numeral(draft, &numbers[0], 1), numbers[0]);
-    pen_add(&draft->pen, ", σ² = ", ",\\; \\sigma^2 = ");
-    pen_number(&draft->pen, draft_numeral(draft, &numbers[1], 1), numbers[1]);
-    return draft_worked(draft);
+    pen_add(&board->pen, "μ = ", "\\mu = ");
+    pen_number(&board->pen, board_numeral(board, &numbers[0], 1), numbers[0]);
+    pen_add(&board->pen, ", σ² = ", ",\\; \\sigma^2 = ");
+    pen_number(&board->pen, board_numeral(board, &numbers[1], 1), numbers[1]);
+    return board_worked(board);
 }
 
 /* name = wte[4]: the row of the embedding that the token has. */
-static void draw_embedding(struct draft *draft, const char *name)
+static void draw_embedding(struct board *board, const char *name)
 {
-    const struct walk *walk = draft->walk;
+    const struct walk *walk = board->walk;
     uint32_t id = walk->report.sentence.tokens[walk->query].id;
-    buf_format(&draft->pen.text, "%s = wte[%u]", name, id);
-    buf_format(&draft->pen.latex, "%s = \\mathrm{wte}_{%u}", name, id);
+    buf_format(&board->pen.text, "%s = wte[%u]", name, id);
+    buf_format(&board->pen.latex, "%s = \\mathrm{wte}_{%u}", name, id);
 }
 
-static int normed_input(struct draft *draft)
+static int normed_input(struct board *board)
 {
-    const struct walk *walk = draft->walk;
-    draft_title(draft, "input", "Input");
+    const struct walk *walk = board->walk;
+    board_title(board, "input", "Input");
     if (walk->layer == 0) {
-        draw_embedding(draft, "h");
-        buf_format(&draft->pen.text, " + wpe[%zu]", walk->query);
-        buf_format(&draft->pen.latex, " + \\mathrm{wpe}_{%zu}", walk->query);
-        if (draft_drawn(draft))
+        draw_embedding(board, "h");
+        buf_format(&board->pen.text, " + wpe[%zu]", walk->query);
+        buf_format(&board->pen.latex, " + \\mathrm{wpe}_{%zu}", walk->query);
+        if (board_drawn(board))
             return -1;
     } else {
-        buf_text(draft_note(draft), "h is the residual stream as the layer before left it.");
+        buf_text(board_note(board), "h is the residual stream as the layer before left it.");
     }
-    draft_formula(draft, "x = (h - μ) / √(σ² + ε) ⊙ γ + β",
+    board_formula(board, "x = (h - μ) / √(σ² + ε) ⊙ γ + β",
                   "x = \\frac{h - \\mu}{\\sqrt{\\sigma^2 + \\varepsilon}} \\odot \\gamma + \\beta");
-    return work_norm(draft) || show_stream(draft) ? -1 : 0;
+    return work_norm(board) || show_stream(board) ? -1 : 0;
 }
 
-int step_input(struct draft *draft)
+int step_input(struct board *board)
 {
-    const struct walk *walk = draft->walk;
+    const struct walk *walk = board->walk;
     if (walk->stream)
-        return normed_input(draft);
-    draft_title(draft, "input", walk->layer ? "Input" : "Embedding");
+        return normed_input(board);
+    board_title(board, "input", walk->layer ? "Input" : "Embedding");
     if (walk->layer) {
-        buf_text(draft_note(draft), "x is what the layer before gave.");
+        buf_text(board_note(board), "x is what the layer before gave.");
     } else {
-        draw_embedding(draft, "x");
-        if (draft_drawn(draft))
+        draw_embedding(board, "x");
+        if (board_drawn(board))
             return -1;
     }
-    return draft_vector(draft, "x", walk->x, walk->input_size);
+    return board_vector(board, "x", walk->x, walk->input_size);
 }
 
 /* The columns of a projection that belong to a head, dense, with the bias below them. */
-static float *take_matrix(struct draft *draft, const struct weight *w, size_t first, size_t width)
+static float *take_matrix(struct board *board, const struct weight *w, size_t first, size_t width)
 {
     size_t rows = w->in + (w->bias != NULL);
-    float *matrix = draft_floats(draft, rows * width);
+    float *matrix = board_floats(board, rows * width);
     for (size_t i = 0; matrix && i < rows * width; i++) {
         const float *row = i / width < w->in ? w->data + i / width * w->stride : w->bias;
         matrix[i] = row[first + i % width];
@@ -108,11 +108,11 @@ static float *take_matrix(struct draft *draft, const struct weight *w, size_t fi
 }
 
 /* q_0 = x_0 · W_0,0 + x_1 · W_1,0 + … + b_0 = … */
-static int work_product(struct draft *draft, const struct weight *w)
+static int work_product(struct board *board, const struct weight *w)
 {
-    const struct walk *walk = draft->walk;
-    struct pen *pen = &draft->pen;
-    const struct block *blocks = draft->step->blocks;
+    const struct walk *walk = board->walk;
+    struct pen *pen = &board->pen;
+    const struct block *blocks = board->step->blocks;
     const struct numeral numerals[] = {blocks[0].numeral, blocks[1].numeral};
     size_t width = blocks[1].width;
     pen_symbol(pen, "q", "q", 0);
@@ -121,19 +121,19 @@ static int work_product(struct draft *draft, const struct weight *w)
     if (w->bias)
         pen_term(pen, blocks[1].numeral, blocks[1].values[w->in * width]);
     pen_equals(pen);
-    pen_number(pen, draft_numeral(draft, walk->q, width), walk->q[0]);
-    return draft_worked(draft);
+    pen_number(pen, board_numeral(board, walk->q, width), walk->q[0]);
+    return board_worked(board);
 }
 
 /* x and W_q beside each other, row by row; below them their product, q. */
-static int show_product(struct draft *draft, const struct weight *w)
+static int show_product(struct board *board, const struct weight *w)
 {
-    const struct walk *walk = draft->walk;
+    const struct walk *walk = board->walk;
     size_t width = walk->config->d_k;
     size_t count = w->in + (w->bias != NULL);
-    struct label *rows = draft_rows(draft, count);
-    float *x = draft_floats(draft, count);
-    const float *matrix = take_matrix(draft, w, walk->head * width, width);
+    struct label *rows = board_rows(board, count);
+    float *x = board_floats(board, count);
+    const float *matrix = take_matrix(board, w, walk->head * width, width);
     if (!rows || !x || !matrix)
         return -1;
     for (size_t c = 0; c < w->in; c++) {
@@ -141,34 +141,34 @@ static int show_product(struct draft *draft, const struct weight *w)
         x[c] = walk->x[c];
     }
     if (w->bias) {
-        rows[w->in] = draft_label("b_q");
+        rows[w->in] = board_label("b_q");
         x[w->in] = NAN;
     }
-    draft->step->corner = "channel";
-    draft->step->total = "q";
-    draft_column(draft, "x", "x", "x", x);
-    draft_vectors(draft, "W_q", "W_q", "W_q", matrix, width)->total = walk->q;
-    return work_product(draft, w);
+    board->step->corner = "channel";
+    board->step->total = "q";
+    board_column(board, "x", "x", "x", x);
+    board_vectors(board, "W_q", "W_q", "W_q", matrix, width)->total = walk->q;
+    return work_product(board, w);
 }
 
-int step_query(struct draft *draft)
+int step_query(struct board *board)
 {
-    const struct walk *walk = draft->walk;
+    const struct walk *walk = board->walk;
     const struct config *config = walk->config;
     const struct weight *w = &walk->weights.q;
-    draft_title(draft, "query", "Query");
+    board_title(board, "query", "Query");
     if (!config->projections) {
-        draft_formula(draft, "q = x", "q = x");
-        buf_text(draft_note(draft),
+        board_formula(board, "q = x", "q = x");
+        buf_text(board_note(board),
                  "There are no projections: q, k and v are the inputs themselves.");
     } else if (w->bias) {
-        draft_formula(draft, "q = x · W_q + b_q", "q = x\\,W_q + b_q");
+        board_formula(board, "q = x · W_q + b_q", "q = x\\,W_q + b_q");
     } else {
-        draft_formula(draft, "q = x · W_q", "q = x\\,W_q");
+        board_formula(board, "q = x · W_q", "q = x\\,W_q");
     }
     if (config->projections && w->in <= MATRIX_MAX && config->d_k <= MATRIX_MAX)
-        return show_product(draft, w);
+        return show_product(board, w);
     if (config->projections)
-        buf_format(draft_note(draft), "W_q is the [%zu, %zu] of this head.", w->in, config->d_k);
-    return draft_vector(draft, "q", walk->q, config->d_k);
+        buf_format(board_note(board), "W_q is the [%zu, %zu] of this head.", w->in, config->d_k);
+    return board_vector(board, "q", walk->q, config->d_k);
 }

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lens/draft.h"
+#include "lens/board.h"
 
 enum {
     NAME_BYTES = 32,
@@ -11,61 +11,61 @@ enum {
 
 /* [0.0386 · (-0.2546), 0.0386 · (-0.2608), …]: the beginning of weight_0 · v_0, which is written
  * by one of these. */
-static void add_product(struct draft *draft, size_t i)
+static void add_product(struct board *board, size_t i)
 {
-    const struct walk *walk = draft->walk;
-    const struct block *blocks = draft->step->blocks;
-    pen_number(&draft->pen, blocks[0].numeral, walk->weight[draft->key]);
-    pen_times(&draft->pen);
-    pen_factor(&draft->pen, blocks[1].numeral, walk->v[draft->key * walk->config->d_v + i]);
+    const struct walk *walk = board->walk;
+    const struct block *blocks = board->step->blocks;
+    pen_number(&board->pen, blocks[0].numeral, walk->weight[board->key]);
+    pen_times(&board->pen);
+    pen_factor(&board->pen, blocks[1].numeral, walk->v[board->key * walk->config->d_v + i]);
 }
 
-static void add_result(struct draft *draft, size_t i)
+static void add_result(struct board *board, size_t i)
 {
-    const struct walk *walk = draft->walk;
+    const struct walk *walk = board->walk;
     size_t count = walk->keys * walk->config->d_v;
-    float result = walk->weight[draft->key] * walk->v[draft->key * walk->config->d_v + i];
-    pen_number(&draft->pen, draft_numeral(draft, walk->v, count), result);
+    float result = walk->weight[board->key] * walk->v[board->key * walk->config->d_v + i];
+    pen_number(&board->pen, board_numeral(board, walk->v, count), result);
 }
 
-static void add_vector(struct draft *draft, void (*add)(struct draft *, size_t))
+static void add_vector(struct board *board, void (*add)(struct board *, size_t))
 {
-    size_t width = draft->walk->config->d_v;
-    pen_add(&draft->pen, "[", "[");
+    size_t width = board->walk->config->d_v;
+    pen_add(&board->pen, "[", "[");
     for (size_t i = 0; i < width && i < WORKED_ELEMENTS; i++) {
-        pen_add(&draft->pen, i ? ", " : "", i ? ",\\, " : "");
-        add(draft, i);
+        pen_add(&board->pen, i ? ", " : "", i ? ",\\, " : "");
+        add(board, i);
     }
-    pen_add(&draft->pen, width > WORKED_ELEMENTS ? ", …]" : "]",
+    pen_add(&board->pen, width > WORKED_ELEMENTS ? ", …]" : "]",
             width > WORKED_ELEMENTS ? ",\\, \\ldots]" : "]");
 }
 
 /* weight_0 · v_0 = [0.0386 · (-0.2546), …] = [-0.0098, …] */
-static int work_values(struct draft *draft)
+static int work_values(struct board *board)
 {
-    struct pen *pen = &draft->pen;
-    pen_symbol(pen, "weight", "\\alpha", draft->key);
+    struct pen *pen = &board->pen;
+    pen_symbol(pen, "weight", "\\alpha", board->key);
     pen_add(pen, " · ", "\\, ");
-    pen_symbol(pen, "v", "v", draft->key);
+    pen_symbol(pen, "v", "v", board->key);
     pen_equals(pen);
-    add_vector(draft, add_product);
+    add_vector(board, add_product);
     pen_equals(pen);
-    add_vector(draft, add_result);
-    return draft_worked(draft);
+    add_vector(board, add_result);
+    return board_worked(board);
 }
 
-int step_values(struct draft *draft)
+int step_values(struct board *board)
 {
     static const struct formula values[] = {{"v_j = x_j", "v_j = x_j"},
                                             {"v_j = x_j · W_v", "v_j = x_j\\,W_v"},
                                             {"v_j = x_j · W_v + b_v", "v_j = x_j\\,W_v + b_v"}};
-    const struct walk *walk = draft->walk;
-    draft_title(draft, "values", "Values and their weights");
-    draft_projection(draft, &walk->weights.v, values);
-    draft_keys(draft);
-    draft_column(draft, "weight", "weight_j", "\\alpha_j", walk->weight);
-    draft_vectors(draft, "v", "v_j", "v_j", walk->v, walk->config->d_v);
-    return work_values(draft);
+    const struct walk *walk = board->walk;
+    board_title(board, "values", "Values and their weights");
+    board_projection(board, &walk->weights.v, values);
+    board_keys(board);
+    board_column(board, "weight", "weight_j", "\\alpha_j", walk->weight);
+    board_vectors(board, "v", "v_j", "v_j", walk->v, walk->config->d_v);
+    return work_values(board);
 }
 
 /* Behind these no key has any weight. */
@@ -78,36 +78,36 @@ static size_t seen_keys(const struct walk *walk)
 }
 
 /* context_0 = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313 */
-static int work_context(struct draft *draft)
+static int work_context(struct board *board)
 {
-    const struct walk *walk = draft->walk;
-    struct pen *pen = &draft->pen;
-    const struct block *products = &draft->step->blocks[0];
+    const struct walk *walk = board->walk;
+    struct pen *pen = &board->pen;
+    const struct block *products = &board->step->blocks[0];
     size_t width = walk->config->d_v;
     pen_symbol(pen, "context", "z", 0);
     pen_equals(pen);
     pen_sum(pen, products->numeral, products->values, width, seen_keys(walk));
     pen_equals(pen);
     pen_number(pen, products->numeral, walk->context[0]);
-    return draft_worked(draft);
+    return board_worked(board);
 }
 
-int step_context(struct draft *draft)
+int step_context(struct board *board)
 {
-    const struct walk *walk = draft->walk;
+    const struct walk *walk = board->walk;
     size_t width = walk->config->d_v;
-    float *products = draft_floats(draft, walk->keys * width);
+    float *products = board_floats(board, walk->keys * width);
     if (!products)
         return -1;
     for (size_t i = 0; i < walk->keys * width; i++)
         products[i] = walk->weight[i / width] * walk->v[i] + 0.0f; /* no -0 where nothing is seen */
-    draft_title(draft, "context", "Weight times value, and the sum: the context");
-    draft_formula(draft, "context = Σ_j weight_j · v_j", "z = \\sum_j \\alpha_j v_j");
-    draft_keys(draft);
-    draft->step->total = "context";
-    draft_vectors(draft, "weighted", "weight_j · v_j", "\\alpha_j v_j", products, width)->total =
+    board_title(board, "context", "Weight times value, and the sum: the context");
+    board_formula(board, "context = Σ_j weight_j · v_j", "z = \\sum_j \\alpha_j v_j");
+    board_keys(board);
+    board->step->total = "context";
+    board_vectors(board, "weighted", "weight_j · v_j", "\\alpha_j v_j", products, width)->total =
         walk->context;
-    return work_context(draft);
+    return work_context(board);
 }
 
 /* y [C] = context [dv] · the head's rows of W_O: one chain an element, as in the pass. */
@@ -121,81 +121,81 @@ static void project_head(float *y, const struct walk *walk, size_t head)
             y[c] = fmaf(context[i], w->data[(head * width + i) * w->stride + c], y[c]);
 }
 
-static int name_head(struct draft *draft, struct label *label, size_t head)
+static int name_head(struct board *board, struct label *label, size_t head)
 {
     char name[NAME_BYTES];
     int size = snprintf(name, sizeof name, "head %zu", head);
-    const char *text = arena_text(draft->arena, name, (size_t)size, draft->err);
-    *label = draft_label(text);
+    const char *text = arena_text(board->arena, name, (size_t)size, board->err);
+    *label = board_label(text);
     return text ? 0 : -1;
 }
 
 /* Rows named after the heads, and `more` behind them. */
-static struct label *take_heads(struct draft *draft, size_t more)
+static struct label *take_heads(struct board *board, size_t more)
 {
-    size_t heads = draft->walk->config->n_head;
-    struct label *rows = draft_rows(draft, heads + more);
-    draft->step->own_row = draft->walk->head;
+    size_t heads = board->walk->config->n_head;
+    struct label *rows = board_rows(board, heads + more);
+    board->step->own_row = board->walk->head;
     for (size_t head = 0; rows && head < heads; head++)
-        if (name_head(draft, &rows[head], head))
+        if (name_head(board, &rows[head], head))
             return NULL;
     return rows;
 }
 
 /* What every head adds to the output, and the bias; below them what they come to. */
-static int show_shares(struct draft *draft)
+static int show_shares(struct board *board)
 {
-    const struct walk *walk = draft->walk;
+    const struct walk *walk = board->walk;
     const struct weight *w = &walk->weights.out;
     size_t heads = walk->config->n_head;
-    struct label *rows = take_heads(draft, w->bias != NULL);
-    float *shares = draft_floats(draft, (heads + 1) * w->out);
+    struct label *rows = take_heads(board, w->bias != NULL);
+    float *shares = board_floats(board, (heads + 1) * w->out);
     if (!rows || !shares)
         return -1;
     for (size_t head = 0; head < heads; head++)
         project_head(shares + head * w->out, walk, head);
     if (w->bias) {
-        rows[heads] = draft_label("b_O");
+        rows[heads] = board_label("b_O");
         for (size_t c = 0; c < w->out; c++)
             shares[heads * w->out + c] = w->bias[c];
     }
-    draft->step->total = "attn_out";
-    draft_vectors(draft, "share", "", "", shares, w->out)->total = walk->out;
+    board->step->total = "attn_out";
+    board_vectors(board, "share", "", "", shares, w->out)->total = walk->out;
     return 0;
 }
 
 /* The contexts of all heads, which stand side by side in the output. */
-static int show_contexts(struct draft *draft)
+static int show_contexts(struct board *board)
 {
-    const struct walk *walk = draft->walk;
+    const struct walk *walk = board->walk;
     size_t width = walk->config->d_v;
-    if (!take_heads(draft, 0))
+    if (!take_heads(board, 0))
         return -1;
-    draft_vectors(draft, "context", "context_h", "z_h", walk->out, width);
+    board_vectors(board, "context", "context_h", "z_h", walk->out, width);
     return 0;
 }
 
-int step_output(struct draft *draft)
+int step_output(struct board *board)
 {
-    const struct config *config = draft->walk->config;
-    bool bias = draft->walk->weights.out.bias != NULL;
-    draft_title(draft, "output", "Output");
+    const struct config *config = board->walk->config;
+    bool bias = board->walk->weights.out.bias != NULL;
+    board_title(board, "output", "Output");
     if (config->out_proj) {
-        draft_formula(draft,
+        board_formula(board,
                       bias ? "attn_out = Σ_h context_h · W_O,h + b_O"
                            : "attn_out = Σ_h context_h · W_O,h",
                       bias ? "o = \\sum_h z_h\\,W_{O,h} + b_O" : "o = \\sum_h z_h\\,W_{O,h}");
-        buf_text(draft_note(draft),
+        buf_text(board_note(board),
                  "W_O,h: the rows of the output projection that belong to head h.");
-        return show_shares(draft);
+        return show_shares(board);
     }
     if (config->n_head == 1) {
-        draft_formula(draft, "attn_out = context", "o = z");
-        buf_text(draft_note(draft),
+        board_formula(board, "attn_out = context", "o = z");
+        buf_text(board_note(board),
                  "One head and no output projection: the context is the output.");
         return 0;
     }
-    draft_formula(draft, "attn_out = [context_0, context_1, …]", "o = [z_0, z_1, \\ldots]");
-    buf_text(draft_note(draft), "There is no output projection: the heads stand side by side.");
-    return show_contexts(draft);
+    board_formula(board, "attn_out = [context_0, context_1, …]", "o = [z_0, z_1, \\ldots]");
+    buf_text(board_note(board), "There is no output projection: the heads stand side by side.");
+    return show_contexts(board);
 }

@@ -1,59 +1,59 @@
 /* steps_weights.c: from the keys to the weights of attention. */
 #include <math.h>
 
-#include "lens/draft.h"
+#include "lens/board.h"
 #include "math/exp.h"
 
 /* score_0 = 0.5667 · (-0.0823) + 1.8269 · (-0.3031) = -0.6004 */
-static int work_score(struct draft *draft)
+static int work_score(struct board *board)
 {
-    const struct walk *walk = draft->walk;
-    struct pen *pen = &draft->pen;
-    const struct block *blocks = draft->step->blocks;
+    const struct walk *walk = board->walk;
+    struct pen *pen = &board->pen;
+    const struct block *blocks = board->step->blocks;
     size_t width = walk->config->d_k;
-    const struct numeral numerals[] = {draft_numeral(draft, walk->q, width), blocks[0].numeral};
-    pen_symbol(pen, "score", "s", draft->key);
+    const struct numeral numerals[] = {board_numeral(board, walk->q, width), blocks[0].numeral};
+    pen_symbol(pen, "score", "s", board->key);
     pen_equals(pen);
-    pen_dot(pen, numerals, walk->q, walk->k + draft->key * width, 1, width);
+    pen_dot(pen, numerals, walk->q, walk->k + board->key * width, 1, width);
     pen_equals(pen);
-    pen_number(pen, blocks[1].numeral, walk->scores[draft->key]);
-    return draft_worked(draft);
+    pen_number(pen, blocks[1].numeral, walk->scores[board->key]);
+    return board_worked(board);
 }
 
 /* Whose keys and values these are, where it is not plain. */
-static void note_keys(struct draft *draft)
+static void note_keys(struct board *board)
 {
-    const struct config *config = draft->walk->config;
+    const struct config *config = board->walk->config;
     size_t served = config->n_head / config->n_kv_head;
-    size_t first = draft->walk->group * served;
+    size_t first = board->walk->group * served;
     if (config->cross)
-        buf_text(draft_note(draft), "Keys and values are made of the source.");
+        buf_text(board_note(board), "Keys and values are made of the source.");
     if (served > 1)
-        buf_format(draft_note(draft), "The query heads %zu to %zu share key/value head %zu.", first,
-                   first + served - 1, draft->walk->group);
+        buf_format(board_note(board), "The query heads %zu to %zu share key/value head %zu.", first,
+                   first + served - 1, board->walk->group);
 }
 
-int step_scores(struct draft *draft)
+int step_scores(struct board *board)
 {
     static const struct formula keys[] = {{"k_j = x_j", "k_j = x_j"},
                                           {"k_j = x_j · W_k", "k_j = x_j\\,W_k"},
                                           {"k_j = x_j · W_k + b_k", "k_j = x_j\\,W_k + b_k"}};
-    const struct walk *walk = draft->walk;
-    draft_title(draft, "scores", "Keys and scores");
-    draft_projection(draft, &walk->weights.k, keys);
-    draft_formula(draft, "score_j = q · k_j", "s_j = q \\cdot k_j");
-    note_keys(draft);
-    draft_keys(draft);
-    draft_vectors(draft, "k", "k_j", "k_j", walk->k, walk->config->d_k);
-    draft_column(draft, "score", "score_j", "s_j", walk->scores);
-    return work_score(draft);
+    const struct walk *walk = board->walk;
+    board_title(board, "scores", "Keys and scores");
+    board_projection(board, &walk->weights.k, keys);
+    board_formula(board, "score_j = q · k_j", "s_j = q \\cdot k_j");
+    note_keys(board);
+    board_keys(board);
+    board_vectors(board, "k", "k_j", "k_j", walk->k, walk->config->d_k);
+    board_column(board, "score", "score_j", "s_j", walk->scores);
+    return work_score(board);
 }
 
 /* What the scale is made of: √d_k, and in some checkpoints the layer's number; else a number. */
-static int draw_scale(struct draft *draft)
+static int draw_scale(struct board *board)
 {
-    const struct walk *walk = draft->walk;
-    struct pen *pen = &draft->pen;
+    const struct walk *walk = board->walk;
+    struct pen *pen = &board->pen;
     size_t d_k = walk->config->d_k;
     float root = 1.0f / sqrtf((float)d_k);
     pen_add(pen, "scaled_j = score_j", "\\tilde{s}_j = s_j");
@@ -66,54 +66,54 @@ static int draw_scale(struct draft *draft)
                    d_k, walk->layer + 1);
     } else if (walk->scale != 1) {
         pen_times(pen);
-        pen_number(pen, draft_numeral(draft, &walk->scale, 1), walk->scale);
+        pen_number(pen, board_numeral(board, &walk->scale, 1), walk->scale);
     }
-    return draft_drawn(draft);
+    return board_drawn(board);
 }
 
 /* scaled_0 = -0.6004 · 0.7071 = -0.4246 */
-static int work_scale(struct draft *draft)
+static int work_scale(struct board *board)
 {
-    const struct walk *walk = draft->walk;
-    struct pen *pen = &draft->pen;
-    const struct block *blocks = draft->step->blocks;
-    pen_symbol(pen, "scaled", "\\tilde{s}", draft->key);
+    const struct walk *walk = board->walk;
+    struct pen *pen = &board->pen;
+    const struct block *blocks = board->step->blocks;
+    pen_symbol(pen, "scaled", "\\tilde{s}", board->key);
     pen_equals(pen);
-    pen_number(pen, blocks[0].numeral, walk->scores[draft->key]);
+    pen_number(pen, blocks[0].numeral, walk->scores[board->key]);
     pen_times(pen);
-    pen_factor(pen, draft_numeral(draft, &walk->scale, 1), walk->scale);
+    pen_factor(pen, board_numeral(board, &walk->scale, 1), walk->scale);
     pen_equals(pen);
-    pen_number(pen, blocks[1].numeral, blocks[1].values[draft->key]);
-    return draft_worked(draft);
+    pen_number(pen, blocks[1].numeral, blocks[1].values[board->key]);
+    return board_worked(board);
 }
 
 /* Those that the mask hides are nowhere in the pass. */
-static float *take_scaled(struct draft *draft)
+static float *take_scaled(struct board *board)
 {
-    const struct walk *walk = draft->walk;
-    float *scaled = draft_floats(draft, walk->keys);
+    const struct walk *walk = board->walk;
+    float *scaled = board_floats(board, walk->keys);
     for (size_t j = 0; scaled && j < walk->keys; j++)
         scaled[j] = walk->scores[j] * walk->scale;
     return scaled;
 }
 
-int step_scaled(struct draft *draft)
+int step_scaled(struct board *board)
 {
-    const struct walk *walk = draft->walk;
-    draft_title(draft, "scaled", "Scale");
-    if (draw_scale(draft))
+    const struct walk *walk = board->walk;
+    board_title(board, "scaled", "Scale");
+    if (draw_scale(board))
         return -1;
     if (walk->scale == 1) {
-        buf_text(draft_note(draft), "The scale is 1: the scores stay as they are.");
+        buf_text(board_note(board), "The scale is 1: the scores stay as they are.");
         return 0;
     }
-    const float *scaled = take_scaled(draft);
+    const float *scaled = take_scaled(board);
     if (!scaled)
         return -1;
-    draft_keys(draft);
-    draft_column(draft, "score", "score_j", "s_j", walk->scores);
-    draft_column(draft, "scaled", "scaled_j", "\\tilde{s}_j", scaled);
-    return work_scale(draft);
+    board_keys(board);
+    board_column(board, "score", "score_j", "s_j", walk->scores);
+    board_column(board, "scaled", "scaled_j", "\\tilde{s}_j", scaled);
+    return work_scale(board);
 }
 
 static bool hides_any(const struct walk *walk)
@@ -124,38 +124,38 @@ static bool hides_any(const struct walk *walk)
     return false;
 }
 
-static int draw_mask(struct draft *draft)
+static int draw_mask(struct board *board)
 {
-    size_t query = draft->walk->query;
-    if (!draft->walk->config->causal) {
-        draft_formula(draft, "masked_j = scaled_j", "m_j = \\tilde{s}_j");
-        buf_text(draft_note(draft), "There is no mask: every query sees every key.");
+    size_t query = board->walk->query;
+    if (!board->walk->config->causal) {
+        board_formula(board, "masked_j = scaled_j", "m_j = \\tilde{s}_j");
+        buf_text(board_note(board), "There is no mask: every query sees every key.");
         return 0;
     }
-    buf_format(&draft->pen.text, "masked_j = scaled_j for j ≤ %zu, -inf for j > %zu", query, query);
-    buf_format(&draft->pen.latex,
+    buf_format(&board->pen.text, "masked_j = scaled_j for j ≤ %zu, -inf for j > %zu", query, query);
+    buf_format(&board->pen.latex,
                "m_j = \\tilde{s}_j \\text{ for } j \\le %zu, \\quad m_j = -\\infty \\text{ for } "
                "j > %zu",
                query, query);
-    buf_format(draft_note(draft), "A query sees itself and what came before%s",
-               hides_any(draft->walk) ? ", not the future." : ": the last one sees all.");
-    return draft_drawn(draft);
+    buf_format(board_note(board), "A query sees itself and what came before%s",
+               hides_any(board->walk) ? ", not the future." : ": the last one sees all.");
+    return board_drawn(board);
 }
 
-int step_masked(struct draft *draft)
+int step_masked(struct board *board)
 {
-    const struct walk *walk = draft->walk;
-    draft_title(draft, "masked", "Mask");
-    if (draw_mask(draft))
+    const struct walk *walk = board->walk;
+    board_title(board, "masked", "Mask");
+    if (draw_mask(board))
         return -1;
     if (!hides_any(walk))
         return 0;
-    const float *scaled = take_scaled(draft);
+    const float *scaled = take_scaled(board);
     if (!scaled)
         return -1;
-    draft_keys(draft);
-    draft_column(draft, "scaled", "scaled_j", "\\tilde{s}_j", scaled);
-    draft_column(draft, "masked", "masked_j", "m_j", walk->masked);
+    board_keys(board);
+    board_column(board, "scaled", "scaled_j", "\\tilde{s}_j", scaled);
+    board_column(board, "masked", "masked_j", "m_j", walk->masked);
     return 0;
 }
 
@@ -176,33 +176,33 @@ static float sum_of(const float *values, size_t count)
 }
 
 /* weight_0 = e^(-0.4246 - 2.4542) / 1.4557 = 0.0562 / 1.4557 = 0.0386 */
-static int work_softmax(struct draft *draft, float max)
+static int work_softmax(struct board *board, float max)
 {
-    const struct walk *walk = draft->walk;
-    struct pen *pen = &draft->pen;
-    const struct block *blocks = draft->step->blocks;
+    const struct walk *walk = board->walk;
+    struct pen *pen = &board->pen;
+    const struct block *blocks = board->step->blocks;
     const struct block *powers = &blocks[1];
-    struct numeral sum = draft_numeral(draft, powers->total, 1);
-    pen_symbol(pen, "weight", "\\alpha", draft->key);
+    struct numeral sum = board_numeral(board, powers->total, 1);
+    pen_symbol(pen, "weight", "\\alpha", board->key);
     pen_add(pen, " = e^(", " = \\dfrac{e^{");
-    pen_number(pen, blocks[0].numeral, walk->masked[draft->key]);
+    pen_number(pen, blocks[0].numeral, walk->masked[board->key]);
     pen_term(pen, blocks[0].numeral, -max);
     pen_add(pen, ") / ", "}}{");
     pen_number(pen, sum, *powers->total);
     pen_add(pen, " = ", "} = \\dfrac{");
-    pen_number(pen, powers->numeral, powers->values[draft->key]);
+    pen_number(pen, powers->numeral, powers->values[board->key]);
     pen_add(pen, " / ", "}{");
     pen_number(pen, sum, *powers->total);
     pen_add(pen, " = ", "} = ");
-    pen_number(pen, blocks[2].numeral, walk->weight[draft->key]);
-    return draft_worked(draft);
+    pen_number(pen, blocks[2].numeral, walk->weight[board->key]);
+    return board_worked(board);
 }
 
-int step_weights(struct draft *draft)
+int step_weights(struct board *board)
 {
-    const struct walk *walk = draft->walk;
-    float *powers = draft_floats(draft, walk->keys);
-    float *sums = draft_floats(draft, 2);
+    const struct walk *walk = board->walk;
+    float *powers = board_floats(board, walk->keys);
+    float *sums = board_floats(board, 2);
     float max = greatest(walk->masked, walk->keys);
     if (!powers || !sums)
         return -1;
@@ -210,15 +210,15 @@ int step_weights(struct draft *draft)
         powers[j] = exp_float(walk->masked[j] - max);
     sums[0] = sum_of(powers, walk->keys);
     sums[1] = sum_of(walk->weight, walk->keys);
-    draft_title(draft, "weights", "Softmax");
-    draft_formula(draft, "weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max)",
+    board_title(board, "weights", "Softmax");
+    board_formula(board, "weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max)",
                   "\\alpha_j = \\frac{e^{m_j - \\max m}}{\\sum_t e^{m_t - \\max m}}");
-    draft_keys(draft);
-    draft->step->total = "sum";
-    draft_column(draft, "masked", "masked_j", "m_j", walk->masked);
-    draft_column(draft, "power", "e^(masked_j - max)", "e^{m_j - \\max m}", powers)->total = sums;
-    struct block *weight = draft_column(draft, "weight", "weight_j", "\\alpha_j", walk->weight);
+    board_keys(board);
+    board->step->total = "sum";
+    board_column(board, "masked", "masked_j", "m_j", walk->masked);
+    board_column(board, "power", "e^(masked_j - max)", "e^{m_j - \\max m}", powers)->total = sums;
+    struct block *weight = board_column(board, "weight", "weight_j", "\\alpha_j", walk->weight);
     weight->total = sums + 1;
     weight->is_share = true;
-    return work_softmax(draft, max);
+    return work_softmax(board, max);
 }
