@@ -4,6 +4,7 @@
 #include <libxsmm_cpuid.h>
 #include <libxsmm_version.h>
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "math/bf16.h"
 #include "math/isa.h"
 
 enum {
@@ -114,6 +116,11 @@ const char *kernels_target(const struct kernels *kernels)
     return "sse";
 }
 
+bool kernels_have_bf16(const struct kernels *kernels)
+{
+    return kernels->run && kernels->target >= LIBXSMM_X86_AVX512_CPX;
+}
+
 const char *kernels_library(void)
 {
     return "libxsmm " LIBXSMM_CONFIG_VERSION;
@@ -134,7 +141,7 @@ static bool same_shape(const struct kernel_shape *a, const struct kernel_shape *
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->a_stride == b->a_stride &&
            a->b_stride == b->b_stride && a->c_stride == b->c_stride &&
-           a->accumulate == b->accumulate && a->prefetch == b->prefetch;
+           a->accumulate == b->accumulate && a->prefetch == b->prefetch && a->pairs == b->pairs;
 }
 
 static size_t slot_of(const struct kernels *kernels, const struct kernel_shape *shape)
@@ -145,21 +152,32 @@ static size_t slot_of(const struct kernels *kernels, const struct kernel_shape *
     hash = hash * 31 + (size_t)shape->a_stride;
     hash = hash * 31 + (size_t)shape->b_stride;
     hash = hash * 31 + (size_t)shape->c_stride;
-    hash = hash * 31 + (size_t)(2 * shape->accumulate + shape->prefetch);
+    hash = hash * 31 + (size_t)(4 * shape->pairs + 2 * shape->accumulate + shape->prefetch);
     size_t slot = (hash ^ hash >> 10) % SLOTS;
     while (kernels->taken[slot] && !same_shape(&kernels->slots[slot].shape, shape))
         slot = (slot + 1) % SLOTS;
     return slot;
 }
 
+static const libxsmm_gemm_descriptor *describe(libxsmm_descriptor_blob *blob,
+                                               const struct kernel_shape *shape)
+{
+    float beta = shape->accumulate ? 1.0f : 0.0f;
+    int prefetch = shape->prefetch ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE;
+    if (shape->pairs) /* counted in numbers, but for the rows of A */
+        return libxsmm_bsgemm_descriptor_init(blob, shape->m, shape->n, 2 * shape->k,
+                                              shape->a_stride, 2 * shape->b_stride, shape->c_stride,
+                                              1.0f, beta, LIBXSMM_GEMM_FLAG_VNNI_A, prefetch);
+    return libxsmm_sgemm_descriptor_init(blob, shape->m, shape->n, shape->k, shape->a_stride,
+                                         shape->b_stride, shape->c_stride, 1.0f, beta,
+                                         LIBXSMM_GEMM_FLAG_NONE, prefetch);
+}
+
 /* Let libxsmm write the kernel's code at `room`; returns its size, 0 when it declines. */
 static size_t write_code(unsigned char *room, int target, const struct kernel_shape *shape)
 {
     libxsmm_descriptor_blob blob;
-    const libxsmm_gemm_descriptor *descriptor = libxsmm_sgemm_descriptor_init(
-        &blob, shape->m, shape->n, shape->k, shape->a_stride, shape->b_stride, shape->c_stride,
-        1.0f, shape->accumulate ? 1.0f : 0.0f, LIBXSMM_GEMM_FLAG_NONE,
-        shape->prefetch ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE);
+    const libxsmm_gemm_descriptor *descriptor = describe(&blob, shape);
     if (!descriptor)
         return 0;
     libxsmm_generated_code generated = {
@@ -179,7 +197,8 @@ static bool splits_sums(const struct kernel_shape *shape)
 {
     int rest = shape->m % WIDTH_MAX;
     bool narrow_rest = shape->m > WIDTH_MAX && rest > 0 && rest <= VECTOR;
-    return shape->n < ROWS_OF_ONE_CHAIN || narrow_rest;
+    bool narrow = shape->m <= VECTOR || !shape->pairs;
+    return (shape->n < ROWS_OF_ONE_CHAIN && narrow) || narrow_rest;
 }
 
 /* The code of a new kernel, or NULL: plain C must do. */
@@ -187,6 +206,8 @@ static void *generate(struct kernels *kernels, const struct kernel_shape *shape)
 {
     int target = kernels->target;
     if (!kernels->written || !kernels->run)
+        return NULL;
+    if (shape->pairs && (!kernels_have_bf16(kernels) || splits_sums(shape)))
         return NULL;
     if (target >= LIBXSMM_X86_AVX512 && splits_sums(shape))
         target = LIBXSMM_X86_AVX2;
@@ -233,4 +254,44 @@ void kernel_call(const struct kernel *kernel, const float *a, const float *b, fl
         kernel->code(a, b, c, next_a, b, c);
     else
         plain_product(&kernel->shape, a, b, c);
+}
+
+/* What a processor's instructions for bf16 make of subnormal numbers. */
+static float flushed(float x)
+{
+    return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
+}
+
+static float add_product(float sum, uint16_t x, uint16_t w)
+{
+    return flushed(fmaf(flushed(bf16_value(x)), flushed(bf16_value(w)), flushed(sum)));
+}
+
+static float add_pair(float sum, uint32_t x, uint32_t w)
+{
+    sum = add_product(sum, (uint16_t)(x >> 16), (uint16_t)(w >> 16));
+    return add_product(sum, (uint16_t)x, (uint16_t)w);
+}
+
+static void plain_product_of_pairs(const struct kernel_shape *shape, const uint32_t *a,
+                                   const uint32_t *b, float *c)
+{
+    for (int row = 0; row < shape->n; row++, b += shape->b_stride, c += shape->c_stride) {
+        if (!shape->accumulate)
+            memset(c, 0, (size_t)shape->m * sizeof *c);
+        for (int i = 0; i < shape->k; i++) {
+            const uint32_t *panel = a + (size_t)i * (size_t)shape->a_stride;
+            for (int column = 0; column < shape->m; column++)
+                c[column] = add_pair(c[column], b[i], panel[column]);
+        }
+    }
+}
+
+void kernel_call_pairs(const struct kernel *kernel, const uint32_t *a, const uint32_t *b, float *c,
+                       const uint32_t *next_a)
+{
+    if (kernel->code)
+        kernel->code(a, b, c, next_a, b, c);
+    else
+        plain_product_of_pairs(&kernel->shape, a, b, c);
 }

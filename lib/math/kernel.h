@@ -1,12 +1,15 @@
 /* kernel.h: small matrix products, generated for their exact shape by libxsmm.
  *
  * A kernel computes C[n][m] (+)= B[n][k] · A[k][m], all row-major with their own strides: `b` are n
- * rows of activations, `a` a panel of weights. (libxsmm counts in columns: the same memory.)
+ * rows of activations, `a` a panel of weights. (libxsmm counts in columns: the same memory.) A and
+ * B hold floats, or pairs of bf16 numbers (bf16.h); C holds floats.
  *
  * Machine code comes from libxsmm's generator straight into memory of ours: no start-up, no lock
  * file, no exit handler. Where there is none (LIBXSMM_TARGET=generic, another processor) plain C of
  * the same signature takes over. Every element is one chain of fused multiply-adds in the order of
  * k, whatever the shape, so AVX-512, AVX2 and the tiling of a product all give the same bits.
+ * So do pairs, in the order of the processor's own instruction, vdpbf16ps: of each pair the second
+ * product comes first, and what is subnormal counts as 0, before and after.
  *
  *     struct kernel kernel;
  *     kernels_get(kernels, &kernel, &(struct kernel_shape){.m = 64, .n = 6, .k = 768, ...});
@@ -17,19 +20,21 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
 struct kernel_shape {
     int m, n, k;
-    int a_stride, b_stride, c_stride; /* floats from row to row */
+    int a_stride, b_stride, c_stride; /* elements from row to row */
     int accumulate;                   /* 0: C = …, 1: C += … */
     int prefetch;                     /* 1: fetch the A of the next call into the cache meanwhile */
+    int pairs;                        /* 1: the elements of A and B are pairs of bf16 numbers */
 };
 
 /* libxsmm's calling convention: the last three say what comes next, for kernels that prefetch. */
-typedef void kernel_code(const float *a, const float *b, float *c, const float *next_a,
-                         const float *next_b, const float *next_c);
+typedef void kernel_code(const void *a, const void *b, float *c, const void *next_a,
+                         const void *next_b, const float *next_c);
 
 struct kernel {
     struct kernel_shape shape;
@@ -54,6 +59,10 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
 /* "avx512", "avx2", "avx", "sse" or "c", for --version. */
 const char *kernels_target(const struct kernels *kernels);
 
+/* Does the processor, or the older one that LIBXSMM_TARGET names, have instructions for bf16? Where
+ * it has not, kernels of pairs are plain C, and slow. */
+bool kernels_have_bf16(const struct kernels *kernels);
+
 /* The library that writes them, with its version. */
 const char *kernels_library(void);
 
@@ -61,5 +70,9 @@ const char *kernels_library(void);
  * readable address, or `a` itself, will do. */
 void kernel_call(const struct kernel *kernel, const float *a, const float *b, float *c,
                  const float *next_a);
+
+/* The same for kernels of pairs. */
+void kernel_call_pairs(const struct kernel *kernel, const uint32_t *a, const uint32_t *b, float *c,
+                       const uint32_t *next_a);
 
 #endif
