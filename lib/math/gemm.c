@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "math/cut.h"
+#include "math/gemm_bf16.h"
 #include "math/panels.h"
 #include "math/rows.h"
 
@@ -224,6 +225,10 @@ static void compute_columns(void *context, size_t index, size_t thread)
 static void multiply(struct machine *machine, struct product *p)
 {
     assert(p->x.rows == p->y.rows && p->x.columns == p->w->in && p->y.columns == p->w->out);
+    if (p->w->pairs) {
+        multiply_bf16(machine, &(struct product_bf16){p->y, p->x, p->total, p->w, p->activation});
+        return;
+    }
     p->plan = choose_plan(p->w, p->y.rows, pool_threads(machine->pool));
     size_t group = p->w->panels ? GROUP_ROWS : IN_PLACE_GROUP;
     p->groups = cut_into(p->y.rows, group, group);

@@ -1,5 +1,6 @@
 #include "math/machine.h"
 
+#include "base/heap.h"
 #include "math/panels.h"
 
 static int take_panels(struct machine *machine, size_t threads, struct err *err)
@@ -32,6 +33,20 @@ void machine_release(struct machine *machine)
 {
     pool_free(machine->pool);
     kernels_free(machine->kernels);
+    heap_free(machine->pairs);
     arena_release(&machine->arena);
     *machine = (struct machine){0};
+}
+
+int machine_hold_pairs(struct machine *machine, size_t count, struct err *err)
+{
+    if (count <= machine->pairs_held)
+        return 0;
+    uint32_t *pairs = heap_alloc(count, sizeof *pairs, err);
+    if (!pairs)
+        return -1;
+    heap_free(machine->pairs);
+    machine->pairs = pairs;
+    machine->pairs_held = count;
+    return 0;
 }

@@ -3,6 +3,7 @@
 #define ATTN_MATH_MACHINE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -12,12 +13,18 @@
 struct machine {
     struct pool *pool;
     struct kernels *kernels;
-    float **panels; /* [thread][PANEL_ROWS, COPY_COLUMNS] for a panel that is copied */
+    float **panels;  /* [thread][PANEL_ROWS, COPY_COLUMNS] for a panel that is copied */
+    uint32_t *pairs; /* [pairs_held] for a matrix that is rounded to bf16; see machine_hold_pairs */
+    size_t pairs_held;
     struct arena arena;
 };
 
 /* `threads` 0: as many as there are processors. */
 int machine_open(struct machine *machine, size_t threads, struct err *err);
 void machine_release(struct machine *machine);
+
+/* Hold memory for a matrix of so many pairs of bf16 numbers, which products round to (gemm_bf16.h).
+ */
+int machine_hold_pairs(struct machine *machine, size_t count, struct err *err);
 
 #endif

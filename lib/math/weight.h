@@ -2,7 +2,9 @@
 #ifndef ATTN_MATH_WEIGHT_H
 #define ATTN_MATH_WEIGHT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A borrowed weight matrix [in, out], its bias [out] or NULL. Columns of a wider matrix are a
  * weight of their own with that matrix's stride. */
@@ -11,10 +13,21 @@ struct weight {
     const float *bias;
     size_t in, out;
     size_t stride;
-    const float *panels; /* the same matrix as panels_fill wrote it; NULL: not packed */
+    const float *panels;   /* the same matrix as panels_fill wrote it; NULL: not packed */
+    const uint32_t *pairs; /* the same rounded to bf16 (gemm_bf16.h): nothing else is read then */
 };
 
-/* Some columns; where they do not begin with a panel they are taken from where they lie. */
+/* Does the model have it? */
+static inline bool weight_exists(const struct weight *w)
+{
+    return w->data || w->pairs;
+}
+
+/* Some columns; where they do not begin with a panel they are taken from where they lie. What is
+ * rounded to bf16 lies nowhere else: there they must begin with one (weight_is_cut). */
 struct weight weight_columns(const struct weight *whole, size_t first, size_t count);
+
+/* Can columns from `first` on be taken? */
+bool weight_is_cut(const struct weight *whole, size_t first);
 
 #endif

@@ -8,9 +8,11 @@
 static void project_heads(struct pass *pass, struct span heads, struct matrix y, struct matrix x,
                           const struct weight *w, size_t width)
 {
-    struct weight part = weight_columns(w, heads.first * width, heads.count * width);
-    linear(pass->machine, matrix_columns(y, heads.first * width, part.out), x, &part,
-           ACTIVATION_NONE);
+    struct span columns = {heads.first * width, heads.count * width};
+    if (!weight_is_cut(w, columns.first))
+        columns = (struct span){0, w->out};
+    struct weight part = weight_columns(w, columns.first, columns.count);
+    linear(pass->machine, matrix_columns(y, columns.first, part.out), x, &part, ACTIVATION_NONE);
 }
 
 /* One of q, k and v: computed only where it is watched or of use. True: the pass is over. */
@@ -19,7 +21,7 @@ static bool project(struct pass *pass, size_t layer, enum site site, struct matr
 {
     enum site user = site == SITE_V ? SITE_CONTEXT : SITE_SCORES;
     size_t width = site == SITE_V ? pass->config->d_v : pass->config->d_k;
-    if (w->data && pass_needs(pass, site, user, layer))
+    if (weight_exists(w) && pass_needs(pass, site, user, layer))
         project_heads(pass, pass_heads(pass, site, layer), y, x, w, width);
     return tap_heads(pass, site, layer, y);
 }

@@ -1,0 +1,251 @@
+#include "math/gemm_bf16.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "math/bf16.h"
+#include "math/cut.h"
+#include "math/panels.h"
+#include "math/rows.h"
+
+enum {
+    TILE_ROWS = 64,    /* of one kernel call */
+    GROUP_ROWS = 512,  /* of one round: they share each panel while it is in cache */
+    CHUNK = 384,       /* pairs of the sum: a chunk of a panel stays in the second-level cache */
+    ROUNDED_ROWS = 16, /* of x, by one thread at a time */
+};
+
+_Static_assert((size_t)GROUP_ROWS *PAIR_COLUMNS <= (size_t)PANEL_ROWS * COPY_COLUMNS,
+               "where there is room for a copied panel there is room for a group's columns of y");
+
+/* --- the panels ------------------------------------------------------------------------------ */
+
+static size_t panels_of(size_t columns)
+{
+    return (columns + PAIR_COLUMNS - 1) / PAIR_COLUMNS;
+}
+
+size_t pairs_size(const struct weight *w)
+{
+    return panels_of(w->out) * PAIR_COLUMNS * bf16_pairs(w->in);
+}
+
+/* A row of pairs of the panel that `column` begins. */
+static size_t place_in_panels(const struct weight *w, size_t pair, size_t column)
+{
+    return column * bf16_pairs(w->in) + pair * PAIR_COLUMNS;
+}
+
+static size_t panel_width(const struct weight *w, size_t column)
+{
+    size_t rest = w->out - column;
+    return rest < PAIR_COLUMNS ? rest : PAIR_COLUMNS;
+}
+
+void pairs_fill_rows(uint32_t *pairs, const struct weight *w, size_t row, const float *first,
+                     const float *second)
+{
+    const float none[PAIR_COLUMNS] = {0};
+    for (size_t column = 0; column < w->out; column += PAIR_COLUMNS)
+        bf16_pair_rows(pairs + place_in_panels(w, row / 2, column), first + column,
+                       second ? second + column : none, panel_width(w, column));
+}
+
+void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
+                       const uint32_t *rounded)
+{
+    uint32_t *to = pairs + place_in_panels(w, 0, column / PAIR_COLUMNS * PAIR_COLUMNS);
+    to += column % PAIR_COLUMNS;
+    for (size_t pair = 0; pair < bf16_pairs(w->in); pair++)
+        to[pair * PAIR_COLUMNS] = rounded[pair];
+}
+
+/* --- x --------------------------------------------------------------------------------------- */
+
+/* Rows of pairs, as the kernels read x. */
+struct rounding {
+    struct matrix x;
+    uint32_t *pairs;
+    size_t stride;
+};
+
+static size_t stride_of_input(size_t columns)
+{
+    return matrix_stride(bf16_pairs(columns)); /* a pair is as large as a float */
+}
+
+size_t pairs_of_input(size_t rows, size_t columns)
+{
+    return rows * stride_of_input(columns);
+}
+
+static void round_rows(void *context, size_t round, size_t thread)
+{
+    const struct rounding *r = context;
+    size_t first = round * ROUNDED_ROWS;
+    (void)thread;
+    for (size_t row = first; row < r->x.rows && row < first + ROUNDED_ROWS; row++)
+        bf16_pair_row(r->pairs + row * r->stride, r->x.data + row * r->x.stride, r->x.columns);
+}
+
+static struct rounding round_input(struct machine *machine, struct matrix x)
+{
+    struct rounding rounding = {x, machine->pairs, stride_of_input(x.columns)};
+    assert(pairs_of_input(x.rows, x.columns) <= machine->pairs_held);
+    pool_run(machine->pool,
+             (struct loop){
+                 .rounds = (x.rows + ROUNDED_ROWS - 1) / ROUNDED_ROWS,
+                 .work = (double)x.rows * (double)x.columns,
+                 .round = round_rows,
+             },
+             &rounding);
+    return rounding;
+}
+
+/* --- the product ----------------------------------------------------------------------------- */
+
+/* Kernels of one size of tile and chunk: C = or C += , without and with prefetch. */
+struct kernel_set {
+    struct kernel forms[2][2];
+};
+
+/* Panels are computed where they stand in y; one that is wider than what is left of y is computed
+ * aside, in memory of the thread. */
+enum { IN_PLACE, ASIDE, PLACES };
+
+struct job {
+    const struct product_bf16 *product;
+    struct rounding x;
+    struct cut groups, tiles, columns, sum; /* of all rows, of all rows again, of W, of its pairs */
+    float *const *aside;                    /* [thread][GROUP_ROWS, PAIR_COLUMNS] */
+    struct kernel_set kernels[PLACES][CUT_SIZES][CUT_SIZES]; /* rows, sum */
+};
+
+static void fetch_set(struct kernels *kernels, const struct job *job, struct kernel_set *set,
+                      struct kernel_shape shape)
+{
+    if (shape.n == 0 || shape.k == 0)
+        return;
+    for (shape.accumulate = 0; shape.accumulate <= (job->sum.count > 1); shape.accumulate++)
+        for (shape.prefetch = 0; shape.prefetch <= 1; shape.prefetch++)
+            kernels_get(kernels, &set->forms[shape.accumulate][shape.prefetch], &shape);
+}
+
+static void fetch_kernels_of(struct kernels *kernels, struct job *job, int place, size_t c_stride)
+{
+    for (int rows = CUT_FIRST; rows < CUT_SIZES; rows++)
+        for (int sum = CUT_FIRST; sum < CUT_SIZES; sum++)
+            fetch_set(kernels, job, &job->kernels[place][rows][sum],
+                      (struct kernel_shape){
+                          .m = PAIR_COLUMNS,
+                          .n = (int)cut_size_of(&job->tiles, rows),
+                          .k = (int)cut_size_of(&job->sum, sum),
+                          .a_stride = PAIR_COLUMNS,
+                          .b_stride = (int)job->x.stride,
+                          .c_stride = (int)c_stride,
+                          .pairs = 1,
+                      });
+}
+
+static void fetch_kernels(struct kernels *kernels, struct job *job)
+{
+    struct matrix y = job->product->y;
+    kernels_begin(kernels);
+    if (y.columns >= PAIR_COLUMNS)
+        fetch_kernels_of(kernels, job, IN_PLACE, y.stride);
+    if (y.columns % PAIR_COLUMNS)
+        fetch_kernels_of(kernels, job, ASIDE, PAIR_COLUMNS);
+}
+
+/* One round: a panel, and the rows of x and y that it is for. */
+struct round {
+    struct matrix y;
+    const uint32_t *x;
+    const uint32_t *panel, *next; /* next: the panel that follows, or any */
+    size_t row, column;           /* where y begins */
+    struct matrix aside;          /* no data: the panel is computed in place */
+};
+
+/* What follows the sum, while the tile is in cache. */
+static void finish_tile(const struct job *job, const struct round *round, size_t row, size_t rows)
+{
+    const struct product_bf16 *p = job->product;
+    struct matrix y = matrix_rows(round->y, row, rows);
+    if (round->aside.data)
+        copy_rows(y, matrix_rows(round->aside, row, rows));
+    if (p->w->bias)
+        add_to_rows(y, p->w->bias + round->column);
+    activate(y, p->activation);
+    if (p->total.data)
+        add_rows(
+            matrix_columns(matrix_rows(p->total, round->row + row, rows), round->column, y.columns),
+            y);
+}
+
+/* A chunk of the sum, a tile at a time. While the first tile is computed, what comes next is
+ * fetched. */
+static void multiply_chunk(const struct job *job, const struct round *round, size_t chunk)
+{
+    size_t first = cut_start(&job->sum, chunk);
+    bool last = chunk + 1 == job->sum.count;
+    const uint32_t *panel = round->panel + first * PAIR_COLUMNS;
+    const uint32_t *next = last ? round->next : panel + CHUNK * PAIR_COLUMNS;
+    struct matrix to = round->aside.data ? round->aside : round->y;
+    const struct kernel_set(*sets)[CUT_SIZES] = job->kernels[round->aside.data ? ASIDE : IN_PLACE];
+    size_t tile = round->row / TILE_ROWS; /* groups are whole tiles */
+    for (size_t row = 0; row < to.rows; row += TILE_ROWS, tile++) {
+        const struct kernel_set *set =
+            &sets[cut_which(&job->tiles, tile)][cut_which(&job->sum, chunk)];
+        kernel_call_pairs(&set->forms[chunk > 0][row == 0], panel,
+                          round->x + row * job->x.stride + first, to.data + row * to.stride, next);
+        if (last)
+            finish_tile(job, round, row, cut_size(&job->tiles, tile));
+    }
+}
+
+static void compute_panel(void *context, size_t index, size_t thread)
+{
+    const struct job *job = context;
+    const struct product_bf16 *p = job->product;
+    size_t panel = index / job->groups.count; /* groups of one panel follow each other */
+    size_t group = index % job->groups.count;
+    size_t row = cut_start(&job->groups, group);
+    size_t column = cut_start(&job->columns, panel);
+    size_t next = panel + 1 < job->columns.count ? column + PAIR_COLUMNS : 0;
+    struct matrix rows = matrix_rows(p->y, row, cut_size(&job->groups, group));
+    struct round round = {
+        .y = matrix_columns(rows, column, cut_size(&job->columns, panel)),
+        .x = job->x.pairs + row * job->x.stride,
+        .panel = p->w->pairs + place_in_panels(p->w, 0, column),
+        .next = p->w->pairs + place_in_panels(p->w, 0, next),
+        .row = row,
+        .column = column,
+    };
+    if (round.y.columns < PAIR_COLUMNS)
+        round.aside = (struct matrix){job->aside[thread], round.y.rows, PAIR_COLUMNS, PAIR_COLUMNS};
+    for (size_t chunk = 0; chunk < job->sum.count; chunk++)
+        multiply_chunk(job, &round, chunk);
+}
+
+void multiply_bf16(struct machine *machine, const struct product_bf16 *product)
+{
+    size_t rows = product->y.rows;
+    size_t pairs = bf16_pairs(product->w->in);
+    struct job job = {
+        .product = product,
+        .x = round_input(machine, product->x),
+        .groups = cut_into(rows, GROUP_ROWS, GROUP_ROWS),
+        .tiles = cut_into(rows, TILE_ROWS, TILE_ROWS),
+        .columns = cut_into(product->y.columns, PAIR_COLUMNS, PAIR_COLUMNS),
+        .sum = cut_into(pairs, CHUNK, CHUNK),
+        .aside = machine->panels,
+    };
+    fetch_kernels(machine->kernels, &job);
+    pool_run(machine->pool,
+             (struct loop){
+                 .rounds = job.groups.count * job.columns.count,
+                 .work = (double)rows * (double)product->y.columns * (double)product->x.columns,
+                 .round = compute_panel,
+             },
+             &job);
+}
