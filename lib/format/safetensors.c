@@ -307,6 +307,17 @@ const struct safetensors_entry *safetensors_find(const struct safetensors *tenso
     return &tensors->entries[index];
 }
 
+const float *safetensors_floats(const struct safetensors_entry *entry)
+{
+    bool in_place = entry->dtype == DTYPE_F32 && (uintptr_t)entry->data % sizeof(float) == 0;
+    return in_place ? entry->data : NULL;
+}
+
+const void *safetensors_row(const struct safetensors_entry *entry, size_t row)
+{
+    return (const char *)entry->data + row * entry->shape[1] * dtype_size_bytes(entry->dtype);
+}
+
 void safetensors_release(struct safetensors *tensors)
 {
     file_release(&tensors->file);

@@ -58,6 +58,12 @@ int safetensors_open(struct safetensors *tensors, const struct folder *folder, c
 const struct safetensors_entry *safetensors_find(const struct safetensors *tensors,
                                                  const char *name);
 
+/* Its elements where they lie, if they are floats that can be read there; else NULL. */
+const float *safetensors_floats(const struct safetensors_entry *entry);
+
+/* Where a row of a matrix begins, in elements of its own type. */
+const void *safetensors_row(const struct safetensors_entry *entry, size_t row);
+
 void safetensors_release(struct safetensors *tensors);
 
 /* What is written: a dense float32 tensor, and texts for __metadata__. */

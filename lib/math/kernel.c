@@ -256,21 +256,30 @@ void kernel_call(const struct kernel *kernel, const float *a, const float *b, fl
         plain_product(&kernel->shape, a, b, c);
 }
 
-/* What a processor's instructions for bf16 make of subnormal numbers. */
-static float flushed(float x)
+/* What instructions for bf16 make of subnormal numbers. */
+static inline float flushed(float x)
 {
     return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
 }
 
-static float add_product(float sum, uint16_t x, uint16_t w)
+static inline float first_of(uint32_t pair)
 {
-    return flushed(fmaf(flushed(bf16_value(x)), flushed(bf16_value(w)), flushed(sum)));
+    return flushed(bf16_value((uint16_t)pair));
 }
 
-static float add_pair(float sum, uint32_t x, uint32_t w)
+static inline float second_of(uint32_t pair)
 {
-    sum = add_product(sum, (uint16_t)(x >> 16), (uint16_t)(w >> 16));
-    return add_product(sum, (uint16_t)x, (uint16_t)w);
+    return flushed(bf16_value((uint16_t)(pair >> 16)));
+}
+
+/* c += a pair of B times a row of A. */
+FOR_EACH_ISA
+static void add_pairs(float *restrict c, uint32_t b, const uint32_t *restrict a, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        float sum = flushed(fmaf(second_of(b), second_of(a[i]), flushed(c[i])));
+        c[i] = flushed(fmaf(first_of(b), first_of(a[i]), sum));
+    }
 }
 
 static void plain_product_of_pairs(const struct kernel_shape *shape, const uint32_t *a,
@@ -279,11 +288,8 @@ static void plain_product_of_pairs(const struct kernel_shape *shape, const uint3
     for (int row = 0; row < shape->n; row++, b += shape->b_stride, c += shape->c_stride) {
         if (!shape->accumulate)
             memset(c, 0, (size_t)shape->m * sizeof *c);
-        for (int i = 0; i < shape->k; i++) {
-            const uint32_t *panel = a + (size_t)i * (size_t)shape->a_stride;
-            for (int column = 0; column < shape->m; column++)
-                c[column] = add_pair(c[column], b[i], panel[column]);
-        }
+        for (int i = 0; i < shape->k; i++)
+            add_pairs(c, b[i], a + (size_t)i * (size_t)shape->a_stride, (size_t)shape->m);
     }
 }
 

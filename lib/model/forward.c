@@ -39,7 +39,7 @@ static bool embed_batch(struct pass *pass)
 static void transpose_wanted(struct pass *pass, struct matrix y, struct matrix x)
 {
     for (size_t s = 0; s < pass->batch->count; s++) {
-        struct span columns = pass_logit_columns(pass, s);
+        struct span columns = pass_logit_rows(pass, s);
         struct span rows = pass->batch->queries[s];
         size_t skipped = rows.count - columns.count;
         transpose(matrix_columns(y, columns.first, columns.count),
@@ -48,17 +48,15 @@ static void transpose_wanted(struct pass *pass, struct matrix y, struct matrix x
 }
 
 /* logits [V, T] = unembedding [V, C] · xᵀ [C, T]: the large matrix stays as it is in the file. */
-static bool unembed(struct pass *pass)
+static int unembed_words(struct pass *pass)
 {
     struct scratch *s = &pass->scratch;
     const struct config *c = pass->config;
     const float *matrix = NULL;
     size_t count = s->logits.columns;
     float *turned = arena_alloc(pass->arena, c->n_embd * count, sizeof *turned, pass->err);
-    if (!turned || weights_unembedding(pass->weights, &matrix, pass->err)) {
-        pass->tap->failed = true;
-        return true;
-    }
+    if (!turned || weights_unembedding(pass->weights, &matrix, pass->err))
+        return -1;
     /* both products only read their second matrix */
     struct matrix words = {(float *)matrix, c->vocab_size, c->n_embd, c->n_embd};
     struct weight tokens = {.data = turned, .in = c->n_embd, .out = count, .stride = count};
@@ -67,6 +65,45 @@ static bool unembed(struct pass *pass)
         dots(pass->machine, s->logits.data, words, turned);
     else
         linear(pass->machine, s->logits, words, &tokens, ACTIVATION_NONE);
+    return 0;
+}
+
+/* The rows of every sequence that logits are wanted of, one behind the other. */
+static struct matrix gather_wanted(struct pass *pass, struct matrix x)
+{
+    struct matrix wanted = {NULL, pass->scratch.logits.rows, x.columns, x.columns};
+    if (wanted.rows == x.rows)
+        return x;
+    wanted.data =
+        arena_alloc(pass->arena, wanted.rows * wanted.columns, sizeof *wanted.data, pass->err);
+    for (size_t s = 0; wanted.data && s < pass->batch->count; s++) {
+        struct span to = pass_logit_rows(pass, s);
+        struct span rows = pass->batch->queries[s];
+        size_t skipped = rows.count - to.count;
+        copy_rows(matrix_rows(wanted, to.first, to.count),
+                  matrix_rows(x, rows.first + skipped, to.count));
+    }
+    return wanted;
+}
+
+/* logits [T, V] = x [T, C] · unembedding [C, V], which has been rounded to panels. */
+static int unembed_rounded(struct pass *pass)
+{
+    struct weight unembedding;
+    struct matrix wanted = gather_wanted(pass, pass->scratch.norm);
+    if (!wanted.data || weights_rounded_unembedding(pass->weights, &unembedding, pass->err))
+        return -1;
+    linear(pass->machine, pass->scratch.logits, wanted, &unembedding, ACTIVATION_NONE);
+    return 0;
+}
+
+static bool unembed(struct pass *pass)
+{
+    bool rounded = pass->weights->precision == PRECISION_BF16;
+    if ((rounded ? unembed_rounded : unembed_words)(pass)) {
+        pass->tap->failed = true;
+        return true;
+    }
     return tap_logits(pass);
 }
 

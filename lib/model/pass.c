@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/gemm_bf16.h"
 #include "math/rows.h"
 
 static int take_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns,
@@ -85,14 +86,34 @@ size_t pass_logits_bytes(const struct config *config, size_t tokens)
     return (config->vocab_size + SPARE_ROWS) * logits_stride(tokens) * sizeof(float);
 }
 
+/* Each token's logits side by side, as a product of bf16 gives them. */
+static bool logits_are_in_rows(const struct pass *pass)
+{
+    return pass->weights->precision == PRECISION_BF16;
+}
+
+static int take_logit_rows(struct pass *pass, size_t tokens)
+{
+    size_t words = pass->config->vocab_size;
+    size_t stride = matrix_stride(words);
+    size_t count = 0;
+    if (!num_multiply(&count, tokens, stride))
+        return err_memory(pass->err, SIZE_MAX);
+    float *data = arena_room(pass->arena, count, sizeof *data, pass->err);
+    pass->scratch.logits = (struct matrix){data, tokens, words, stride};
+    return data ? 0 : -1;
+}
+
 static int take_logits(struct pass *pass)
 {
     const struct batch *batch = pass->batch;
-    size_t columns = pass->tap->watch->last_logits ? batch->count : batch->tokens;
+    size_t tokens = pass->tap->watch->last_logits ? batch->count : batch->tokens;
     if (!watch_has(pass->tap->watch, SITE_LOGITS, 0))
         return 0;
-    return take_matrix(pass, &pass->scratch.logits, pass->config->vocab_size, columns,
-                       logits_stride(columns));
+    if (logits_are_in_rows(pass))
+        return take_logit_rows(pass, tokens);
+    return take_matrix(pass, &pass->scratch.logits, pass->config->vocab_size, tokens,
+                       logits_stride(tokens));
 }
 
 static int reserve_caches(struct pass *pass)
@@ -104,6 +125,20 @@ static int reserve_caches(struct pass *pass)
             return -1;
     }
     return 0;
+}
+
+/* What products of bf16 round their inputs into. */
+static int hold_pairs(struct pass *pass)
+{
+    const struct config *c = pass->config;
+    const struct batch *batch = pass->batch;
+    size_t rows = batch->tokens > batch->source_tokens ? batch->tokens : batch->source_tokens;
+    size_t columns = c->n_head * c->d_v;
+    columns = columns > c->n_embd ? columns : c->n_embd;
+    columns = columns > c->n_inner ? columns : c->n_inner;
+    if (pass->weights->precision != PRECISION_BF16)
+        return 0;
+    return machine_hold_pairs(pass->machine, pairs_of_input(rows, columns), pass->err);
 }
 
 int pass_init(struct pass *pass)
@@ -118,7 +153,7 @@ int pass_init(struct pass *pass)
     if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
         return 0;
     if (take_buffers(pass, list + first, count - first) || squares_init(pass) ||
-        take_logits(pass) || reserve_caches(pass))
+        take_logits(pass) || reserve_caches(pass) || hold_pairs(pass))
         return -1;
     return 0;
 }
@@ -327,7 +362,7 @@ bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix ro
     return pass_is_over(pass, site, layer);
 }
 
-struct span pass_logit_columns(const struct pass *pass, size_t sequence)
+struct span pass_logit_rows(const struct pass *pass, size_t sequence)
 {
     return pass->tap->watch->last_logits ? (struct span){sequence, 1}
                                          : pass->batch->queries[sequence];
@@ -336,13 +371,16 @@ struct span pass_logit_columns(const struct pass *pass, size_t sequence)
 bool tap_logits(struct pass *pass)
 {
     struct matrix logits = pass->scratch.logits;
+    bool in_rows = logits_are_in_rows(pass);
+    size_t of_token = in_rows ? logits.stride : 1;
+    size_t of_word = in_rows ? 1 : logits.stride;
     for (size_t s = 0; s < pass->batch->count; s++) {
-        struct span columns = pass_logit_columns(pass, s);
+        struct span tokens = pass_logit_rows(pass, s);
         struct tensor values = {
-            .data = logits.data + columns.first,
+            .data = logits.data + tokens.first * of_token,
             .rank = 2,
-            .shape = {columns.count, logits.rows},
-            .stride = {1, logits.stride},
+            .shape = {tokens.count, pass->config->vocab_size},
+            .stride = {of_token, of_word},
         };
         announce(pass, SITE_LOGITS, 0, s, values);
     }

@@ -34,7 +34,8 @@ struct scratch {
     struct matrix context; /* [T, H·dv] */
     struct matrix out;     /* [T, C] of attention, then of the MLP */
     struct matrix hidden;  /* [T, I] */
-    struct matrix logits;  /* [V, T], or [V, sequences] where only the last are wanted */
+    struct matrix logits;  /* [V, T], or [V, sequences] where only the last are wanted; in bf16
+                              [T, V] and [sequences, V] */
     struct squares squares;
     struct strip_memory *strips; /* [thread] attention's working memory, from the first layer on */
 };
@@ -90,8 +91,9 @@ bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t l
  * or all where anything behind attention, or a cache, is made of them. */
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 
-/* The columns of scratch.logits that belong to a sequence: one for each of its last rows. */
-struct span pass_logit_columns(const struct pass *pass, size_t sequence);
+/* The columns of scratch.logits, in bf16 its rows, that belong to a sequence: one for each of its
+ * last rows. */
+struct span pass_logit_rows(const struct pass *pass, size_t sequence);
 
 /* Where a value stands that is no number. */
 struct place_in_pass {

@@ -8,13 +8,16 @@
 
 #include "base/heap.h"
 #include "base/num.h"
+#include "math/gemm_bf16.h"
 #include "math/panels.h"
 #include "model/parameter_table.h"
+#include "model/rounded.h"
 
 struct parameter {
     struct found_tensor found;
-    const float *data;   /* NULL until it is used as float32 */
-    const float *panels; /* NULL until it is packed */
+    const float *data;     /* NULL until it is used as float32 */
+    const float *panels;   /* NULL until it is packed */
+    const uint32_t *pairs; /* NULL until it is rounded to bf16 */
 };
 
 static size_t rows_in_model(const struct weights *weights)
@@ -146,11 +149,6 @@ void weights_release(struct weights *weights)
     *weights = (struct weights){0};
 }
 
-static bool usable_in_place(const struct safetensors_entry *entry)
-{
-    return entry->dtype == DTYPE_F32 && (uintptr_t)entry->data % sizeof(float) == 0;
-}
-
 /* The tensor as float32: where it lies, or converted and kept. NULL, with no error, when the model
  * has no such tensor. */
 static int load(struct weights *weights, enum parameter_id id, size_t layer, const float **data,
@@ -158,9 +156,9 @@ static int load(struct weights *weights, enum parameter_id id, size_t layer, con
 {
     struct parameter *parameter = parameter_at(weights, id, layer);
     const struct safetensors_entry *entry = parameter->found.entry;
-    if (entry && !parameter->data && usable_in_place(entry)) {
-        parameter->data = entry->data;
-    } else if (entry && !parameter->data) {
+    if (entry && !parameter->data)
+        parameter->data = safetensors_floats(entry);
+    if (entry && !parameter->data) {
         float *copy = arena_alloc(&weights->arena, entry->count, sizeof *copy, err);
         if (!copy)
             return -1;
@@ -196,19 +194,51 @@ static int pack(struct weights *weights, struct parameter *parameter, struct wei
     return 0;
 }
 
-/* The table lists each matrix with its bias behind it. */
-static int load_linear(struct weights *weights, enum parameter_id matrix, size_t layer,
+/* Round a matrix to bf16, once: as one, or as `parts` of the same size that stand side by side. */
+static int round_matrix(struct weights *weights, struct parameter *parameter, struct weight *weight,
+                        size_t parts, struct err *err)
+{
+    struct weight part = {.in = weight->in, .out = weight->out / parts};
+    const struct safetensors_entry *entry = parameter->found.entry;
+    if (entry && !parameter->pairs)
+        parameter->pairs = rounded_matrix(entry, &part, &weights->arena, err);
+    weight->pairs = parameter->pairs;
+    return entry && !weight->pairs ? -1 : 0;
+}
+
+/* Read the matrix of a weight, float by float or packed; it stays away where the model has none. */
+static int load_matrix(struct weights *weights, enum parameter_id id, size_t layer,
                        struct weight *weight, struct err *err)
+{
+    struct parameter *parameter = parameter_at(weights, id, layer);
+    if (load(weights, id, layer, &weight->data, err))
+        return -1;
+    return weights->packing && weight->data ? pack(weights, parameter, weight, err) : 0;
+}
+
+/* The table lists each matrix with its bias behind it. The matrix may be several side by side. */
+static int load_linear(struct weights *weights, enum parameter_id matrix, size_t layer,
+                       struct weight *weight, size_t parts, struct err *err)
 {
     size_t shape[2];
     parameter_shape(shape, matrix, weights->config);
     weight->in = shape[0];
     weight->out = weight->stride = shape[1];
-    if (load(weights, matrix, layer, &weight->data, err) ||
-        load(weights, matrix + 1, layer, &weight->bias, err))
+    if (load(weights, matrix + 1, layer, &weight->bias, err))
         return -1;
-    struct parameter *parameter = parameter_at(weights, matrix, layer);
-    return weights->packing && weight->data ? pack(weights, parameter, weight, err) : 0;
+    if (weights->precision == PRECISION_BF16)
+        return round_matrix(weights, parameter_at(weights, matrix, layer), weight, parts, err);
+    return load_matrix(weights, matrix, layer, weight, err);
+}
+
+/* One of several matrices that stand side by side; rounded, each has panels of its own. */
+static struct weight part_of(const struct weight *whole, size_t index, size_t columns)
+{
+    struct weight joined = *whole;
+    joined.pairs = NULL;
+    struct weight part = weight_columns(&joined, index * columns, columns);
+    part.pairs = whole->pairs ? whole->pairs + index * pairs_size(&part) : NULL;
+    return part;
 }
 
 /* GPT-2 keeps queries, keys and values side by side in one matrix [C, 3C]. */
@@ -217,24 +247,24 @@ static int load_joined(struct weights *weights, size_t layer, struct block_weigh
 {
     struct weight joined = {0};
     size_t width = weights->config->n_embd;
-    if (load_linear(weights, PARAMETER_C_ATTN, layer, &joined, err))
+    if (load_linear(weights, PARAMETER_C_ATTN, layer, &joined, 3, err))
         return -1;
-    block->q = weight_columns(&joined, 0, width);
-    block->k = weight_columns(&joined, width, width);
-    block->v = weight_columns(&joined, 2 * width, width);
+    block->q = part_of(&joined, 0, width);
+    block->k = part_of(&joined, 1, width);
+    block->v = part_of(&joined, 2, width);
     return 0;
 }
 
 static int load_attention(struct weights *weights, size_t layer, enum site last,
                           struct block_weights *block, struct err *err)
 {
-    if (last >= SITE_Q && load_linear(weights, PARAMETER_Q, layer, &block->q, err))
+    if (last >= SITE_Q && load_linear(weights, PARAMETER_Q, layer, &block->q, 1, err))
         return -1;
-    if (last >= SITE_K && load_linear(weights, PARAMETER_K, layer, &block->k, err))
+    if (last >= SITE_K && load_linear(weights, PARAMETER_K, layer, &block->k, 1, err))
         return -1;
-    if (last >= SITE_V && load_linear(weights, PARAMETER_V, layer, &block->v, err))
+    if (last >= SITE_V && load_linear(weights, PARAMETER_V, layer, &block->v, 1, err))
         return -1;
-    if (last >= SITE_ATTN_OUT && load_linear(weights, PARAMETER_OUT, layer, &block->out, err))
+    if (last >= SITE_ATTN_OUT && load_linear(weights, PARAMETER_OUT, layer, &block->out, 1, err))
         return -1;
     return 0;
 }
@@ -246,13 +276,15 @@ static int load_gpt2(struct weights *weights, size_t layer, enum site last,
         return -1;
     if (last >= SITE_Q && load_joined(weights, layer, block, err))
         return -1;
-    if (last >= SITE_ATTN_OUT && load_linear(weights, PARAMETER_ATTN_PROJ, layer, &block->out, err))
+    if (last >= SITE_ATTN_OUT &&
+        load_linear(weights, PARAMETER_ATTN_PROJ, layer, &block->out, 1, err))
         return -1;
     if (last >= SITE_LN_2 && load_norm(weights, PARAMETER_LN_2, layer, &block->ln_2, err))
         return -1;
-    if (last >= SITE_MLP_ACT && load_linear(weights, PARAMETER_FC, layer, &block->fc, err))
+    if (last >= SITE_MLP_ACT && load_linear(weights, PARAMETER_FC, layer, &block->fc, 1, err))
         return -1;
-    if (last >= SITE_MLP_OUT && load_linear(weights, PARAMETER_MLP_PROJ, layer, &block->proj, err))
+    if (last >= SITE_MLP_OUT &&
+        load_linear(weights, PARAMETER_MLP_PROJ, layer, &block->proj, 1, err))
         return -1;
     return 0;
 }
@@ -270,21 +302,32 @@ int weights_final_norm(struct weights *weights, struct norm *norm, struct err *e
     return load_norm(weights, PARAMETER_LN_F, 0, norm, err);
 }
 
-int weights_unembedding(struct weights *weights, const float **matrix, struct err *err)
+static enum parameter_id unembedding_of(const struct weights *weights)
 {
     bool own = !weights->config->tied && parameter_at(weights, PARAMETER_LM_HEAD, 0)->found.entry;
-    return load(weights, own ? PARAMETER_LM_HEAD : PARAMETER_WTE, 0, matrix, err);
+    return own ? PARAMETER_LM_HEAD : PARAMETER_WTE;
 }
 
-static const char *row_of(const struct safetensors_entry *entry, size_t row)
+int weights_unembedding(struct weights *weights, const float **matrix, struct err *err)
 {
-    return (const char *)entry->data + row * entry->shape[1] * dtype_size_bytes(entry->dtype);
+    return load(weights, unembedding_of(weights), 0, matrix, err);
+}
+
+int weights_rounded_unembedding(struct weights *weights, struct weight *weight, struct err *err)
+{
+    const struct config *c = weights->config;
+    struct parameter *parameter = parameter_at(weights, unembedding_of(weights), 0);
+    *weight = (struct weight){.in = c->n_embd, .out = c->vocab_size};
+    if (!parameter->pairs)
+        parameter->pairs = rounded_transpose(parameter->found.entry, weight, &weights->arena, err);
+    weight->pairs = parameter->pairs;
+    return weight->pairs ? 0 : -1;
 }
 
 void weights_embed_token(const struct weights *weights, float *y, uint32_t id)
 {
     const struct safetensors_entry *wte = parameter_at(weights, PARAMETER_WTE, 0)->found.entry;
-    dtype_to_float(y, row_of(wte, id), wte->dtype, wte->shape[1]);
+    dtype_to_float(y, safetensors_row(wte, id), wte->dtype, wte->shape[1]);
 }
 
 void weights_add_position(const struct weights *weights, float *y, size_t position)
@@ -294,7 +337,7 @@ void weights_add_position(const struct weights *weights, float *y, size_t positi
     const struct safetensors_entry *wpe = parameter_at(weights, PARAMETER_WPE, 0)->found.entry;
     if (!wpe)
         return;
-    const char *row = row_of(wpe, position);
+    const char *row = safetensors_row(wpe, position);
     size_t step = PART * dtype_size_bytes(wpe->dtype);
     for (size_t done = 0; done < wpe->shape[1]; done += PART, row += step) {
         size_t rest = wpe->shape[1] - done;

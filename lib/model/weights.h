@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/folder.h"
 #include "math/gemm.h"
+#include "math/precision.h"
 #include "math/rows.h"
 #include "model/checkpoint.h"
 #include "model/config.h"
@@ -38,8 +39,9 @@ struct weights {
     const struct folder *folder;
     struct checkpoint checkpoint;
     struct parameter *parameters; /* the rows of the table, those in layers once a layer */
-    struct arena arena;           /* tensors that had to be converted or packed */
+    struct arena arena;           /* tensors that had to be converted, packed or rounded */
     bool packing;                 /* matrices are packed when they are first used; see gemm.h */
+    enum precision precision;     /* of products; bf16: matrices are rounded when first used */
 };
 
 /* Open the checkpoint and check every tensor: there, of a supported type, of the config's shape; no
@@ -49,8 +51,8 @@ int weights_open(struct weights *weights, const struct config *config, const str
                  struct err *err);
 void weights_release(struct weights *weights);
 
-/* The parameters of a layer that lead up to its site `last`, read as float32 by now; those behind
- * it are not looked at. */
+/* The parameters of a layer that lead up to its site `last`, read as float32 by now, or its matrices
+ * rounded to bf16; those behind it are not looked at. */
 int weights_block(struct weights *weights, size_t layer, enum site last,
                   struct block_weights *block, struct err *err);
 
@@ -58,6 +60,9 @@ int weights_block(struct weights *weights, size_t layer, enum site last,
  */
 int weights_final_norm(struct weights *weights, struct norm *norm, struct err *err);
 int weights_unembedding(struct weights *weights, const float **matrix, struct err *err);
+
+/* The same rounded to bf16: a weight [C, V]. */
+int weights_rounded_unembedding(struct weights *weights, struct weight *weight, struct err *err);
 
 /* y [C] = the embedding of a token; y += the embedding of a position (nothing, where there is
  * none). */

@@ -21,7 +21,7 @@ START_TEST(texts_of_different_lengths_grow_side_by_side)
     for (size_t c = 0; c < 2; c++) {
         struct cache caches[TEXTS] = {0};
         struct sequence sequences[TEXTS] = {0};
-        growth_open(&growth, configs[c], 150, 1);
+        growth_open(&growth, configs[c], 150, (enum precision)_i);
         for (size_t i = 0; i < TEXTS; i++) {
             sequences[i] = (struct sequence){.ids = growth.ids + lengths[i], .count = more[i]};
             if (lengths[i] == 0)
@@ -48,7 +48,7 @@ START_TEST(what_is_watched_does_not_change_what_is_kept)
                                       SITE_CONTEXT,   SITE_MLP_OUT, SITE_LN_F};
     static struct growth growth;
     static struct record part;
-    growth_open(&growth, growth_gpt2, 150, 1);
+    growth_open(&growth, growth_gpt2, 150, (enum precision)_i);
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         for (size_t layer = 0; layer < 3; layer++) {
             struct record_watch watch = {.sites = (uint32_t)1 << sites[i], .first_layer = layer};
@@ -71,7 +71,7 @@ START_TEST(every_head_is_kept)
     static struct growth growth;
     static struct record part;
     for (size_t i = 0; i < 2 * sizeof sites / sizeof *sites; i++) {
-        growth_open(&growth, configs[i % 2], 60, 1);
+        growth_open(&growth, configs[i % 2], 60, (enum precision)_i);
         struct record_watch watch = {.sites = (uint32_t)1 << sites[i / 2],
                                      .first_layer = growth.model.config.n_layer - 1,
                                      .head_count = 1};
@@ -88,7 +88,7 @@ START_TEST(the_logits_of_the_last_tokens_are_those_of_all)
 {
     static struct growth growth;
     static struct record last;
-    growth_open(&growth, growth_gpt2, 150, 1);
+    growth_open(&growth, growth_gpt2, 150, (enum precision)_i);
     struct record_watch watch = {.sites = (uint32_t)1 << SITE_LOGITS, .last_logits = true};
     growth_fill(&growth, &growth.cache, 20);
     struct sequence sequences[] = {{.ids = growth.ids, .count = 7},
@@ -109,7 +109,7 @@ END_TEST
 START_TEST(tokens_that_are_forgotten_leave_no_trace)
 {
     static struct growth growth;
-    growth_open(&growth, growth_grouped, 150, 1);
+    growth_open(&growth, growth_grouped, 150, (enum precision)_i);
     growth_fill(&growth, &growth.cache, 100);
     static const size_t lengths[] = {99, 65, 64, 63, 1, 0};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -153,7 +153,7 @@ static void fail_pass(struct growth *growth, const struct sequence *sequence, ta
 START_TEST(numbers_that_failed_are_not_multiplied_with_0)
 {
     static struct growth growth;
-    growth_open(&growth, growth_grouped, 150, 1);
+    growth_open(&growth, growth_grouped, 150, PRECISION_FP32);
     growth_fill(&growth, &growth.cache, 30);
     float *value = (float *)cache_values(&growth.cache, 1, 0, 30);
     *value = NAN;
@@ -167,7 +167,7 @@ END_TEST
 START_TEST(a_pass_that_fails_leaves_the_cache_as_it_was)
 {
     static struct growth growth;
-    growth_open(&growth, growth_grouped, 150, 1);
+    growth_open(&growth, growth_grouped, 150, PRECISION_FP32);
     for (int layer = 0; layer < 2; layer++) {
         struct err err = {0};
         growth_fill(&growth, &growth.cache, 30);
@@ -186,7 +186,7 @@ START_TEST(without_memory_for_a_page_nothing_is_lost)
 {
     static struct growth growth;
     size_t failures = 0;
-    growth_open(&growth, growth_grouped, 150, 1);
+    growth_open(&growth, growth_grouped, 150, PRECISION_FP32);
     for (size_t nth = 1; growth.cache.count == 0; nth++) {
         struct err err = {0};
         heap_fail_at(nth, 0);
@@ -207,7 +207,7 @@ START_TEST(a_text_ends_with_the_models_positions)
 {
     static struct growth growth;
     struct err err = {0};
-    growth_open(&growth, growth_tiny, 64, 1);
+    growth_open(&growth, growth_tiny, 64, PRECISION_FP32);
     growth_fill(&growth, &growth.cache, 60);
     struct sequence next = {.ids = growth.ids, .count = 5, .cache = &growth.cache};
     fail_pass(&growth, &next, refuse, NULL, &err);
@@ -225,7 +225,7 @@ END_TEST
 START_TEST(the_memory_of_a_cache_is_known_before)
 {
     static struct growth growth;
-    growth_open(&growth, growth_tiny, 64, 1);
+    growth_open(&growth, growth_tiny, 64, PRECISION_FP32);
     size_t page = 2 * (4 * 8 * 64 + 64 * matrix_stride(4 * 8)) * sizeof(float);
     ck_assert_uint_eq(cache_bytes(&growth.model.config, 0), 0);
     ck_assert_uint_eq(cache_bytes(&growth.model.config, 1), page);
@@ -261,11 +261,11 @@ Suite *cache_suite(void)
 {
     Suite *suite = suite_create("cache");
     TCase *tests = tcase_create("cache");
-    tcase_add_test(tests, texts_of_different_lengths_grow_side_by_side);
-    tcase_add_test(tests, what_is_watched_does_not_change_what_is_kept);
-    tcase_add_test(tests, every_head_is_kept);
-    tcase_add_test(tests, the_logits_of_the_last_tokens_are_those_of_all);
-    tcase_add_test(tests, tokens_that_are_forgotten_leave_no_trace);
+    tcase_add_loop_test(tests, texts_of_different_lengths_grow_side_by_side, 0, PRECISIONS);
+    tcase_add_loop_test(tests, what_is_watched_does_not_change_what_is_kept, 0, PRECISIONS);
+    tcase_add_loop_test(tests, every_head_is_kept, 0, PRECISIONS);
+    tcase_add_loop_test(tests, the_logits_of_the_last_tokens_are_those_of_all, 0, PRECISIONS);
+    tcase_add_loop_test(tests, tokens_that_are_forgotten_leave_no_trace, 0, PRECISIONS);
     tcase_add_test(tests, numbers_that_failed_are_not_multiplied_with_0);
     tcase_add_test(tests, a_pass_that_fails_leaves_the_cache_as_it_was);
     tcase_add_test(tests, without_memory_for_a_page_nothing_is_lost);

@@ -14,10 +14,11 @@ const char growth_bare[] = "{\"model_type\": \"attention\", \"n_head\": 3, \"n_e
                            "\"n_layer\": 2, \"vocab_size\": 30, \"causal\": true, "
                            "\"projections\": false}";
 
-void growth_open(struct growth *growth, const char *config, size_t count, size_t threads)
+void growth_open(struct growth *growth, const char *config, size_t count, enum precision precision)
 {
     ck_assert_uint_le(count, GROWTH_MAX);
-    random_model_open(&growth->model, config, threads);
+    random_model_open(&growth->model, config, 1);
+    growth->model.weights.precision = precision;
     random_ids(growth->ids, count, growth->model.config.vocab_size);
     growth->count = count;
     struct record_watch watch = record_all(&growth->model);

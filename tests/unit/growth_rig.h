@@ -1,7 +1,7 @@
 /* growth_rig.h: a text, its pass as a whole, and a cache to make it again piece by piece.
  *
  *     static struct growth growth;                                  (it is large)
- *     growth_open(&growth, growth_tiny, 64, 1);
+ *     growth_open(&growth, growth_tiny, 64, PRECISION_FP32);
  *     growth_by(&growth, 1);                       (token by token: the bits of the whole)
  *     growth_release(&growth);
  */
@@ -26,8 +26,9 @@ struct growth {
     struct cache cache;
 };
 
-/* A text of `count` tokens; the cache is empty. */
-void growth_open(struct growth *growth, const char *config, size_t count, size_t threads);
+/* A text of `count` tokens, on one thread; the cache is empty. */
+void growth_open(struct growth *growth, const char *config, size_t count,
+                 enum precision precision);
 void growth_release(struct growth *growth);
 
 /* From now on compute with so many threads. */

@@ -23,12 +23,16 @@ static struct growth growth;
 static const struct way {
     size_t threads;
     bool packed;
-} ways[] = {{1, false}, {1, true}, {2, false}, {2, true}};
+    enum precision precision;
+} ways[] = {
+    {1, false, PRECISION_FP32}, {1, true, PRECISION_FP32},  {2, false, PRECISION_FP32},
+    {2, true, PRECISION_FP32},  {1, false, PRECISION_BF16}, {2, false, PRECISION_BF16},
+};
 
 /* The whole is computed on one thread with weights in place, whatever comes after. */
 static void open_way(const char *config, size_t count, const struct way *way)
 {
-    growth_open(&growth, config, count, 1);
+    growth_open(&growth, config, count, way->precision);
     growth_threads(&growth, way->threads);
     growth.model.weights.packing = way->packed;
 }
@@ -113,7 +117,7 @@ START_TEST(a_text_may_grow_in_pieces_of_any_size)
     static const size_t lengths[] = {64, 150, 200, 200};
     static const size_t pieces[] = {1, 2, 15, 16, 17, 63, 64, 65, 150};
     for (size_t i = 0; i < COUNT(configs); i++) {
-        growth_open(&growth, configs[i], lengths[i], 1);
+        growth_open(&growth, configs[i], lengths[i], (enum precision)_i);
         for (size_t k = 0; k < COUNT(pieces); k++)
             growth_by(&growth, pieces[k]);
         growth_release(&growth);
@@ -124,7 +128,7 @@ END_TEST
 START_TEST(processors_do_not_change_a_bit)
 {
     static const char *const targets[] = {"generic", "hsw", "skx"};
-    growth_open(&growth, growth_gpt2, 150, 1);
+    growth_open(&growth, growth_gpt2, 150, (enum precision)_i);
     for (size_t i = 0; i < COUNT(targets); i++)
         for (size_t threads = 1; threads <= 2; threads++) {
             ck_assert_int_eq(setenv("LIBXSMM_TARGET", targets[i], 1), 0);
@@ -147,8 +151,8 @@ Suite *growth_suite(void)
                         count);
     tcase_add_loop_test(tests, texts_of_every_length_share_a_batch, 0, count);
     tcase_add_loop_test(tests, caches_of_every_length_share_a_batch, 0, count);
-    tcase_add_test(tests, a_text_may_grow_in_pieces_of_any_size);
-    tcase_add_test(tests, processors_do_not_change_a_bit);
+    tcase_add_loop_test(tests, a_text_may_grow_in_pieces_of_any_size, 0, PRECISIONS);
+    tcase_add_loop_test(tests, processors_do_not_change_a_bit, 0, PRECISIONS);
     suite_add_tcase(suite, tests);
     return suite;
 }

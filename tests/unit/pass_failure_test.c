@@ -213,14 +213,15 @@ END_TEST
 START_TEST(every_allocation_that_fails_is_an_error)
 {
     static const char *const configs[] = {gpt2, self, cross, bare};
-    for (size_t i = 0; i < COUNT(configs); i++) {
+    for (size_t i = 0; i < COUNT(configs) * PRECISIONS; i++) {
         size_t nth = 0;
         struct err err = {.kind = ERR_INPUT};
-        tiny_model_make(&model, configs[i]);
+        tiny_model_make(&model, configs[i / PRECISIONS]);
         tiny_model_retype(&model, DTYPE_BF16);
         tiny_model_write(&model, 0);
         while (err.kind) {
             rig_open(&rig, &model, 2);
+            rig.weights.precision = (enum precision)(i % PRECISIONS);
             watch_add(&rig.watch, model.config.kind == MODEL_GPT2 ? SITE_LOGITS : SITE_ATTN_OUT, 1);
             watch_add(&rig.watch, SITE_WEIGHTS, 0);
             heap_fail_at(++nth, 0);

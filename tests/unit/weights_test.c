@@ -299,17 +299,20 @@ START_TEST(every_tensor_is_listed)
 END_TEST
 
 /* Opening, then reading a layer, the norm and the unembedding of a type that must be converted. */
-static int use_everything(bool packing)
+static int use_everything(bool packing, enum precision precision)
 {
     struct block_weights w;
+    struct weight unembedding;
     struct norm norm;
     const float *matrix = NULL;
     if (open_weights())
         return -1;
     weights.packing = packing;
+    weights.precision = precision;
     return weights_block(&weights, 0, SITE_RESID_POST, &w, &err) ||
                    weights_final_norm(&weights, &norm, &err) ||
-                   weights_unembedding(&weights, &matrix, &err)
+                   weights_unembedding(&weights, &matrix, &err) ||
+                   weights_rounded_unembedding(&weights, &unembedding, &err)
                ? -1
                : 0;
 }
@@ -319,11 +322,11 @@ START_TEST(every_allocation_that_fails_is_an_error)
     make(wide);
     tiny_model_retype(&model, DTYPE_F16);
     tiny_model_write(&model, 0);
-    for (int packing = 0; packing < 2; packing++) {
+    for (int way = 0; way < 4; way++) {
         int failed = -1;
         for (size_t nth = 1; failed; nth++) {
             heap_fail_at(nth, 0);
-            failed = use_everything(packing);
+            failed = use_everything(way % 2, (enum precision)(way / 2));
             heap_fail_at(0, 0);
             ck_assert(!failed || strstr(err.text, "out of memory"));
             ck_assert(failed || nth > 10);

@@ -1,0 +1,182 @@
+#include "model/forward.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "forward_rig.h"
+#include "math/bf16.h"
+
+Suite *forward_bf16_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* clang-format off */
+static const char *const configs[] = {
+    JSON({"model_type": "gpt2", "vocab_size": 71, "n_positions": 100, "n_embd": 24, "n_layer": 2,
+          "n_head": 3, "n_inner": 37}),
+    JSON({"model_type": "gpt2", "vocab_size": 131, "n_positions": 100, "n_embd": 15, "n_layer": 2,
+          "n_head": 3, "tie_word_embeddings": false}),
+    JSON({"model_type": "gpt2", "vocab_size": 64, "n_positions": 100, "n_embd": 128, "n_layer": 1,
+          "n_head": 2}),
+    JSON({"model_type": "gpt2", "vocab_size": 1, "n_positions": 100, "n_embd": 1, "n_layer": 2,
+          "n_head": 1, "n_inner": 1}),
+    JSON({"model_type": "attention", "n_layer": 2, "n_head": 6, "n_kv_head": 2, "d_k": 5, "d_v": 9,
+          "n_embd": 24, "vocab_size": 30, "causal": true, "out_proj": true}),
+};
+/* clang-format on */
+
+/* One model, and its numbers with products of float32 and of bf16. */
+struct both {
+    struct tiny_model model;
+    struct rig rig;
+    struct recording seen[PRECISIONS];
+};
+
+static struct both both;
+
+static void run_with(enum precision precision)
+{
+    struct err err = {0};
+    struct sequence sequence = {.ids = rig_ids(&both.model, 3, 40), .count = 40};
+    both.seen[precision] = (struct recording){0};
+    both.rig.weights.precision = precision;
+    ck_assert_msg(!rig_run(&both.rig, &both.seen[precision], &sequence, 1, &err), "%s", err.text);
+}
+
+static void open_both(const char *config)
+{
+    tiny_model_make(&both.model, config);
+    rig_open(&both.rig, &both.model, 1);
+    rig_watch_all(&both.rig);
+    run_with(PRECISION_FP32);
+    run_with(PRECISION_BF16);
+}
+
+static void close_both(void)
+{
+    recording_release(&both.seen[PRECISION_FP32]);
+    recording_release(&both.seen[PRECISION_BF16]);
+    rig_close(&both.rig);
+    tiny_model_release(&both.model);
+}
+
+/* The largest difference between two records, and the largest number of the first. */
+struct distance {
+    float difference, size;
+};
+
+static struct distance distance_of(const struct record *a, const struct record *b)
+{
+    struct distance distance = {0};
+    ck_assert_int_eq(a->site, b->site);
+    ck_assert_int_eq(a->layer, b->layer);
+    ck_assert_uint_eq(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++) {
+        if (isinf(a->values[i])) {
+            ck_assert(a->values[i] == b->values[i]);
+            continue;
+        }
+        distance.difference = fmaxf(distance.difference, fabsf(a->values[i] - b->values[i]));
+        distance.size = fmaxf(distance.size, fabsf(a->values[i]));
+    }
+    return distance;
+}
+
+/* Each number is off by less than a fiftieth of the largest of its tensor, attention weights by
+ * less than a hundredth of 1. */
+START_TEST(everything_is_near_float32)
+{
+    for (size_t c = 0; c < COUNT(configs); c++) {
+        open_both(configs[c]);
+        const struct recording *fp32 = &both.seen[PRECISION_FP32];
+        const struct recording *bf16 = &both.seen[PRECISION_BF16];
+        ck_assert_uint_eq(fp32->count, bf16->count);
+        for (size_t i = 0; i < fp32->count; i++) {
+            struct distance found = distance_of(&fp32->records[i], &bf16->records[i]);
+            enum site site = fp32->records[i].site;
+            float most = site == SITE_WEIGHTS ? 0.01f : 0.02f * found.size;
+            if (!(found.difference <= most))
+                ck_abort_msg("config %zu, layer %d, %s: off by %g of %g", c, fp32->records[i].layer,
+                             site_rows[site].name, found.difference, found.size);
+        }
+        close_both();
+    }
+}
+END_TEST
+
+/* Every product is one of bf16: each matrix changes what comes out of it. */
+START_TEST(every_product_is_rounded)
+{
+    static const enum site sites[] = {SITE_Q,       SITE_K,       SITE_V,     SITE_ATTN_OUT,
+                                      SITE_MLP_ACT, SITE_MLP_OUT, SITE_LOGITS};
+    open_both(configs[0]);
+    for (size_t i = 0; i < COUNT(sites); i++) {
+        int layer = site_rows[sites[i]].in_layer ? 0 : -1;
+        const struct record *fp32 = recording_find(&both.seen[PRECISION_FP32], sites[i], layer, 0);
+        const struct record *bf16 = recording_find(&both.seen[PRECISION_BF16], sites[i], layer, 0);
+        ck_assert_ptr_nonnull(fp32);
+        ck_assert_ptr_nonnull(bf16);
+        ck_assert_msg(distance_of(fp32, bf16).difference > 0, "%s", site_rows[sites[i]].name);
+    }
+    close_both();
+}
+END_TEST
+
+/* q of the first layer, which nothing rounded has gone into before. */
+START_TEST(the_first_product_is_that_of_rounded_numbers)
+{
+    open_both(configs[0]);
+    const struct record *norm = recording_find(&both.seen[PRECISION_BF16], SITE_LN_1, 0, 0);
+    const struct record *q = recording_find(&both.seen[PRECISION_BF16], SITE_Q, 0, 0);
+    const struct tiny_tensor *w = tiny_model_tensor(&both.model, "h.0.attn.c_attn.weight");
+    const struct tiny_tensor *bias = tiny_model_tensor(&both.model, "h.0.attn.c_attn.bias");
+    size_t width = norm->shape[1];
+    for (size_t i = 0; i < q->count; i++) { /* [head, token, dim] */
+        size_t head = i / (q->shape[1] * q->shape[2]);
+        size_t token = i / q->shape[2] % q->shape[1];
+        size_t column = head * q->shape[2] + i % q->shape[2];
+        double sum = (double)bias->values[column];
+        for (size_t k = 0; k < width; k++)
+            sum += (double)bf16_value(bf16_round(norm->values[token * width + k])) *
+                   (double)w->values[k * w->shape[1] + column]; /* it is bf16 already */
+        ck_assert_double_lt(fabs(sum - (double)q->values[i]), 1e-6);
+    }
+    close_both();
+}
+END_TEST
+
+/* One precision after the other on the same weights: what was packed or rounded stays as it is. */
+START_TEST(precisions_take_turns)
+{
+    static struct recording first[PRECISIONS];
+    open_both(configs[1]);
+    memcpy(first, both.seen, sizeof first);
+    both.rig.weights.packing = true;
+    for (int i = 0; i < 2 * PRECISIONS; i++) {
+        enum precision precision = (enum precision)(i % PRECISIONS);
+        run_with(precision);
+        for (size_t k = 0; k < first[precision].count; k++)
+            ck_assert_mem_eq(both.seen[precision].records[k].values,
+                             first[precision].records[k].values,
+                             first[precision].records[k].count * sizeof(float));
+        recording_release(&both.seen[precision]);
+    }
+    recording_release(&first[PRECISION_FP32]);
+    recording_release(&first[PRECISION_BF16]);
+    rig_close(&both.rig);
+    tiny_model_release(&both.model);
+}
+END_TEST
+
+Suite *forward_bf16_suite(void)
+{
+    Suite *suite = suite_create("forward_bf16");
+    TCase *tests = tcase_create("forward_bf16");
+    tcase_add_test(tests, everything_is_near_float32);
+    tcase_add_test(tests, every_product_is_rounded);
+    tcase_add_test(tests, the_first_product_is_that_of_rounded_numbers);
+    tcase_add_test(tests, precisions_take_turns);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
