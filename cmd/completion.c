@@ -80,6 +80,12 @@ static void write_tasks(struct stream *out)
         stream_format(out, "%s%s", kind ? " " : "", task_rows[kind].name);
 }
 
+static void write_precisions(struct stream *out)
+{
+    for (int i = 0; i < PRECISIONS; i++)
+        stream_format(out, "%s%s", i ? " " : "", precision_name((enum precision)i));
+}
+
 static void write_page_formats(struct stream *out)
 {
     stream_text(out, "text json");
@@ -100,6 +106,7 @@ static const struct value_row {
     {"format", FOR_RUN | FOR_GENERATE, write_formats},
     {"format", FOR_EXPLAIN, write_explain_formats},
     {"format", FOR_TOKENIZE | FOR_INFO | FOR_BENCH, write_page_formats},
+    {"precision", FOR_ALL, write_precisions},
     {"shape", FOR_BENCH | FOR_INIT, write_shapes},
     {"like", FOR_INIT, write_models},
     {"draw", FOR_INIT, write_ways},

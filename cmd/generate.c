@@ -77,8 +77,11 @@ static int read_prompt(struct job *job, struct err *err)
 {
     struct input prompt;
     struct dropped dropped = {0};
-    if (inputs_only(&prompt, &job->file, job->options, err) ||
+    enum precision precision;
+    if (options_precision(&precision, job->options, err) ||
+        inputs_only(&prompt, &job->file, job->options, err) ||
         viewer_open(&job->viewer, chosen_model(job->options), (size_t)job->options->threads, err) ||
+        viewer_set_precision(&job->viewer, precision, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, job->options, err))
         return -1;
     if (viewer_read(&job->viewer, &job->prompt, &prompt, NULL, &job->arena, err))
@@ -270,12 +273,14 @@ static void note_work(const struct job *job)
         return;
     num_size(cache, cache_bytes(&job->viewer.model.config, text->cache.count));
     num_size(kept, text->arena.taken_bytes);
-    print_note(job->options,
-               "%zu + %zu tokens, threads: %zu, %s kernels: the first after %.1f ms, then %.1f a "
-               "second; cache %s, kept %s",
-               text->prompt_count, steps, pool_threads(job->viewer.machine.pool),
-               kernels_target(job->viewer.machine.kernels), 1e3 * (job->read - job->start),
-               steps > 1 ? (double)(steps - 1) / rest : 0.0, cache, kept);
+    print_note(
+        job->options,
+        "%zu + %zu tokens, threads: %zu, %s kernels, %s: the first after %.1f ms, then %.1f a "
+        "second; cache %s, kept %s",
+        text->prompt_count, steps, pool_threads(job->viewer.machine.pool),
+        kernels_target(job->viewer.machine.kernels),
+        precision_name(job->viewer.model.weights.precision), 1e3 * (job->read - job->start),
+        steps > 1 ? (double)(steps - 1) / rest : 0.0, cache, kept);
 }
 
 static int generate(struct job *job, struct err *err)

@@ -114,6 +114,8 @@ const struct option_row option_rows[] = {
      POOL_THREADS_MAX, "threads (default: one a processor); results do not depend on it"},
     {"threads", 't', OPTION_NUMBER, "N", FIELD(threads), FOR_BENCH, 1, POOL_THREADS_MAX,
      "threads (default: one a processor)"},
+    {"precision", 0, OPTION_TEXT, "NAME", FIELD(precision), FOR_RUN | FOR_GENERATE, 0, 0,
+     "fp32 (default), or bf16 in the linear layers: twice as fast, less exact"},
     {"width", 0, OPTION_NUMBER, "N", FIELD(width),
      FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_LESSON, 20, 100000,
      "columns of a text page (default: the terminal's, else 80)"},

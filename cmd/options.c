@@ -233,6 +233,14 @@ int options_parse(struct options *options, int command, char **arguments, struct
     return 0;
 }
 
+int options_precision(enum precision *precision, const struct options *options, struct err *err)
+{
+    *precision = PRECISION_FP32;
+    if (!options->precision || precision_find(options->precision, precision))
+        return 0;
+    return err_usage(err, "--precision: expected fp32 or bf16, found '%s'", options->precision);
+}
+
 int options_check_page(const struct options *options, struct err *err)
 {
     const char *format = options->format;

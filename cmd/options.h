@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "math/precision.h"
 
 /* The commands an option belongs to. */
 enum {
@@ -44,6 +45,7 @@ struct options {
     const char *head;
     const char *format;
     const char *output;
+    const char *precision;
     const char *completion;
     const char *shape;
     const char *lengths; /* of texts: a list */
@@ -111,6 +113,9 @@ int options_parse(struct options *options, int command, char **arguments, struct
 
 /* True when one of these commands has the option that an argument, `-s` or `--layer=0`, begins. */
 bool option_is_known(int commands, const char *argument);
+
+/* --precision: fp32, where it is not given. */
+int options_precision(enum precision *precision, const struct options *options, struct err *err);
 
 /* --format of commands that print a page or JSON. */
 int options_check_page(const struct options *options, struct err *err);

@@ -64,11 +64,14 @@ static int check_format(const struct job *job, struct err *err)
 static int prepare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
+    enum precision precision;
     if (options->operands.count)
         return err_usage(err, "unexpected argument '%s': a sentence is given by --sentence",
                          options->operands.items[0]);
-    if (output_choose(&job->output, options, err) || inputs_open(&job->inputs, options, err) ||
+    if (options_precision(&precision, options, err) || output_choose(&job->output, options, err) ||
+        inputs_open(&job->inputs, options, err) ||
         viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
+        viewer_set_precision(&job->viewer, precision, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
         return -1;
     if (choose_selection(job, err) || inputs_check_source(options, &job->viewer.model, err) ||
@@ -211,11 +214,13 @@ static int run_all(struct job *job, struct err *err)
             return -1;
     write_hint(job);
     if (job->options->verbose)
-        print_note(job->options, "%zu text%s through '%s' on %zu thread%s, %s kernels: %.1f ms",
+        print_note(job->options, "%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms",
                    job->inputs.count, job->inputs.count == 1 ? "" : "s", job->viewer.model.name,
                    pool_threads(job->viewer.machine.pool),
                    pool_threads(job->viewer.machine.pool) == 1 ? "" : "s",
-                   kernels_target(job->viewer.machine.kernels), 1e3 * (clock_seconds() - start));
+                   kernels_target(job->viewer.machine.kernels),
+                   precision_name(job->viewer.model.weights.precision),
+                   1e3 * (clock_seconds() - start));
     return output_commit(&job->output, err);
 }
 

@@ -49,6 +49,7 @@ stage floors sh tests/floors.sh
 stage style sh tests/style.sh
 stage models sh tests/models.sh "$build"
 stage oracle "$build/oracle" "$build/attn-cli" tests/golden/*
+stage bf16 "$build/oracle" --bf16 "$build/attn-cli" tests/golden/*
 stage install sh tests/install.sh "$build"
 stage cli sh tests/cli.sh "$build"
 stage readers sh tests/readers.sh "$build"

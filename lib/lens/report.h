@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "lens/sheet.h"
+#include "math/precision.h"
 #include "model/site.h"
 #include "text/token.h"
 
@@ -49,7 +50,8 @@ struct reading {
 };
 
 struct report {
-    const char *model; /* the name or path as it was given */
+    const char *model;        /* the name or path as it was given */
+    enum precision precision; /* of the products that made the numbers */
     struct reading sentence;
     struct reading source; /* what is looked at, for cross-attention; else count is 0 */
     const struct kept *tensors;

@@ -18,6 +18,14 @@ int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct
     return 0;
 }
 
+int viewer_set_precision(struct viewer *viewer, enum precision precision, struct err *err)
+{
+    if (precision_check(precision, viewer->machine.kernels, err))
+        return -1;
+    viewer->model.weights.precision = precision;
+    return 0;
+}
+
 void viewer_expect(struct viewer *viewer, size_t tokens)
 {
     viewer->model.weights.packing = tokens >= TOKENS_WORTH_PACKING;
@@ -104,6 +112,7 @@ int viewer_report(const struct viewer *viewer, const struct look *look,
     for (size_t i = 0; i < look->count; i++)
         look->reports[i] = (struct report){
             .model = viewer->model.name,
+            .precision = viewer->model.weights.precision,
             .sentence = look->subjects[i].sentence,
             .source = look->subjects[i].source,
             .tensors = lists[i].items,

@@ -19,6 +19,7 @@
 #include "lens/report.h"
 #include "lens/selection.h"
 #include "math/machine.h"
+#include "math/precision.h"
 #include "model/model.h"
 #include "text/tokenizer.h"
 
@@ -47,6 +48,10 @@ struct look {
 /* Open a model by name or path (NULL: the default) on `threads` threads (0: one a processor). */
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
 void viewer_release(struct viewer *viewer);
+
+/* Make products of that precision from now on, of float32 where nobody says. Refused, as not
+ * supported, where the processor has no instructions for it. */
+int viewer_set_precision(struct viewer *viewer, enum precision precision, struct err *err);
 
 /* Say how many tokens will be looked at in all: it decides whether the weights are packed on their
  * first use, which costs what some thousand tokens gain. The results are the same either way. */

@@ -58,6 +58,8 @@ void json_origin_write(struct stream *out, const struct report *report, const ch
 {
     stream_text(out, "\"model\": ");
     json_write_text(out, report->model, strlen(report->model));
+    if (report->precision != PRECISION_FP32)
+        stream_format(out, ",%s\"precision\": \"%s\"", gap, precision_name(report->precision));
     stream_format(out, ",%s\"sentence\": ", gap);
     write_text(out, report->sentence.text, report->sentence.size);
     stream_format(out, ",%s\"tokens\": [", gap);

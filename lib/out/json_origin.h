@@ -3,8 +3,9 @@
  *     "model": "life", "sentence": "Life is", "tokens": [{"id": 0, "text": "Life", "start": 0,
  *     "end": 4}, …], "source": …, "source_tokens": […], "heads": [0, 2]
  *
- * `source` is there for cross-attention, `heads` when heads were selected. When ids were given in
- * place of a text, the text is null and its tokens have no `start` and `end`.
+ * `source` is there for cross-attention, `heads` when heads were selected; "precision": "bf16"
+ * stands behind the model where products were not of float32. When ids were given in place of a
+ * text, the text is null and its tokens have no `start` and `end`.
  */
 #ifndef ATTN_OUT_JSON_ORIGIN_H
 #define ATTN_OUT_JSON_ORIGIN_H

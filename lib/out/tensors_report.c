@@ -4,6 +4,7 @@
  *
  *     format         "pt": what readers expect to find there
  *     model          as it was given
+ *     precision      "bf16" where products were not of float32
  *     sentence       absent when ids were given
  *     ids, tokens    JSON arrays: [0, 1] and ["Life", "is"]
  *     source, source_ids, source_tokens   the same of what is looked at, for cross-attention
@@ -17,7 +18,7 @@
 #include "format/safetensors.h"
 #include "out/format.h"
 
-enum { NOTES_MAX = 9 };
+enum { NOTES_MAX = 10 };
 
 struct notes {
     struct safetensors_note items[NOTES_MAX];
@@ -96,6 +97,8 @@ static int make_notes(struct notes *notes, const struct report *report, struct e
 {
     buf_text(note(notes, "format"), "pt");
     buf_text(note(notes, "model"), report->model);
+    if (report->precision != PRECISION_FP32)
+        buf_text(note(notes, "precision"), precision_name(report->precision));
     note_sentence(notes, &report->sentence);
     if (report->source.count)
         note_source(notes, &report->source);

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "tolerance.h"
 
 enum { GOLDEN_RANK_MAX = 3 };
 
@@ -48,6 +49,7 @@ const struct golden_tensor *golden_find(const struct golden *golden, const char 
 /* How far off a number of ours is, as a share of the tensor's largest; and whether that is still
  * the reference's number. */
 double golden_error(const struct golden_tensor *tensor, size_t index, double found);
-bool golden_agrees(const struct golden_tensor *tensor, size_t index, double found);
+bool golden_agrees(const struct golden_tensor *tensor, size_t index, double found,
+                   const struct tolerance *tolerance);
 
 #endif

@@ -2,39 +2,60 @@
  * against what the reference computed.
  *
  *     build/oracle build/attn-cli tests/golden/life tests/golden/gpt2-micro ...
+ *     build/oracle --bf16 build/attn-cli ...     what it prints with --precision bf16
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/heap.h"
 #include "path_check.h"
 
-int main(int argc, char **argv)
+/* Ask about every folder; then, of float32, walk every path. */
+static void check_all(struct tally *tally, const struct question *question, char **folders,
+                      size_t count)
 {
     static struct err err;
-    char scratch[] = "/tmp/oracle-XXXXXX";
-    size_t count = argc > 2 ? (size_t)argc - 2 : 0;
     struct golden *goldens = heap_alloc(count, sizeof *goldens, &err);
-    int descriptor = mkstemp(scratch);
-    if (count == 0 || !goldens || descriptor < 0) {
-        fprintf(stderr, "usage: oracle PROGRAM FOLDER...\n");
-        return 2;
+    if (!goldens) {
+        tally_judge(tally, "oracle", "memory", &err);
+        return;
     }
-    close(descriptor);
-    struct tally tally = {0};
     for (size_t i = 0; i < count; i++) {
-        if (golden_open(&goldens[i], argv[i + 2], &err))
-            tally_judge(&tally, argv[i + 2], "all", &err);
+        if (golden_open(&goldens[i], folders[i], &err))
+            tally_judge(tally, folders[i], "all", &err);
         else
-            program_check(&tally, argv[1], scratch, &goldens[i]);
+            program_check(tally, question, &goldens[i]);
     }
-    unlink(scratch);
-    if (tally.failed == 0)
-        path_check(&tally, goldens, count);
+    if (tally->failed == 0 && question->tolerance == &tolerance_fp32)
+        path_check(tally, goldens, count);
     for (size_t i = 0; i < count; i++)
         golden_release(&goldens[i]);
     heap_free(goldens);
+}
+
+int main(int argc, char **argv)
+{
+    static struct err err;
+    char path[] = "/tmp/oracle-XXXXXX";
+    int bf16 = argc > 1 && strcmp(argv[1], "--bf16") == 0;
+    int descriptor = mkstemp(path);
+    if (argc - bf16 < 3 || descriptor < 0) {
+        fprintf(stderr, "usage: oracle [--bf16] PROGRAM FOLDER...\n");
+        return 2;
+    }
+    close(descriptor);
+    struct question question = {argv[1 + bf16], bf16 ? &tolerance_bf16 : &tolerance_fp32, path};
+    struct tally tally = {0};
+    bool supported = program_supports(&question, &err) || err.kind != ERR_NONE;
+    if (supported)
+        check_all(&tally, &question, argv + 2 + bf16, (size_t)(argc - 2 - bf16));
+    unlink(path);
+    if (!supported) {
+        printf("skipped: no instructions for bf16\n0 passed, 0 failed, 1 skipped\n");
+        return 0;
+    }
     printf("%d passed, %d failed\n", tally.passed, tally.failed);
     return tally.failed || tally.passed == 0 ? 1 : 0;
 }

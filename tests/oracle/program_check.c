@@ -23,17 +23,36 @@ void tally_judge(struct tally *tally, const char *folder, const char *what, stru
     err_clear(err);
 }
 
-static int run(const char *const *arguments, struct err *err)
+static int start(const char *const *arguments, int *status, struct err *err)
 {
     pid_t child = 0;
-    int status = 0;
     int cause = posix_spawn(&child, arguments[0], NULL, NULL, (char *const *)arguments, environ);
     if (cause)
         return err_set(err, "cannot run '%s': %s", arguments[0], strerror(cause));
-    while (waitpid(child, &status, 0) < 0)
+    while (waitpid(child, status, 0) < 0)
         if (errno != EINTR)
             return err_set(err, "cannot wait for '%s': %s", arguments[0], strerror(errno));
+    return 0;
+}
+
+static int run(const char *const *arguments, struct err *err)
+{
+    int status = 0;
+    if (start(arguments, &status, err))
+        return -1;
     return status ? err_set(err, "expected status 0, found %#x", (unsigned)status) : 0;
+}
+
+bool program_supports(const struct question *question, struct err *err)
+{
+    enum { UNSUPPORTED = 4 };
+    int status = 0;
+    const char *precision = question->tolerance->precision;
+    const char *arguments[] = {question->program, "run",     "--ids",    "0",
+                               "--precision",     precision, "--output", question->path,
+                               "--format",        "json",    NULL};
+    return start(arguments, &status, err) == 0 &&
+           !(WIFEXITED(status) && WEXITSTATUS(status) == UNSUPPORTED);
 }
 
 static int parse(struct json **root, const char *path, struct err *err)
@@ -44,12 +63,14 @@ static int parse(struct json **root, const char *path, struct err *err)
     return failed ? -1 : 0;
 }
 
-/* All that the program gives for the golden sentence, through the file `path`. */
-static int ask(struct json **found, const char *program, const char *path,
-               const struct golden *golden, struct err *err)
+/* All that the program gives for the golden sentence. */
+static int ask(struct json **found, const struct question *question, const struct golden *golden,
+               struct err *err)
 {
-    const char *arguments[] = {program,
+    const char *arguments[] = {question->program,
                                "run",
+                               "--precision",
+                               question->tolerance->precision,
                                "--model",
                                golden->model,
                                "--sentence",
@@ -59,11 +80,11 @@ static int ask(struct json **found, const char *program, const char *path,
                                "--format",
                                "json",
                                "--output",
-                               path,
+                               question->path,
                                golden->source ? "--source" : NULL,
                                golden->source,
                                NULL};
-    return run(arguments, err) || parse(found, path, err) ? -1 : 0;
+    return run(arguments, err) || parse(found, question->path, err) ? -1 : 0;
 }
 
 static int compare_ids(const struct golden *golden, const struct json *found, struct err *err)
@@ -81,59 +102,66 @@ static int compare_ids(const struct golden *golden, const struct json *found, st
     return 0;
 }
 
-static int compare_number(const struct golden_tensor *tensor, size_t index,
-                          const struct json *value, struct err *err)
+/* The tensor that is compared, how exactly, and its number that comes next. */
+struct comparison {
+    const struct golden_tensor *tensor;
+    const struct tolerance *tolerance;
+    size_t index;
+};
+
+static int compare_number(struct comparison *next, const struct json *value, struct err *err)
 {
     double found = -HUGE_VAL;
+    size_t index = next->index++;
     if (!json_is_null(value) && !json_get_number(value, &found))
         return err_set(err, "number %zu: expected a number", index);
-    if (!golden_agrees(tensor, index, found))
-        return err_set(err, "number %zu: expected %.9g, found %.9g", index, tensor->values[index],
-                       found);
+    if (!golden_agrees(next->tensor, index, found, next->tolerance))
+        return err_set(err, "number %zu: expected %.9g, found %.9g", index,
+                       next->tensor->values[index], found);
     return 0;
 }
 
-/* Arrays nested in the order of the axes; `index` is the number that comes next. */
-static int compare_nested(const struct golden_tensor *tensor, const struct json *found, size_t axis,
-                          size_t *index, struct err *err)
+/* Arrays nested in the order of the axes. */
+static int compare_nested(struct comparison *next, const struct json *found, size_t axis,
+                          struct err *err)
 {
+    const struct golden_tensor *tensor = next->tensor;
     if (axis == tensor->rank || axis == GOLDEN_RANK_MAX)
-        return compare_number(tensor, (*index)++, found, err);
+        return compare_number(next, found, err);
     if (!json_is_array(found) || json_count(found) != tensor->shape[axis])
         return err_set(err, "axis %zu: expected %zu items, found %zu", axis, tensor->shape[axis],
                        json_is_array(found) ? json_count(found) : 0);
     for (const struct json *item = json_first(found); item; item = json_next(item))
-        if (compare_nested(tensor, item, axis + 1, index, err))
+        if (compare_nested(next, item, axis + 1, err))
             return -1;
     return 0;
 }
 
-static void compare_all(struct tally *tally, const struct golden *golden, const struct json *found,
-                        struct err *err)
+static void compare_all(struct tally *tally, const struct question *question,
+                        const struct golden *golden, const struct json *found, struct err *err)
 {
     compare_ids(golden, found, err);
     tally_judge(tally, golden->folder, "ids", err);
     const struct json *tensors = json_member(found, "tensors");
     for (size_t i = 0; i < golden->tensor_count; i++) {
-        const struct golden_tensor *tensor = &golden->tensors[i];
-        const struct json *values = tensors ? json_member(tensors, tensor->name) : NULL;
-        size_t index = 0;
+        struct comparison next = {&golden->tensors[i], question->tolerance, 0};
+        const struct json *values = tensors ? json_member(tensors, next.tensor->name) : NULL;
         if (values)
-            compare_nested(tensor, values, 0, &index, err);
+            compare_nested(&next, values, 0, err);
         else
             err_set(err, "the tensor is missing");
-        tally_judge(tally, golden->folder, tensor->name, err);
+        tally_judge(tally, golden->folder, next.tensor->name, err);
     }
 }
 
-void program_check(struct tally *tally, const char *program, const char *scratch,
+void program_check(struct tally *tally, const struct question *question,
                    const struct golden *golden)
 {
     static struct err err;
     struct json *found = NULL;
-    if (ask(&found, program, scratch, golden, &err))
+    if (ask(&found, question, golden, &err))
         tally_judge(tally, golden->folder, "all", &err);
     else
-        compare_all(tally, golden, found, &err);
+        compare_all(tally, question, golden, found, &err);
     json_free(found);
 }

@@ -11,9 +11,18 @@ struct tally {
 /* Count one thing: as passed, or as failed with its message, which is printed and forgotten. */
 void tally_judge(struct tally *tally, const char *folder, const char *what, struct err *err);
 
-/* Run `program` on the golden sentence, through a file at `scratch`: the ids and each tensor count
- * one. */
-void program_check(struct tally *tally, const char *program, const char *scratch,
+/* What is asked, and of which program. */
+struct question {
+    const char *program;
+    const struct tolerance *tolerance; /* of the precision that is asked for */
+    const char *path;                  /* of the file that is to hold the answer */
+};
+
+/* Does the program have the precision on this machine? */
+bool program_supports(const struct question *question, struct err *err);
+
+/* Run the program on the golden sentence: the ids and each tensor count one. */
+void program_check(struct tally *tally, const struct question *question,
                    const struct golden *golden);
 
 #endif

@@ -1,0 +1,20 @@
+/* tolerance.h: how far a number may be off, and why. */
+#ifndef ATTN_TESTS_TOLERANCE_H
+#define ATTN_TESTS_TOLERANCE_H
+
+struct tolerance {
+    const char *precision; /* as --precision names it */
+    double share;          /* of a tensor's largest value */
+    double weights;        /* of attention weights, absolute; 0: as all tensors */
+};
+
+/* Sums of float32 taken in another order differ in their last bits; a few layers make some 1e-7 of
+ * a tensor's largest value of that. A wrong formula is off by far more. */
+static const struct tolerance tolerance_fp32 = {"fp32", 1e-6, 0};
+
+/* Each factor is off by one part in 256 at most; in sums these errors cancel out in part. All
+ * models keep their attention weights within 4e-3 but for gpt2-micro: weights as large as 1 over 32
+ * channels make 1.23e-2 of it in the second layer. */
+static const struct tolerance tolerance_bf16 = {"bf16", 2e-2, 1.5e-2};
+
+#endif
