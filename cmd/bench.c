@@ -85,8 +85,9 @@ static int read_only(struct job *job, struct err *err)
     return 0;
 }
 
-static int check_options(const struct options *options, struct err *err)
+static int check_options(struct job *job, struct err *err)
 {
+    const struct options *options = job->options;
     bool named = options->model || options->operands.count;
     if (options->shape && named)
         return err_usage(err, "--shape: stands in place of a model, found '%s' as well",
@@ -96,7 +97,10 @@ static int check_options(const struct options *options, struct err *err)
     if (options->json && options->format && strcmp(options->format, "json") != 0)
         return err_usage(err, "--json: means --format json, found --format %s as well",
                          options->format);
-    return options_check_page(options, err);
+    return options_check_page(options, err) ||
+                   options_precision(&job->plan.choice.precision, options, err)
+               ? -1
+               : 0;
 }
 
 static int find_folder(struct job *job, struct err *err)
@@ -117,6 +121,8 @@ static void show_progress(const struct bench_progress *here)
     const struct task *task = here->task;
     fprintf(stderr, "\r\033[Kround %zu of %zu: %s", here->round + 1, here->rounds,
             task_rows[task->kind].name);
+    if (task->precision != PRECISION_FP32)
+        fprintf(stderr, " in %s", precision_name(task->precision));
     if (task->size.sequences)
         fprintf(stderr, ", %zu tokens", task->size.sequences * task->size.tokens);
 }
@@ -153,7 +159,7 @@ static int measure(struct job *job, struct err *err)
 int bench_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
-    int failed = check_options(options, err) || read_lengths(&job, err) || read_only(&job, err) ||
+    int failed = check_options(&job, err) || read_lengths(&job, err) || read_only(&job, err) ||
                  find_folder(&job, err);
     if (!failed)
         failed = options->save ? folder_save(&job.folder, options->save, err) : measure(&job, err);

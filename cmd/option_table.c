@@ -116,6 +116,8 @@ const struct option_row option_rows[] = {
      "threads (default: one a processor)"},
     {"precision", 0, OPTION_TEXT, "NAME", FIELD(precision), FOR_RUN | FOR_GENERATE, 0, 0,
      "fp32 (default), or bf16 in the linear layers: twice as fast, less exact"},
+    {"precision", 0, OPTION_TEXT, "NAME", FIELD(precision), FOR_BENCH, 0, 0,
+     "fp32 (default), or bf16: measure prefill, decode and batch with that, too"},
     {"width", 0, OPTION_NUMBER, "N", FIELD(width),
      FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_LESSON, 20, 100000,
      "columns of a text page (default: the terminal's, else 80)"},

@@ -32,6 +32,10 @@ static void write_result(struct stream *out, const struct bench_result *result)
     const struct bench_sample *median = &result->median;
     stream_char(out, '{');
     write_text(out, "name", task_rows[result->task.kind].name);
+    if (result->task.precision != PRECISION_FP32) {
+        stream_text(out, ", ");
+        write_text(out, "precision", precision_name(result->task.precision));
+    }
     write_number(out, "seconds", median->seconds);
     if (size->sequences) {
         stream_format(out, ", \"sequences\": %zu, \"tokens\": %zu, \"cached\": %zu",
@@ -44,6 +48,17 @@ static void write_result(struct stream *out, const struct bench_result *result)
     }
     if (median->over > 0)
         write_number(out, "over", median->over);
+    if (median->faster > 0)
+        write_number(out, "faster", median->faster);
+    stream_char(out, '}');
+}
+
+static void write_deviation(struct stream *out, const struct deviation *deviation)
+{
+    stream_format(out, ", \"deviation\": {\"tokens\": %zu", deviation->tokens);
+    write_number(out, "weights", deviation->weights);
+    write_number(out, "logits", deviation->logits);
+    write_number(out, "largest_logit", deviation->largest_logit);
     stream_char(out, '}');
 }
 
@@ -63,5 +78,8 @@ void bench_json_write(struct stream *out, const struct bench_report *report)
         stream_text(out, i ? ", " : "");
         write_result(out, &report->results[i]);
     }
-    stream_text(out, "]}\n");
+    stream_char(out, ']');
+    if (report->deviation.tokens)
+        write_deviation(out, &report->deviation);
+    stream_text(out, "}\n");
 }

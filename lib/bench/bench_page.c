@@ -92,8 +92,8 @@ static void write_share(struct stream *out, const struct bench_sample *sample)
     char bar[BAR_BYTES];
     stream_format(out, "  %s %3.0f %% %s", bar_draw(bar, share), 100 * share,
                   memory ? "memory" : "compute");
-    if (sample->over > 0)
-        stream_format(out, "  %.2f ×", sample->over);
+    if (sample->over > 0 || sample->faster > 0)
+        stream_format(out, "  %.2f ×", sample->faster > 0 ? sample->faster : sample->over);
 }
 
 static void write_result(struct stream *out, const struct bench_result *result)
@@ -117,6 +117,30 @@ static void write_result(struct stream *out, const struct bench_result *result)
     stream_char(out, '\n');
 }
 
+static void write_results(struct stream *out, const struct bench_report *report,
+                          enum precision precision)
+{
+    for (size_t i = 0; i < report->result_count; i++)
+        if (report->results[i].task.precision == precision)
+            write_result(out, &report->results[i]);
+}
+
+/* The results in bf16, how many times as fast they are, and what that costs. */
+static void write_bf16(struct stream *out, const struct bench_report *report)
+{
+    const struct deviation *deviation = &report->deviation;
+    if (!deviation->tokens)
+        return;
+    stream_format(out, "\n%-10s %9s %9s %9s  %s %10s\n", "In bf16", "tokens", "time", "tokens/s",
+                  "of what the machine can do", "faster");
+    write_results(out, report, PRECISION_BF16);
+    stream_format(out, "  off by %.2g at most in attention weights", deviation->weights);
+    if (deviation->largest_logit > 0)
+        stream_format(out, ", %.2g in logits up to %.3g", deviation->logits,
+                      deviation->largest_logit);
+    stream_char(out, '\n');
+}
+
 void bench_page_write(struct stream *out, const struct bench_report *report)
 {
     size_t threads = report->together.threads;
@@ -131,6 +155,6 @@ void bench_page_write(struct stream *out, const struct bench_report *report)
     write_limits(out, report);
     stream_format(out, "\n%-10s %9s %9s %9s  %s\n", "The model", "tokens", "time", "tokens/s",
                   "of what the machine can do");
-    for (size_t i = 0; i < report->result_count; i++)
-        write_result(out, &report->results[i]);
+    write_results(out, report, PRECISION_FP32);
+    write_bf16(out, report);
 }

@@ -16,7 +16,8 @@ struct bench {
     struct task_list tasks;
     struct bench_sample *samples;            /* [task][round] */
     struct bench_limits *alones, *togethers; /* [round] */
-    struct arena arena;                      /* all of these; gone when the report is made */
+    struct deviation deviation;
+    struct arena arena; /* all of these; gone when the report is made */
 };
 
 /* --- limits ---------------------------------------------------------------------------------- */
@@ -79,8 +80,9 @@ static int time_task(struct bench *bench, const struct task *task, double *secon
 static void judge(const struct bench *bench, const struct task *task, struct bench_sample *sample,
                   struct bracket before, struct bracket after)
 {
-    struct work work = work_of_pass(&bench->subject.model.config, &task->size);
-    double compute = (before.compute + after.compute) / 2;
+    struct work work = work_of_pass(&bench->subject.model.config, &task->size, task->precision);
+    double products = task->precision == PRECISION_BF16 ? 2 : 1; /* for one of float32 */
+    double compute = products * (before.compute + after.compute) / 2;
     double memory = (before.memory + after.memory) / 2;
     sample->of_compute = work.operations / compute / sample->seconds;
     if (work.bytes > (double)bench->memory.cache_bytes)
@@ -94,9 +96,17 @@ static double over_prefill(const struct bench *bench, size_t task, size_t round)
     if (!task_rows[tasks[task].kind].by_length || tasks[task].kind == TASK_PREFILL)
         return 0;
     for (size_t i = task; i-- > 0 && tasks[i].size.tokens == tasks[task].size.tokens;)
-        if (tasks[i].kind == TASK_PREFILL)
+        if (tasks[i].kind == TASK_PREFILL && tasks[i].precision == PRECISION_FP32)
             return sample_at(bench, task, round)->seconds / sample_at(bench, i, round)->seconds;
     return 0;
+}
+
+/* How many times as fast bf16 is as float32, which stands before it. */
+static double faster_than_fp32(const struct bench *bench, size_t task, size_t round)
+{
+    if (bench->tasks.items[task].precision == PRECISION_FP32)
+        return 0;
+    return sample_at(bench, task - 1, round)->seconds / sample_at(bench, task, round)->seconds;
 }
 
 /* The limits after one task are those before the next. */
@@ -116,6 +126,7 @@ static int run_round(struct bench *bench, size_t round, struct err *err)
         struct bracket after = measure_bracket(bench);
         judge(bench, task, sample, before, after);
         sample->over = over_prefill(bench, i, round);
+        sample->faster = faster_than_fp32(bench, i, round);
         before = after;
     }
     return 0;
@@ -124,7 +135,7 @@ static int run_round(struct bench *bench, size_t round, struct err *err)
 /* The pass that takes the most memory: of the longest text, and keeping its attention. */
 static struct task largest_pass(const struct task_list *tasks)
 {
-    struct task largest = {TASK_PREFILL, {.sequences = 1, .tokens = 1}};
+    struct task largest = {TASK_PREFILL, {.sequences = 1, .tokens = 1}, PRECISION_FP32};
     for (size_t i = 0; i < tasks->count; i++) {
         const struct task *task = &tasks->items[i];
         bool as_long = task->size.tokens == largest.size.tokens;
@@ -135,15 +146,18 @@ static struct task largest_pass(const struct task_list *tasks)
 }
 
 /* Passes that do not count bring the weights into memory; the first finds how much room there must
- * be, the second takes it in one piece, which all others share. */
+ * be, the second takes it in one piece, which all others share. In bf16 one is enough to round the
+ * weights. */
 static int warm_up(struct bench *bench, struct err *err)
 {
     struct task task = largest_pass(&bench->tasks);
     double seconds = 0;
-    return task_run(&task, &bench->subject, &seconds, err) ||
-                   task_run(&task, &bench->subject, &seconds, err)
-               ? -1
-               : 0;
+    if (task_run(&task, &bench->subject, &seconds, err) ||
+        task_run(&task, &bench->subject, &seconds, err))
+        return -1;
+    task.precision = bench->plan->choice.precision;
+    bool enough = task.precision == PRECISION_FP32;
+    return enough ? 0 : task_run(&task, &bench->subject, &seconds, err);
 }
 
 /* --- the report ------------------------------------------------------------------------------ */
@@ -157,6 +171,7 @@ static struct bench_sample median_sample(const struct bench_sample *samples, siz
         .of_compute = median(&samples->of_compute, step, count, sorted),
         .of_memory = median(&samples->of_memory, step, count, sorted),
         .over = median(&samples->over, step, count, sorted),
+        .faster = median(&samples->faster, step, count, sorted),
     };
 }
 
@@ -220,10 +235,12 @@ static int make_report(struct bench_report *report, const struct bench *bench, s
         return -1;
     report->alone = median_limits(bench->alones, rounds, sorted);
     report->together = median_limits(bench->togethers, rounds, sorted);
+    report->deviation = bench->deviation;
     for (size_t i = 0; i < tasks->count; i++)
         results[i] = (struct bench_result){
             .task = tasks->items[i],
-            .work = work_of_pass(&bench->subject.model.config, &tasks->items[i].size),
+            .work = work_of_pass(&bench->subject.model.config, &tasks->items[i].size,
+                                 tasks->items[i].precision),
             .median = median_sample(sample_at(bench, i, 0), rounds, sorted),
         };
     return 0;
@@ -243,6 +260,7 @@ static int prepare(struct bench *bench, struct err *err)
     struct arena *arena = &bench->arena;
     const struct config *config = &bench->subject.model.config;
     if (bench_subject_open(&bench->subject, plan->folder, plan->threads, err) ||
+        precision_check(plan->choice.precision, bench->subject.machine.kernels, err) ||
         task_list_make(&bench->tasks, &plan->choice, config, arena, err) ||
         pool_open(&bench->alone, 1, err) || peak_memory_init(&bench->memory, arena, err))
         return -1;
@@ -261,7 +279,9 @@ static int measure(struct bench *bench, struct err *err)
     for (size_t round = 0; round < bench->plan->rounds; round++)
         if (run_round(bench, round, err))
             return -1;
-    return 0;
+    if (bench->plan->choice.precision == PRECISION_FP32)
+        return 0;
+    return deviation_measure(&bench->deviation, &bench->subject, err);
 }
 
 int benchmark(struct bench_report *report, const struct bench_plan *plan, struct arena *arena,

@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/folder.h"
+#include "bench/deviation.h"
 #include "bench/task.h"
 #include "bench/task_list.h"
 #include "math/peak.h"
@@ -45,9 +46,11 @@ struct bench_limits {
 /* A measurement, or the median of several. */
 struct bench_sample {
     double seconds;
-    double of_compute; /* the share of the machine's multiply-adds that went into it */
+    double of_compute; /* the share of the machine's multiply-adds that went into it: of twice as
+                          many where it is bf16 */
     double of_memory;  /* the same of what memory gives; 0 where the weights fit the caches */
     double over;       /* in-place, capture: prefill of the same length takes 1; else 0 */
+    double faster;     /* bf16: so many times as fast as float32; else 0 */
 };
 
 struct bench_result {
@@ -65,6 +68,7 @@ struct bench_report {
     struct bench_limits alone, together; /* one thread; all of them */
     const struct bench_result *results;  /* [result_count] */
     size_t result_count;
+    struct deviation deviation; /* of bf16 from float32; no tokens where nothing is in bf16 */
 };
 
 /* Measure. What the report points to is the folder's and the arena's. */

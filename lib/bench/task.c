@@ -51,9 +51,8 @@ static int open_once(const struct task *task, struct bench_subject *subject, dou
     return failed ? -1 : 0;
 }
 
-/* Sequences of ids that jump about in the vocabulary. */
-static struct sequence *make_sequences(const struct pass_size *size, const struct config *config,
-                                       struct arena *arena, struct err *err)
+struct sequence *task_sequences(const struct pass_size *size, const struct config *config,
+                                struct arena *arena, struct err *err)
 {
     size_t count = size->sequences * size->tokens;
     struct sequence *sequences = arena_alloc(arena, size->sequences, sizeof *sequences, err);
@@ -91,7 +90,7 @@ static int run_pass(const struct pass_size *size, uint32_t sites, bool packed,
     struct selection selection = {.sites = sites | (uint32_t)1 << last_site(config)};
     arena_clear(arena);
     arena_clear(&subject->kept);
-    const struct sequence *sequences = make_sequences(size, config, arena, err);
+    const struct sequence *sequences = task_sequences(size, config, arena, err);
     if (!sequences || batch_init(&batch, config, sequences, size->sequences, arena, err) ||
         selection_layers(&selection, NULL, config, arena, err) ||
         watch_init(&watch, config->n_layer, arena, err) ||
@@ -165,7 +164,7 @@ static int decode(const struct task *task, struct bench_subject *subject, double
     struct cache cache = {0};
     double once = 0;
     double sum = 0;
-    struct sequence *text = make_sequences(&whole, config, &arena, err);
+    struct sequence *text = task_sequences(&whole, config, &arena, err);
     int failed = !text || cache_init(&cache, config, err);
     subject->model.weights.packing = true;
     if (!failed) {
@@ -187,16 +186,16 @@ static int decode(const struct task *task, struct bench_subject *subject, double
 const struct task_row task_rows[TASK_KINDS] = {
     [TASK_OPEN] = {"open", "open model, tokenizer and threads", .run = open_once},
     [TASK_PREFILL] = {"prefill", "a text in one pass, packed weights, no logits", .by_length = true,
-                      .run = prefill},
+                      .in_bf16 = true, .run = prefill},
     [TASK_IN_PLACE] = {"in-place", "the same, with the weights as they lie in the file",
                        .by_length = true, .run = prefill_in_place},
     [TASK_CAPTURE] = {"capture", "prefill that keeps the attention of all heads", .by_length = true,
                       .run = prefill_and_keep},
     [TASK_DECODE] = {"decode", "one token more with 64 in the cache, and its logits",
                      .size = {.sequences = 1, .tokens = 1, .cached = 64, .logits = true},
-                     .run = decode},
+                     .in_bf16 = true, .run = decode},
     [TASK_BATCH] = {"batch", "prefill of 100 texts of 12 tokens in one pass",
-                    .size = {.sequences = 100, .tokens = 12}, .run = prefill},
+                    .size = {.sequences = 100, .tokens = 12}, .in_bf16 = true, .run = prefill},
 };
 
 bool task_suits(enum task_kind kind, const struct config *config)
@@ -219,5 +218,6 @@ bool task_find(const char *name, size_t size, enum task_kind *kind)
 int task_run(const struct task *task, struct bench_subject *subject, double *seconds,
              struct err *err)
 {
+    subject->model.weights.precision = task->precision;
     return task_rows[task->kind].run(task, subject, seconds, err);
 }

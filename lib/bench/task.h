@@ -19,6 +19,7 @@
 #include "base/folder.h"
 #include "bench/work.h"
 #include "math/machine.h"
+#include "math/precision.h"
 #include "model/model.h"
 
 enum task_kind {
@@ -43,12 +44,14 @@ struct bench_subject {
 struct task {
     enum task_kind kind;
     struct pass_size size; /* 0 sequences: it is no pass */
+    enum precision precision;
 };
 
 struct task_row {
     const char *name;
     const char *about;
     bool by_length;        /* one for each length of text that is asked for */
+    bool in_bf16;          /* where bf16 is asked for it is measured with that, too */
     struct pass_size size; /* of those that are not */
     int (*run)(const struct task *task, struct bench_subject *subject, double *seconds,
                struct err *err);
@@ -69,6 +72,11 @@ bool task_find(const char *name, size_t size, enum task_kind *kind);
 int bench_subject_open(struct bench_subject *subject, const struct folder *folder, size_t threads,
                        struct err *err);
 void bench_subject_release(struct bench_subject *subject);
+
+/* Sequences of ids that jump about in the vocabulary, and their sources where the model has such.
+ * NULL with `err`. */
+struct sequence *task_sequences(const struct pass_size *size, const struct config *config,
+                                struct arena *arena, struct err *err);
 
 /* Do it once and tell how long it took, without what has to be prepared and put away around it. */
 int task_run(const struct task *task, struct bench_subject *subject, double *seconds,

@@ -32,8 +32,12 @@ static int choose_lengths(struct task_choice *chosen, const struct task_choice *
 static void add(struct task_list *list, const struct task_choice *choice, enum task_kind kind,
                 struct pass_size size)
 {
-    if (choice->kinds >> kind & 1)
-        list->items[list->count++] = (struct task){kind, size};
+    bool both = choice->precision == PRECISION_BF16 && task_rows[kind].in_bf16;
+    if (!(choice->kinds >> kind & 1))
+        return;
+    list->items[list->count++] = (struct task){kind, size, PRECISION_FP32};
+    if (both)
+        list->items[list->count++] = (struct task){kind, size, PRECISION_BF16};
 }
 
 static void add_lengths(struct task_list *list, const struct task_choice *choice)
@@ -63,7 +67,7 @@ int task_list_make(struct task_list *list, const struct task_choice *choice,
     bool lengths_are_in = false;
     if (choose_lengths(&chosen, choice, config, err))
         return -1;
-    size_t most = (chosen.length_count + 1) * TASK_KINDS;
+    size_t most = (chosen.length_count + 1) * TASK_KINDS * PRECISIONS;
     *list = (struct task_list){.items = arena_alloc(arena, most, sizeof *list->items, err)};
     if (!list->items)
         return -1;

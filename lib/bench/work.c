@@ -1,5 +1,7 @@
 #include "bench/work.h"
 
+#include <stdint.h>
+
 /* The elements of a layer's weight matrices, biases and norms aside. */
 static double layer_weights(const struct config *c)
 {
@@ -26,7 +28,8 @@ static double visible_pairs(const struct config *c, const struct pass_size *size
     return c->causal ? tokens * cached + tokens * (tokens + 1) / 2 : tokens * (cached + tokens);
 }
 
-struct work work_of_pass(const struct config *c, const struct pass_size *size)
+struct work work_of_pass(const struct config *c, const struct pass_size *size,
+                         enum precision precision)
 {
     double layers = (double)c->n_layer;
     double sequences = (double)size->sequences;
@@ -36,9 +39,10 @@ struct work work_of_pass(const struct config *c, const struct pass_size *size)
     double head_pairs = layers * (double)c->n_head * sequences * visible_pairs(c, size);
     double cached =
         layers * sequences * (double)size->cached * (double)(c->n_kv_head * (c->d_k + c->d_v));
+    size_t weight_bytes = precision == PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
     return (struct work){
         .operations = 2 * rows * weights + 2 * sequences * unembedding +
                       2 * head_pairs * (double)(c->d_k + c->d_v),
-        .bytes = (weights + unembedding + cached) * sizeof(float),
+        .bytes = (weights + unembedding) * (double)weight_bytes + cached * sizeof(float),
     };
 }

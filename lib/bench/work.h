@@ -3,7 +3,7 @@
  * What takes longer than this does so for reasons of its own: that is what a benchmark is to show.
  *
  *     struct pass_size size = {.sequences = 1, .tokens = 64};
- *     struct work work = work_of_pass(&config, &size);
+ *     struct work work = work_of_pass(&config, &size, PRECISION_FP32);
  *     double share = work.operations / peak / seconds;
  */
 #ifndef ATTN_BENCH_WORK_H
@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "math/precision.h"
 #include "model/config.h"
 
 struct pass_size {
@@ -28,9 +29,10 @@ struct work {
 
 /* Counted: every product of the pass. With weights [in, out] a row takes 2 · in · out operations;
  * scores and context take 2 · (d_k + d_v) for each head, query and key that the query sees, nothing
- * for what the mask removes. Each weight is read once, as float32, and so is each cached key and
- * value. Left out, because they are small beside that: embeddings, norms, softmax, activation, and
- * what the pass itself writes to memory and reads again. */
-struct work work_of_pass(const struct config *config, const struct pass_size *size);
+ * for what the mask removes. Each weight is read once, as float32 or bf16, and each cached key and
+ * value as float32. Left out, because they are small beside that: embeddings, norms, softmax,
+ * activation, and what the pass itself writes to memory and reads again. */
+struct work work_of_pass(const struct config *config, const struct pass_size *size,
+                         enum precision precision);
 
 #endif

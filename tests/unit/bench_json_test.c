@@ -7,6 +7,21 @@
 #include "format/json.h"
 #include "memory_stream.h"
 
+static void expect_object(const struct bench_report *report, const char *expected)
+{
+    struct stream out = {0};
+    struct json *root = NULL;
+    struct err err = {0};
+    memory_stream_open(&out);
+    bench_json_write(&out, report);
+    struct file file = memory_stream_take(&out);
+    ck_assert_msg(!json_parse(&root, file.bytes, file.size, &err), "%s", err.text);
+    ck_assert_msg(file.size == strlen(expected) && memcmp(file.bytes, expected, file.size) == 0,
+                  "%.*s", (int)file.size, file.bytes);
+    json_free(root);
+    file_release(&file);
+}
+
 START_TEST(an_object_is_written_to_the_byte)
 {
     static const char expected[] =
@@ -36,17 +51,39 @@ START_TEST(an_object_is_written_to_the_byte)
         "\"tokens_per_second\": 50000000, "
         "\"operations\": 2000000, \"bytes\": 3000, \"of_compute\": 1.5, \"of_memory\": 0}]}"
         "\n";
-    struct stream out = {0};
-    struct json *root = NULL;
-    struct err err = {0};
-    memory_stream_open(&out);
-    bench_json_write(&out, &example_report);
-    struct file file = memory_stream_take(&out);
-    ck_assert_msg(!json_parse(&root, file.bytes, file.size, &err), "%s", err.text);
-    ck_assert_msg(file.size == strlen(expected) && memcmp(file.bytes, expected, file.size) == 0,
-                  "%.*s", (int)file.size, file.bytes);
-    json_free(root);
-    file_release(&file);
+    expect_object(&example_report, expected);
+}
+END_TEST
+
+START_TEST(what_was_measured_in_bf16_says_so)
+{
+    static const char expected[] =
+        "{\"model\": \"models/\\tgpt2\", \"parameters\": 124439808, \"processor\": \"AMD EPYC\", "
+        "\"kernels\": \"avx512\", \"rounds\": 5, "
+        "\"one_thread\": {\"threads\": 1, \"avx512\": 2.56e+11, \"avx2\": 1.28e+11, \"plain\": "
+        "4.85e+10, \"read\": 3.925e+10}, "
+        "\"all_threads\": {\"threads\": 2, \"avx512\": 5.12e+11, \"avx2\": 2.56e+11, \"plain\": "
+        "9.6e+10, \"read\": 4.25e+10}, "
+        "\"results\": ["
+        "{\"name\": \"prefill\", \"seconds\": 0.25, "
+        "\"sequences\": 1, \"tokens\": 256, \"cached\": 0, "
+        "\"tokens_per_second\": 1024, "
+        "\"operations\": 4e+10, \"bytes\": 300000000, \"of_compute\": 0.875, \"of_memory\": "
+        "0.0625}, "
+        "{\"name\": \"prefill\", \"precision\": \"bf16\", \"seconds\": 0.125, "
+        "\"sequences\": 1, \"tokens\": 256, \"cached\": 0, "
+        "\"tokens_per_second\": 2048, "
+        "\"operations\": 4e+10, \"bytes\": 150000000, \"of_compute\": 0.75, \"of_memory\": 0.0625, "
+        "\"faster\": 1.875}, "
+        "{\"name\": \"decode\", \"precision\": \"bf16\", \"seconds\": 0.00625, "
+        "\"sequences\": 1, \"tokens\": 1, \"cached\": 64, "
+        "\"tokens_per_second\": 160, "
+        "\"operations\": 300000000, \"bytes\": 250000000, \"of_compute\": 0.0625, "
+        "\"of_memory\": 0.75, \"faster\": 2}], "
+        "\"deviation\": {\"tokens\": 256, \"weights\": 0.0041, \"logits\": 0.03, "
+        "\"largest_logit\": 4.516}}\n";
+    struct bench_report report = example_bf16_report();
+    expect_object(&report, expected);
 }
 END_TEST
 
@@ -57,6 +94,7 @@ Suite *bench_json_suite(void)
     Suite *suite = suite_create("bench_json");
     TCase *tests = tcase_create("bench_json");
     tcase_add_test(tests, an_object_is_written_to_the_byte);
+    tcase_add_test(tests, what_was_measured_in_bf16_says_so);
     suite_add_tcase(suite, tests);
     return suite;
 }

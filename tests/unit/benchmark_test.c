@@ -56,7 +56,8 @@ START_TEST(everything_is_measured_in_every_round)
 {
     static const size_t lengths[] = {2, 9};
     struct bench_plan plan = {&draft.folder, .threads = 2, .rounds = 2,
-                              .choice = {TASKS_ALL, lengths, 2}, .progress = count_progress};
+                              .choice = {TASKS_ALL, lengths, 2, PRECISION_FP32},
+                              .progress = count_progress};
     struct bench_report report;
     struct arena arena = {0};
     struct err err = {0};
@@ -74,12 +75,43 @@ START_TEST(everything_is_measured_in_every_round)
 }
 END_TEST
 
+/* Where it is not there, that is what it says. */
+START_TEST(bf16_is_measured_beside_float32)
+{
+    static const size_t length = 9;
+    struct bench_plan plan = {&draft.folder, .threads = 1, .rounds = 2,
+                              .choice = {TASKS_ALL, &length, 1, PRECISION_BF16}};
+    struct bench_report report;
+    struct arena arena = {0};
+    struct err err = {0};
+    int failed = benchmark(&report, &plan, &arena, &err);
+    ck_assert_int_eq(err.kind, failed ? ERR_UNSUPPORTED : ERR_NONE);
+    for (size_t i = 0; !failed && i < report.result_count; i++) {
+        const struct bench_result *result = &report.results[i];
+        bool is_bf16 = result->task.precision == PRECISION_BF16;
+        ck_assert_int_eq(result->median.faster > 0, is_bf16);
+        if (is_bf16) {
+            ck_assert_int_eq(result[-1].task.kind, result->task.kind);
+            ck_assert_int_eq(result[-1].task.precision, PRECISION_FP32);
+            ck_assert_double_lt(result->work.bytes, result[-1].work.bytes);
+        }
+    }
+    if (!failed) {
+        ck_assert_uint_eq(report.result_count, 9);
+        ck_assert_uint_eq(report.deviation.tokens, 64);
+        ck_assert_double_gt(report.deviation.weights, 0);
+        ck_assert_double_lt(report.deviation.weights, 0.02);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(every_kind_of_model_can_be_measured)
 {
     for (size_t i = 0; i < bundled_count; i++) {
         static const size_t length = 4;
         struct bench_plan plan = {&bundled_models[i], .threads = 1, .rounds = 1,
-                                  .choice = {TASKS_ALL, &length, 1}};
+                                  .choice = {TASKS_ALL, &length, 1, PRECISION_FP32}};
         struct bench_report report;
         struct arena arena = {0};
         struct err err = {0};
@@ -96,7 +128,7 @@ START_TEST(attention_kept_alone_has_nothing_to_be_held_against)
 {
     static const size_t length = 4;
     struct bench_plan plan = {&draft.folder, .threads = 1, .rounds = 1,
-                              .choice = {1 << TASK_CAPTURE, &length, 1}};
+                              .choice = {1 << TASK_CAPTURE, &length, 1, PRECISION_FP32}};
     struct bench_report report;
     struct arena arena = {0};
     ck_assert_int_eq(benchmark(&report, &plan, &arena, NULL), 0);
@@ -111,7 +143,7 @@ START_TEST(errors_come_from_where_they_arise)
     static const size_t length = 65;
     static const struct folder nowhere = {.path = "no/such/folder"};
     struct bench_plan plan = {&draft.folder, .threads = 1, .rounds = 1,
-                              .choice = {TASKS_ALL, &length, 1}};
+                              .choice = {TASKS_ALL, &length, 1, PRECISION_FP32}};
     struct bench_report report;
     struct arena arena = {0};
     struct err err = {0};
@@ -131,7 +163,7 @@ START_TEST(an_allocation_that_fails_is_an_error)
 {
     static const size_t length = 3;
     struct bench_plan plan = {&draft.folder, .threads = 1, .rounds = 1,
-                              .choice = {TASKS_ALL, &length, 1}};
+                              .choice = {TASKS_ALL, &length, 1, PRECISION_FP32}};
     size_t failures = 0;
     for (size_t nth = 1;; nth = nth < 32 ? nth + 1 : 2 * nth) {
         struct bench_report report;
@@ -158,6 +190,7 @@ Suite *benchmark_suite(void)
     TCase *tests = tcase_create("benchmark");
     tcase_add_checked_fixture(tests, make_shape, release_shape);
     tcase_add_test(tests, everything_is_measured_in_every_round);
+    tcase_add_test(tests, bf16_is_measured_beside_float32);
     tcase_add_test(tests, every_kind_of_model_can_be_measured);
     tcase_add_test(tests, attention_kept_alone_has_nothing_to_be_held_against);
     tcase_add_test(tests, errors_come_from_where_they_arise);

@@ -14,7 +14,7 @@ static const size_t lengths[] = {5, 3};
 /* "open prefill:1x6 capture:1x6": the list as a text. */
 static const char *described(const struct task_choice *choice, size_t n_positions, bool causal)
 {
-    static char text[512];
+    static char text[1024];
     struct config config = {.n_positions = n_positions, .causal = causal};
     struct arena arena = {0};
     struct task_list list;
@@ -24,8 +24,9 @@ static const char *described(const struct task_choice *choice, size_t n_position
     text[0] = '\0';
     for (size_t i = 0; i < list.count; i++) {
         const struct task *task = &list.items[i];
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "",
-                                 task_rows[task->kind].name);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s", i ? " " : "",
+                                 task_rows[task->kind].name,
+                                 task->precision == PRECISION_BF16 ? "/bf16" : "");
         if (task->size.sequences)
             used += (size_t)snprintf(text + used, sizeof text - used, ":%zux%zu",
                                      task->size.sequences, task->size.tokens);
@@ -44,25 +45,41 @@ START_TEST(what_is_there_for_each_length_stands_together)
         bool causal;
         const char *expected;
     } cases[] = {
-        {{TASKS_ALL, NULL, 0},
+        {{TASKS_ALL, NULL, 0, PRECISION_FP32},
          1024,
          true,
          "open prefill:1x6 in-place:1x6 capture:1x6 prefill:1x64 in-place:1x64 capture:1x64 "
          "prefill:1x256 in-place:1x256 capture:1x256 prefill:1x1024 in-place:1x1024 "
          "capture:1x1024 decode:1x1+64 batch:100x12"},
-        {{TASKS_ALL, NULL, 0},
+        {{TASKS_ALL, NULL, 0, PRECISION_FP32},
          64,
          true,
          "open prefill:1x6 in-place:1x6 capture:1x6 prefill:1x64 in-place:1x64 capture:1x64 "
          "decode:1x1+63 batch:100x12"},
-        {{TASKS_ALL, NULL, 0}, 8, false, "open prefill:1x6 in-place:1x6 capture:1x6 batch:100x8"},
-        {{TASKS_ALL, NULL, 0}, 5, true, "open decode:1x1+4 batch:100x5"},
-        {{1 << TASK_DECODE, NULL, 0}, 1, true, "decode:1x1+0"},
-        {{1 << TASK_DECODE, NULL, 0}, 1, false, ""},
-        {{1 << TASK_CAPTURE, lengths, 2}, 5, true, "capture:1x5 capture:1x3"},
-        {{1 << TASK_OPEN, lengths, 2}, 5, true, "open"},
-        {{1 << TASK_PREFILL | 1 << TASK_BATCH, lengths, 1}, 0, true, "prefill:1x5 batch:100x12"},
-        {{0, NULL, 0}, 0, true, ""},
+        {{TASKS_ALL, NULL, 0, PRECISION_FP32},
+         8,
+         false,
+         "open prefill:1x6 in-place:1x6 capture:1x6 batch:100x8"},
+        {{TASKS_ALL, NULL, 0, PRECISION_FP32}, 5, true, "open decode:1x1+4 batch:100x5"},
+        {{1 << TASK_DECODE, NULL, 0, PRECISION_FP32}, 1, true, "decode:1x1+0"},
+        {{1 << TASK_DECODE, NULL, 0, PRECISION_FP32}, 1, false, ""},
+        {{1 << TASK_CAPTURE, lengths, 2, PRECISION_FP32}, 5, true, "capture:1x5 capture:1x3"},
+        {{1 << TASK_OPEN, lengths, 2, PRECISION_FP32}, 5, true, "open"},
+        {{1 << TASK_PREFILL | 1 << TASK_BATCH, lengths, 1, PRECISION_FP32},
+         0,
+         true,
+         "prefill:1x5 batch:100x12"},
+        {{0, NULL, 0, PRECISION_FP32}, 0, true, ""},
+        {{TASKS_ALL, lengths, 2, PRECISION_BF16},
+         64,
+         true,
+         "open prefill:1x5 prefill/bf16:1x5 in-place:1x5 capture:1x5 prefill:1x3 prefill/bf16:1x3 "
+         "in-place:1x3 capture:1x3 decode:1x1+63 decode/bf16:1x1+63 batch:100x12 "
+         "batch/bf16:100x12"},
+        {{1 << TASK_OPEN | 1 << TASK_CAPTURE, lengths, 1, PRECISION_BF16},
+         64,
+         true,
+         "open capture:1x5"},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
         ck_assert_str_eq(described(&cases[i].choice, cases[i].n_positions, cases[i].causal),
@@ -91,7 +108,7 @@ END_TEST
 START_TEST(a_text_longer_than_the_context_is_refused)
 {
     struct config config = {.n_positions = 4};
-    struct task_choice choice = {TASKS_ALL, lengths, 2};
+    struct task_choice choice = {TASKS_ALL, lengths, 2, PRECISION_FP32};
     struct arena arena = {0};
     struct task_list list;
     struct err err = {0};
@@ -105,7 +122,7 @@ END_TEST
 START_TEST(without_memory_there_is_no_list)
 {
     struct config config = {0};
-    struct task_choice choice = {TASKS_ALL, NULL, 0};
+    struct task_choice choice = {TASKS_ALL, NULL, 0, PRECISION_FP32};
     struct arena arena = {0};
     struct task_list list;
     struct err err = {0};

@@ -24,7 +24,7 @@ static const double gpt2_weights = 84934656; /* 12 · (4 · 768² + 2 · 768 · 
 START_TEST(a_text_takes_its_products_and_half_a_square_of_attention)
 {
     struct pass_size size = {.sequences = 1, .tokens = 64};
-    struct work work = work_of_pass(&gpt2, &size);
+    struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
     double pairs = 64 * 65 / 2;
     ck_assert_double_eq(work.operations, 2 * 64 * gpt2_weights + 2 * 12 * 12 * pairs * 128);
     ck_assert_double_eq(work.bytes, 4 * gpt2_weights);
@@ -34,7 +34,7 @@ END_TEST
 START_TEST(sequences_of_a_batch_do_not_see_each_other)
 {
     struct pass_size size = {.sequences = 100, .tokens = 12};
-    struct work work = work_of_pass(&gpt2, &size);
+    struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
     double pairs = 100 * 12 * 13 / 2;
     ck_assert_double_eq(work.operations, 2 * 1200 * gpt2_weights + 2 * 12 * 12 * pairs * 128);
     ck_assert_double_eq(work.bytes, 4 * gpt2_weights);
@@ -44,10 +44,22 @@ END_TEST
 START_TEST(a_token_behind_others_reads_all_weights_and_what_is_cached)
 {
     struct pass_size size = {.sequences = 1, .tokens = 1, .cached = 64, .logits = true};
-    struct work work = work_of_pass(&gpt2, &size);
+    struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
     double words = 50257.0 * 768;
     ck_assert_double_eq(work.operations, 2 * gpt2_weights + 2 * words + 2 * 12 * 12 * 65.0 * 128);
     ck_assert_double_eq(work.bytes, 4 * (gpt2_weights + words + 12 * 64 * 1536.0));
+}
+END_TEST
+
+/* What is multiplied stays the same; keys and values are float32 all the same. */
+START_TEST(in_bf16_weights_are_half_the_bytes)
+{
+    struct pass_size size = {.sequences = 1, .tokens = 1, .cached = 64, .logits = true};
+    struct work fp32 = work_of_pass(&gpt2, &size, PRECISION_FP32);
+    struct work bf16 = work_of_pass(&gpt2, &size, PRECISION_BF16);
+    double words = 50257.0 * 768;
+    ck_assert_double_eq(bf16.operations, fp32.operations);
+    ck_assert_double_eq(bf16.bytes, 2 * (gpt2_weights + words) + 4 * 12 * 64 * 1536.0);
 }
 END_TEST
 
@@ -65,11 +77,11 @@ START_TEST(grouped_heads_and_uneven_widths_count_as_they_are)
                             .out_proj = true};
     struct pass_size size = {.sequences = 1, .tokens = 7};
     double weights = 2 * (8 * (12 + 6 + 10) + 20 * 8);
-    struct work work = work_of_pass(&config, &size);
+    struct work work = work_of_pass(&config, &size, PRECISION_FP32);
     ck_assert_double_eq(work.operations, 2 * 7 * weights + 2 * 2 * 4 * 49 * 8);
     ck_assert_double_eq(work.bytes, 4 * weights);
     config.projections = config.out_proj = false;
-    work = work_of_pass(&config, &size);
+    work = work_of_pass(&config, &size, PRECISION_FP32);
     ck_assert_double_eq(work.operations, 2 * 2 * 4 * 49 * 8);
     ck_assert_double_eq(work.bytes, 0);
 }
@@ -78,7 +90,7 @@ END_TEST
 START_TEST(what_is_no_pass_is_no_work)
 {
     struct pass_size size = {0};
-    ck_assert_double_eq(work_of_pass(&gpt2, &size).operations, 0);
+    ck_assert_double_eq(work_of_pass(&gpt2, &size, PRECISION_FP32).operations, 0);
 }
 END_TEST
 
@@ -91,6 +103,7 @@ Suite *work_suite(void)
     tcase_add_test(tests, a_text_takes_its_products_and_half_a_square_of_attention);
     tcase_add_test(tests, sequences_of_a_batch_do_not_see_each_other);
     tcase_add_test(tests, a_token_behind_others_reads_all_weights_and_what_is_cached);
+    tcase_add_test(tests, in_bf16_weights_are_half_the_bytes);
     tcase_add_test(tests, grouped_heads_and_uneven_widths_count_as_they_are);
     tcase_add_test(tests, what_is_no_pass_is_no_work);
     suite_add_tcase(suite, tests);
