@@ -92,7 +92,7 @@ bool option_is_known(int commands, const char *argument)
 /* `name` ends where its value, if there is one, begins. */
 static int unknown_name(const struct reader *reader, const char *name, size_t size)
 {
-    const char *names[64];
+    const char *names[OPTIONS_MAX];
     char word[NAME_BYTES];
     size_t count = 0;
     snprintf(word, sizeof word, "%.*s", (int)size, name);

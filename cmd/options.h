@@ -104,6 +104,8 @@ struct option_row {
     const char *about;
 };
 
+enum { OPTIONS_MAX = 256 }; /* rows of the table */
+
 extern const struct option_row option_rows[];
 extern const size_t option_count;
 

@@ -51,8 +51,8 @@ int weights_open(struct weights *weights, const struct config *config, const str
                  struct err *err);
 void weights_release(struct weights *weights);
 
-/* The parameters of a layer that lead up to its site `last`, read as float32 by now, or its matrices
- * rounded to bf16; those behind it are not looked at. */
+/* The parameters of a layer that lead up to its site `last`, read as float32 by now, or its
+ * matrices rounded to bf16; those behind it are not looked at. */
 int weights_block(struct weights *weights, size_t layer, enum site last,
                   struct block_weights *block, struct err *err);
 

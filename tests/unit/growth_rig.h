@@ -27,8 +27,7 @@ struct growth {
 };
 
 /* A text of `count` tokens, on one thread; the cache is empty. */
-void growth_open(struct growth *growth, const char *config, size_t count,
-                 enum precision precision);
+void growth_open(struct growth *growth, const char *config, size_t count, enum precision precision);
 void growth_release(struct growth *growth);
 
 /* From now on compute with so many threads. */

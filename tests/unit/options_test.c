@@ -290,7 +290,7 @@ START_TEST(the_table_is_sound)
             ck_assert(row->letter == 0 || row->letter != other->letter);
         }
     }
-    ck_assert_uint_le(option_count, 64); /* what a list of near names has room for */
+    ck_assert_uint_le(option_count, OPTIONS_MAX);
 }
 END_TEST
 
