@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/utf8.h"
 #include "bench/task.h"
 #include "math/kernel.h"
@@ -87,11 +88,14 @@ static void write_sites(struct stream *out)
 
 static void write_models(struct stream *out, const char *option)
 {
-    stream_format(out, "\nBundled models (%s):\n ", option);
+    struct buf names = {0};
     for (size_t i = 0; i < bundled_count; i++)
-        stream_format(out, "%s %s%s", i ? "," : "", bundled_models[i].path,
-                      i ? "" : " (the default)");
-    stream_text(out, "\n  A folder of that name is reached by a path: ./tiny\n");
+        buf_format(&names, "%s%s%s", i ? ", " : "", bundled_models[i].path,
+                   i ? "" : " (the default)");
+    stream_format(out, "\nBundled models (%s):\n  ", option);
+    write_wrapped(out, names.bytes ? names.bytes : "", 2, 2);
+    stream_text(out, "  A folder of that name is reached by a path: ./tiny\n");
+    buf_release(&names);
 }
 
 static void write_tasks(struct stream *out)
