@@ -21,7 +21,7 @@ archive = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
 LIBS = $(call library,xsmmgen) $(call library,utf8proc) $(call library,cjson) -lpthread -lm
 TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 
-MODELS = tiny life life-causal life-4-heads journey journey-causal # the default first
+MODELS = tiny life life-causal life-4-heads life-cross journey journey-causal # the default first
 MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))

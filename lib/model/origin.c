@@ -3,6 +3,7 @@
 #include <string.h>
 
 static const struct origin origins[] = {
+    {.name = "life-cross", .source_rows = 8},
     {.name = "journey", .given = true},
     {.name = "journey-causal", .given = true},
 };
