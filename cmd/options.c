@@ -92,10 +92,16 @@ bool option_is_known(int commands, const char *argument)
 /* `name` ends where its value, if there is one, begins. */
 static int unknown_name(const struct reader *reader, const char *name, size_t size)
 {
+    const struct reader any = {.command = FOR_ALL};
     const char *names[OPTIONS_MAX];
     char word[NAME_BYTES];
     size_t count = 0;
     snprintf(word, sizeof word, "%.*s", (int)size, name);
+    if (find_name(&any, name, size))
+        return err_usage(reader->err,
+                         "unknown option '--%s': it is one of other commands; --help lists those "
+                         "of this one",
+                         word);
     for (size_t i = 0; i < option_count && count < sizeof names / sizeof *names; i++)
         if (option_rows[i].commands & reader->command)
             names[count++] = option_rows[i].name;

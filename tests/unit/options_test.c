@@ -177,7 +177,9 @@ START_TEST(what_is_wrong_is_said)
         {FOR_RUN, WORDS("-qz"), "unknown option '-z': --help lists them"},
         {FOR_RUN, WORDS("-\xC3\xA9"), "unknown option '-\xC3\xA9': --help lists them"},
         {FOR_RUN, WORDS("-n3"), "unknown option '-n': --help lists them"}, /* info's */
-        {FOR_INFO, WORDS("--sentence", "x"), "unknown option '--sentence': --help lists them"},
+        {FOR_INFO, WORDS("--sentence=x"),
+         "unknown option '--sentence': it is one of other commands; --help lists those of this "
+         "one"},
         {FOR_RUN, WORDS("--quiet=yes"), "--quiet: expected no value, found 'yes'"},
         {FOR_RUN, WORDS("--quiet="), "--quiet: expected no value, found ''"},
         {FOR_RUN, WORDS("-q", "--model"),
