@@ -93,7 +93,7 @@ static void write_models(struct stream *out, const char *option)
         buf_format(&names, "%s%s%s", i ? ", " : "", bundled_models[i].path,
                    i ? "" : " (the default)");
     stream_format(out, "\nBundled models (%s):\n  ", option);
-    write_wrapped(out, names.bytes ? names.bytes : "", 2, 2);
+    text_wrap(out, names.bytes ? names.bytes : "", 2, 2, PAGE_COLUMNS);
     stream_text(out, "  A folder of that name is reached by a path: ./tiny\n");
     buf_release(&names);
 }

@@ -118,7 +118,7 @@ int attn_run(struct attn_model *model, const struct attn_ids *ids,
     arena_clear(arena);
     int failed = selection_sites(&selection, request->show, &inner->config, &err) ||
                  selection_layers(&selection, request->layers, &inner->config, arena, &err) ||
-                 watch_init(&watch, inner->config.n_layer, arena, &err) ||
+                 watch_init(&watch, &inner->config, arena, &err) ||
                  batch_init(&batch, &inner->config, &sequence, 1, arena, &err);
     if (!failed) {
         selection_watch(&selection, &watch);

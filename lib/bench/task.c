@@ -79,7 +79,7 @@ static enum site last_site(const struct config *config)
 
 /* One pass that keeps the given sites of all layers, and the last one. Weights that are packed once
  * stay so beside those in place. */
-static int run_pass(const struct pass_size *size, uint32_t sites, bool packed,
+static int run_pass(const struct pass_size *size, uint64_t sites, bool packed,
                     struct bench_subject *subject, double *seconds, struct err *err)
 {
     const struct config *config = &subject->model.config;
@@ -87,13 +87,13 @@ static int run_pass(const struct pass_size *size, uint32_t sites, bool packed,
     struct watch watch;
     struct capture capture;
     struct batch batch;
-    struct selection selection = {.sites = sites | (uint32_t)1 << last_site(config)};
+    struct selection selection = {.sites = sites | site_bit(last_site(config))};
     arena_clear(arena);
     arena_clear(&subject->kept);
     const struct sequence *sequences = task_sequences(size, config, arena, err);
     if (!sequences || batch_init(&batch, config, sequences, size->sequences, arena, err) ||
         selection_layers(&selection, NULL, config, arena, err) ||
-        watch_init(&watch, config->n_layer, arena, err) ||
+        watch_init(&watch, config, arena, err) ||
         capture_init(&capture, &selection, config, size->sequences, &subject->kept, err))
         return -1;
     selection_watch(&selection, &watch);
@@ -122,7 +122,7 @@ static int prefill_in_place(const struct task *task, struct bench_subject *subje
 static int prefill_and_keep(const struct task *task, struct bench_subject *subject, double *seconds,
                             struct err *err)
 {
-    return run_pass(&task->size, (uint32_t)1 << SITE_WEIGHTS, true, subject, seconds, err);
+    return run_pass(&task->size, site_bit(SITE_WEIGHTS), true, subject, seconds, err);
 }
 
 static int ignore(void *context, const struct announcement *seen, struct err *err)
@@ -143,7 +143,7 @@ static int go_on(const struct sequence *sequence, struct bench_subject *subject,
     struct run run = {&subject->machine, config, &subject->model.weights, &batch};
     double start = clock_seconds();
     arena_clear(arena);
-    if (watch_init(&watch, config->n_layer, arena, err) ||
+    if (watch_init(&watch, config, arena, err) ||
         batch_init(&batch, config, sequence, 1, arena, err))
         return -1;
     watch_add(&watch, SITE_LOGITS, 0);

@@ -32,7 +32,7 @@ struct capture {
     size_t room;                           /* items of each list */
     const size_t *query_heads, *key_heads; /* NULL: all */
     size_t query_head_count, key_head_count;
-    uint32_t whole;           /* the sites of which all heads are kept … */
+    uint64_t whole;           /* the sites of which all heads are kept … */
     const size_t *every_head; /* [every_count] … which are these */
     size_t every_count;
     struct arena *arena;

@@ -52,7 +52,7 @@ static int lend(void *context, const struct square_room *room, struct err *err)
 static int init_watch(const struct continuation *text, struct watch *watch, bool wants_logits,
                       struct arena *arena, struct err *err)
 {
-    if (watch_init(watch, config_of(text)->n_layer, arena, err))
+    if (watch_init(watch, config_of(text), arena, err))
         return -1;
     if (text->wish.selection)
         selection_watch(text->wish.selection, watch);

@@ -27,7 +27,7 @@ static int add_name(struct selection *selection, const char *name, size_t size,
         selection->tokens = true;
         for (int any = 0; any < SITE_COUNT; any++)
             if (model_has_site(config, (enum site)any))
-                selection->sites |= (uint32_t)1 << any;
+                selection->sites |= site_bit((enum site)any);
         return 0;
     }
     if (size == 6 && memcmp(name, "tokens", 6) == 0) {
@@ -39,7 +39,7 @@ static int add_name(struct selection *selection, const char *name, size_t size,
     if (!model_has_site(config, site))
         return err_usage(err, "--show: a model of type \"%s\" has no '%s'",
                          config_kind_name(config), site_rows[site].name);
-    selection->sites |= (uint32_t)1 << site;
+    selection->sites |= site_bit(site);
     return 0;
 }
 

@@ -20,8 +20,8 @@
 #include "model/tap.h"
 
 struct selection {
-    uint32_t sites;       /* one bit a site */
-    uint32_t whole;       /* of these, sites of query heads, every head is kept all the same */
+    uint64_t sites;       /* site_bit of each */
+    uint64_t whole;       /* of these, sites of query heads, every head is kept all the same */
     bool tokens;          /* `tokens` was asked for: the table of them */
     const size_t *layers; /* rising, each once */
     size_t layer_count;

@@ -138,7 +138,7 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
     arena_clear(scratch);
     const struct sequence *sequences = make_sequences(look->subjects, count, scratch, err);
     if (!sequences || batch_init(&batch, &model->config, sequences, count, scratch, err) ||
-        watch_init(&watch, model->config.n_layer, scratch, err) ||
+        watch_init(&watch, &model->config, scratch, err) ||
         capture_init(&capture, look->selection, &model->config, count, arena, err))
         return -1;
     batch.first = look->first;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -52,6 +53,12 @@ struct site_row {
 };
 
 extern const struct site_row site_rows[SITE_COUNT];
+
+/* A set of sites is 64 bits, one a site. */
+static inline uint64_t site_bit(enum site site)
+{
+    return (uint64_t)1 << site;
+}
 
 /* The site of that name; false when there is none. */
 bool site_find(const char *name, size_t size, enum site *site);

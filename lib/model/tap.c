@@ -1,29 +1,25 @@
 #include "model/tap.h"
 
-int watch_init(struct watch *watch, size_t layer_count, struct arena *arena, struct err *err)
+int watch_init(struct watch *watch, const struct config *config, struct arena *arena,
+               struct err *err)
 {
-    *watch = (struct watch){.layer_count = layer_count};
-    watch->layers = arena_alloc(arena, layer_count, sizeof *watch->layers, err);
+    *watch = (struct watch){.layer_count = config->n_layer};
+    watch->layers = arena_alloc(arena, watch->layer_count, sizeof *watch->layers, err);
     return watch->layers ? 0 : -1;
-}
-
-static uint32_t bit(enum site site)
-{
-    return (uint32_t)1 << site;
 }
 
 void watch_add(struct watch *watch, enum site site, size_t layer)
 {
     if (site_rows[site].in_layer)
-        watch->layers[layer] |= bit(site);
+        watch->layers[layer] |= site_bit(site);
     else
-        watch->model_sites |= bit(site);
+        watch->model_sites |= site_bit(site);
 }
 
 bool watch_has(const struct watch *watch, enum site site, size_t layer)
 {
-    uint32_t sites = site_rows[site].in_layer ? watch->layers[layer] : watch->model_sites;
-    return (sites & bit(site)) != 0;
+    uint64_t sites = site_rows[site].in_layer ? watch->layers[layer] : watch->model_sites;
+    return (sites & site_bit(site)) != 0;
 }
 
 /* Is anything in the layers after this one watched? */
@@ -37,7 +33,7 @@ static bool later_layers(const struct watch *watch, size_t first)
 
 bool watch_after(const struct watch *watch, enum site site, size_t layer)
 {
-    uint32_t after = ~(bit(site) | (bit(site) - 1));
+    uint64_t after = ~(site_bit(site) | (site_bit(site) - 1));
     if (watch->model_sites & after)
         return true;
     if (site == SITE_EMBEDDING)

@@ -6,7 +6,7 @@
  * pass, never change it: what is computed has the same bits whatever is watched.
  *
  *     struct watch watch;
- *     if (watch_init(&watch, config->n_layer, &arena, err)) ...
+ *     if (watch_init(&watch, config, &arena, err)) ...
  *     watch_add(&watch, SITE_WEIGHTS, 5);
  *     struct tap tap = {.watch = &watch, .sink = my_sink, .context = mine};
  *     ... run ...
@@ -22,18 +22,20 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "math/tensor.h"
+#include "model/config.h"
 #include "model/site.h"
 
 struct watch {
-    uint32_t *layers;     /* [layer_count] one bit a site of that layer */
-    uint32_t model_sites; /* one bit a site outside the layers */
+    uint64_t *layers;     /* [layer_count] the sites of that layer */
+    uint64_t model_sites; /* those outside the layers */
     size_t layer_count;
     bool last_logits;              /* logits of each sequence's last token only, [1, V] */
     size_t first_head, head_count; /* query heads that are looked at; 0 of them: all */
 };
 
 /* Nothing is watched yet; the bits live in `arena`. */
-int watch_init(struct watch *watch, size_t layer_count, struct arena *arena, struct err *err);
+int watch_init(struct watch *watch, const struct config *config, struct arena *arena,
+               struct err *err);
 
 /* Watch a site; `layer` counts for sites in a layer and must be one of the model's. */
 void watch_add(struct watch *watch, enum site site, size_t layer);

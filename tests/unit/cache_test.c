@@ -51,7 +51,7 @@ START_TEST(what_is_watched_does_not_change_what_is_kept)
     growth_open(&growth, growth_gpt2, 150, (enum precision)_i);
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         for (size_t layer = 0; layer < 3; layer++) {
-            struct record_watch watch = {.sites = (uint32_t)1 << sites[i], .first_layer = layer};
+            struct record_watch watch = {.sites = site_bit(sites[i]), .first_layer = layer};
             struct sequence text = {.ids = growth.ids, .count = 40, .cache = &growth.cache};
             cache_forget(&growth.cache, 0);
             record_pass(&part, &growth.model, &text, 1, &watch);
@@ -72,7 +72,7 @@ START_TEST(every_head_is_kept)
     static struct record part;
     for (size_t i = 0; i < 2 * sizeof sites / sizeof *sites; i++) {
         growth_open(&growth, configs[i % 2], 60, (enum precision)_i);
-        struct record_watch watch = {.sites = (uint32_t)1 << sites[i / 2],
+        struct record_watch watch = {.sites = site_bit(sites[i / 2]),
                                      .first_layer = growth.model.config.n_layer - 1,
                                      .head_count = 1};
         struct sequence text = {.ids = growth.ids, .count = 40, .cache = &growth.cache};
@@ -89,7 +89,7 @@ START_TEST(the_logits_of_the_last_tokens_are_those_of_all)
     static struct growth growth;
     static struct record last;
     growth_open(&growth, growth_gpt2, 150, (enum precision)_i);
-    struct record_watch watch = {.sites = (uint32_t)1 << SITE_LOGITS, .last_logits = true};
+    struct record_watch watch = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
     growth_fill(&growth, &growth.cache, 20);
     struct sequence sequences[] = {{.ids = growth.ids, .count = 7},
                                    {.ids = growth.ids, .count = 1},
@@ -139,7 +139,7 @@ static void fail_pass(struct growth *growth, const struct sequence *sequence, ta
     struct arena arena = {0};
     struct watch watch;
     struct batch batch;
-    ck_assert_int_eq(watch_init(&watch, growth->model.config.n_layer, &arena, NULL), 0);
+    ck_assert_int_eq(watch_init(&watch, &growth->model.config, &arena, NULL), 0);
     for (size_t layer = 0; layer < watch.layer_count; layer++)
         watch_add(&watch, SITE_CONTEXT, layer);
     struct tap tap = {.watch = &watch, .sink = sink, .context = context};

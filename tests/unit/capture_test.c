@@ -119,7 +119,7 @@ END_TEST
 
 START_TEST(of_some_sites_every_head_can_be_kept_whatever_was_chosen)
 {
-    selection.whole = (uint32_t)1 << SITE_CONTEXT;
+    selection.whole = site_bit(SITE_CONTEXT);
     choose("q,v,context", "1", 1);
     expect_heads(see(SITE_Q, 0, 0, side_by_side(HEADS)), (size_t[]){1}, 1);
     expect_heads(see(SITE_V, 0, 0, side_by_side(GROUPS)), (size_t[]){0}, 1);
@@ -201,7 +201,7 @@ START_TEST(every_allocation_that_fails_is_an_error)
     struct announcement seen = {SITE_CONTEXT, 0, 0, values};
     float *places[HEADS] = {0};
     struct square_room room = {SITE_WEIGHTS, 0, 0, 100, 100, places};
-    selection.sites = (uint32_t)1 << SITE_WEIGHTS | (uint32_t)1 << SITE_CONTEXT;
+    selection.sites = site_bit(SITE_WEIGHTS) | site_bit(SITE_CONTEXT);
     selection.head_count = HEADS;
     for (size_t nth = 1; failed; nth++) {
         struct arena own = {0};

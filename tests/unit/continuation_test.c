@@ -63,7 +63,7 @@ static void select_all(struct story *story, const char *heads)
 {
     const struct config *config = &story->viewer.model.config;
     ck_assert_int_eq(selection_sites(&story->selection, "all", config, NULL), 0);
-    story->selection.sites &= ~((uint32_t)1 << SITE_SCORES);
+    story->selection.sites &= ~site_bit(SITE_SCORES);
     ck_assert_int_eq(selection_layers(&story->selection, "all", config, &story->arena, NULL), 0);
     ck_assert_int_eq(selection_heads(&story->selection, heads, config, &story->arena, NULL), 0);
 }
@@ -82,7 +82,7 @@ START_TEST(the_most_likely_token_follows_each_time)
     ck_assert_int_eq(story.text.end, END_AS_WISHED);
     ck_assert_uint_eq(story.text.count, 5 + 10);
     /* the same by passes over all of it */
-    struct selection logits = {.sites = (uint32_t)1 << SITE_LOGITS};
+    struct selection logits = {.sites = site_bit(SITE_LOGITS)};
     struct input whole = input_of(story.text.text.bytes);
     struct subject subject;
     struct report report;

@@ -25,8 +25,7 @@ void rig_close(struct rig *rig)
 
 void rig_watch_nothing(struct rig *rig)
 {
-    size_t layers = rig->model->config.n_layer;
-    ck_assert_int_eq(watch_init(&rig->watch, layers, &rig->arena, NULL), 0);
+    ck_assert_int_eq(watch_init(&rig->watch, &rig->model->config, &rig->arena, NULL), 0);
 }
 
 void rig_watch_all(struct rig *rig)

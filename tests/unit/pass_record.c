@@ -11,7 +11,7 @@ struct record_watch record_all(const struct random_model *model)
     struct record_watch watch = {0};
     for (int site = 0; site < SITE_COUNT; site++)
         if (model_has_site(&model->config, (enum site)site))
-            watch.sites |= (uint32_t)1 << site;
+            watch.sites |= site_bit(site);
     return watch;
 }
 
@@ -54,7 +54,7 @@ void record_pass(struct record *record, struct random_model *model,
     struct batch batch;
     record->count = 0;
     record->arena = (struct arena){0};
-    int failed = watch_init(&watch, model->config.n_layer, &arena, &err) ||
+    int failed = watch_init(&watch, &model->config, &arena, &err) ||
                  batch_init(&batch, &model->config, sequences, count, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
     add_sites(&watch, wanted);

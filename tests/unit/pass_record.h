@@ -35,7 +35,7 @@ struct record {
 
 /* What a pass watches: bits of sites, in the layers from `first_layer` on. */
 struct record_watch {
-    uint32_t sites;
+    uint64_t sites;
     size_t first_layer;
     bool last_logits;
     size_t first_head, head_count; /* 0 of them: all */

@@ -29,16 +29,16 @@ static void release(void)
     arena_release(&arena);
 }
 
-static uint32_t bit(enum site site)
+static uint64_t bit(int site)
 {
-    return (uint32_t)1 << site;
+    return (uint64_t)1 << site;
 }
 
 START_TEST(sites_are_chosen_by_their_names)
 {
     const struct {
         const char *list;
-        uint32_t sites;
+        uint64_t sites;
         bool tokens;
     } cases[] = {
         {"weights", bit(SITE_WEIGHTS), false},
@@ -224,7 +224,7 @@ END_TEST
 START_TEST(a_selection_watches_its_sites_in_its_layers)
 {
     struct watch watch;
-    ck_assert_int_eq(watch_init(&watch, gpt2.n_layer, &arena, &err), 0);
+    ck_assert_int_eq(watch_init(&watch, &gpt2, &arena, &err), 0);
     ck_assert_int_eq(selection_sites(&selection, "weights,logits", &gpt2, &err), 0);
     ck_assert_int_eq(selection_layers(&selection, "1,-1", &gpt2, &arena, &err), 0);
     selection_watch(&selection, &watch);
@@ -239,7 +239,7 @@ END_TEST
 START_TEST(tokens_alone_watch_nothing)
 {
     struct watch watch;
-    ck_assert_int_eq(watch_init(&watch, gpt2.n_layer, &arena, &err), 0);
+    ck_assert_int_eq(watch_init(&watch, &gpt2, &arena, &err), 0);
     ck_assert_int_eq(selection_sites(&selection, "tokens", &gpt2, &err), 0);
     ck_assert_int_eq(selection_layers(&selection, NULL, &gpt2, &arena, &err), 0);
     selection_watch(&selection, &watch);

@@ -9,13 +9,14 @@ Suite *tap_suite(void);
 
 enum { LAYERS = 3 };
 
+static const struct config config = {.kind = MODEL_GPT2, .n_layer = LAYERS};
 static struct arena arena;
 static struct watch watch;
 
 static void watch_nothing(void)
 {
     arena = (struct arena){0};
-    ck_assert_int_eq(watch_init(&watch, LAYERS, &arena, NULL), 0);
+    ck_assert_int_eq(watch_init(&watch, &config, &arena, NULL), 0);
 }
 
 static void release(void)
@@ -47,7 +48,7 @@ END_TEST
 static void check_pair(enum site watched, size_t watched_layer)
 {
     size_t place = place_of(watched, watched_layer);
-    ck_assert_int_eq(watch_init(&watch, LAYERS, &arena, NULL), 0);
+    ck_assert_int_eq(watch_init(&watch, &config, &arena, NULL), 0);
     watch_add(&watch, watched, watched_layer);
     for (int i = 0; i < SITE_COUNT; i++) {
         for (size_t layer = 0; layer < LAYERS; layer++) {
@@ -88,7 +89,7 @@ START_TEST(without_memory_there_is_no_watch)
     struct arena none = {0};
     struct err err = {0};
     heap_fail_at(1, 0);
-    ck_assert_int_eq(watch_init(&watch, LAYERS, &none, &err), -1);
+    ck_assert_int_eq(watch_init(&watch, &config, &none, &err), -1);
     heap_fail_at(0, 0);
     ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
 }
