@@ -72,7 +72,7 @@ static int compare(void *context, const struct announcement *seen, struct err *e
 static int watch_both(struct watch *watch, const struct config *config, struct arena *arena,
                       struct err *err)
 {
-    if (watch_init(watch, config->n_layer, arena, err))
+    if (watch_init(watch, config, arena, err))
         return -1;
     for (size_t layer = 0; layer < config->n_layer; layer++)
         watch_add(watch, SITE_WEIGHTS, layer);

@@ -25,7 +25,7 @@ static int add_sites(struct path_text *text, struct err *err)
 {
     size_t layers = text->config->n_layer;
     text->values = arena_alloc(&text->arena, layers * SITE_COUNT, sizeof *text->values, err);
-    if (!text->values || watch_init(&text->watch, layers, &text->arena, err))
+    if (!text->values || watch_init(&text->watch, text->config, &text->arena, err))
         return -1;
     for (int site = 0; site < SITE_COUNT; site++) {
         if (!model_has_site(text->config, (enum site)site))

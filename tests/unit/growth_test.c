@@ -70,7 +70,7 @@ END_TEST
 
 /* What a batch of many texts is held against: items for everything would be thousands. */
 static const struct record_watch few_sites = {
-    .sites = site_bit(SITE_WEIGHTS) | site_bit(SITE_LOGITS), .first_layer = 1};
+    .sites = (uint64_t)1 << SITE_WEIGHTS | (uint64_t)1 << SITE_LOGITS, .first_layer = 1};
 
 START_TEST(texts_of_every_length_share_a_batch)
 {
