@@ -26,8 +26,6 @@ static void dots_plain(float *y, struct matrix rows, const float *x)
 #if defined(__x86_64__) && defined(__GNUC__)
 #include "math/transpose_avx512.h"
 
-enum { AHEAD = 32 }; /* rows that are fetched ahead */
-
 IN_AVX512 static inline __m512 add_block(__m512 sums, const float *from, size_t stride,
                                          const float *x)
 {
@@ -52,43 +50,31 @@ IN_AVX512 static inline __m512 add_rest(__m512 sums, const float *from, size_t s
     return sums;
 }
 
-/* A block's share of the rows that come later, in the order in which they lie in memory. */
-static inline void fetch_ahead(const float *rows, size_t block)
+/* The products of a block of rows. Meanwhile the rows behind it are fetched, a few lines at a time
+ * in the order in which they lie in memory. */
+IN_AVX512 static void dots_of_block(float *y, struct matrix rows, const float *x)
 {
-    const float *from = rows + block * 2 * BLOCK * BLOCK;
-    for (size_t line = 0; line < 2 * BLOCK; line++)
-        __builtin_prefetch(from + line * BLOCK, 0, 2); /* not into the first cache: too many */
-}
-
-/* Two blocks of rows, so that neither chain waits for its own last sum. */
-IN_AVX512 static void dots_of_blocks(float *y, struct matrix rows, const float *x)
-{
-    const float *low = rows.data;
-    const float *high = rows.data + BLOCK * rows.stride;
-    __m512 low_sums = _mm512_setzero_ps();
-    __m512 high_sums = _mm512_setzero_ps();
+    const float *from = rows.data;
+    const float *later = from + BLOCK * rows.stride;
+    __m512 sums = _mm512_setzero_ps();
     size_t whole = rows.columns / BLOCK * BLOCK;
     for (size_t k = 0; k < whole; k += BLOCK) {
-        fetch_ahead(low + AHEAD * rows.stride, k / BLOCK);
-        low_sums = add_block(low_sums, low + k, rows.stride, x + k);
-        high_sums = add_block(high_sums, high + k, rows.stride, x + k);
+        for (size_t line = 0; line < BLOCK; line++)
+            __builtin_prefetch(later + (k + line) * BLOCK);
+        sums = add_block(sums, from + k, rows.stride, x + k);
     }
-    size_t rest = rows.columns - whole;
-    low_sums = add_rest(low_sums, low + whole, rows.stride, x + whole, rest);
-    high_sums = add_rest(high_sums, high + whole, rows.stride, x + whole, rest);
-    _mm512_storeu_ps(y, low_sums);
-    _mm512_storeu_ps(y + BLOCK, high_sums);
+    sums = add_rest(sums, from + whole, rows.stride, x + whole, rows.columns - whole);
+    _mm512_storeu_ps(y, sums);
 }
 
 /* As many rows as fall into blocks; how many they are. */
 static size_t dots_avx512(float *y, struct matrix rows, const float *x)
 {
-    enum { STEP = 2 * BLOCK };
-    size_t count = rows.rows / STEP * STEP;
+    size_t count = rows.rows / BLOCK * BLOCK;
     if (!__builtin_cpu_supports("avx512f"))
         return 0;
-    for (size_t row = 0; row < count; row += STEP)
-        dots_of_blocks(y + row, matrix_rows(rows, row, STEP), x);
+    for (size_t row = 0; row < count; row += BLOCK)
+        dots_of_block(y + row, matrix_rows(rows, row, BLOCK), x);
     return count;
 }
 #else

@@ -13,7 +13,7 @@ Suite *dots_suite(void);
 
 enum { ROWS_MOST = 1100, COLUMNS_MOST = 100 };
 
-/* Around the edges of blocks, of pairs of blocks, and of what one thread takes. */
+/* Around the edges of blocks and of what one thread takes. */
 static const size_t row_counts[] = {1, 7, 8, 9, 31, 32, 33, 47, 64, 1023, 1024, 1025, ROWS_MOST};
 static const size_t column_counts[] = {1, 15, 16, 17, 31, 32, 33, 48, COLUMNS_MOST};
 
