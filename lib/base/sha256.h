@@ -1,0 +1,36 @@
+/* sha256.h: the hash that `sha256sum` prints (FIPS 180-4): what a file held, in 64 digits.
+ *
+ *     struct sha256 hash;
+ *     char digits[SHA256_DIGITS + 1];
+ *     sha256_begin(&hash);
+ *     sha256_add(&hash, "abc", 3);
+ *     sha256_end(&hash, digits);        (ba7816bf…)
+ *
+ * An own file and no library: the libraries that have it bring a hundred other algorithms, and a
+ * megabyte. Processors that know the hash do it themselves, at 2 GB a second.
+ */
+#ifndef ATTN_BASE_SHA256_H
+#define ATTN_BASE_SHA256_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHA256_DIGITS = 64, SHA256_BLOCK_BYTES = 64 };
+
+struct sha256 {
+    uint32_t state[8];
+    uint64_t size_bytes;                     /* of all that was added */
+    unsigned char block[SHA256_BLOCK_BYTES]; /* what is no whole block yet */
+};
+
+void sha256_begin(struct sha256 *hash);
+void sha256_add(struct sha256 *hash, const void *bytes, size_t size);
+
+/* Write the digits and a closing 0. Nothing can be added any more. */
+void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1]);
+
+/* Test: leave the processor's own instructions alone, or use them again. */
+void sha256_plain(bool plain);
+
+#endif
