@@ -1,0 +1,72 @@
+#include "math/log.h"
+
+#include <check.h>
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "dice.h"
+
+Suite *log_suite(void);
+
+/* How far a result is off, in units of the right one's last place. */
+static double units_off(double x)
+{
+    long double right = logl((long double)x);
+    long double unit =
+        nextafterl((long double)fabs((double)right), INFINITY) == 0
+            ? 1
+            : (long double)(nextafter(fabs((double)right), INFINITY) - fabs((double)right));
+    return (double)(fabsl((long double)log_double(x) - right) / unit);
+}
+
+START_TEST(logarithms_are_within_two_units)
+{
+    uint32_t state = 1;
+    double worst = 0;
+    for (int i = 0; i < 2000000; i++) {
+        uint64_t bits = (uint64_t)dice_bits(&state) << 40 ^ (uint64_t)dice_bits(&state) << 20 ^
+                        dice_bits(&state);
+        double x;
+        bits = bits % 0x7fe0000000000000u;
+        memcpy(&x, &bits, sizeof x);
+        if (x < DBL_MIN)
+            continue;
+        double off = units_off(x);
+        worst = off > worst ? off : worst;
+    }
+    ck_assert_msg(worst < 2, "off by %g units", worst);
+}
+END_TEST
+
+START_TEST(weights_of_attention_are_within_two_units)
+{
+    double worst = 0;
+    for (float x = 1; x > 1e-30f; x = x * 0.99999f) {
+        double off = units_off((double)x);
+        worst = off > worst ? off : worst;
+    }
+    ck_assert_msg(worst < 2, "off by %g units", worst);
+}
+END_TEST
+
+START_TEST(one_has_none_and_powers_of_two_are_multiples)
+{
+    ck_assert(log_double(1) == 0);
+    ck_assert(log_double(2) == log(2));
+    ck_assert(log_double(0.5) == -log(2));
+    ck_assert(log_double(0x1p-149) == log(0x1p-149));
+}
+END_TEST
+
+Suite *log_suite(void)
+{
+    Suite *suite = suite_create("log");
+    TCase *tests = tcase_create("log");
+    tcase_add_test(tests, logarithms_are_within_two_units);
+    tcase_add_test(tests, weights_of_attention_are_within_two_units);
+    tcase_add_test(tests, one_has_none_and_powers_of_two_are_multiples);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
