@@ -1,0 +1,69 @@
+#include "lens/measure.h"
+
+#include <string.h>
+
+#include "math/log.h"
+
+enum { BLOCK = 64 }; /* terms that are computed side by side before they are added up */
+
+/* -Σ w · ln w; a weight of 0 adds nothing. */
+static double entropy(const struct attention_row *row)
+{
+    double sum = 0;
+    double terms[BLOCK];
+    for (size_t first = 0; first < row->keys; first += BLOCK) {
+        size_t count = row->keys - first < BLOCK ? row->keys - first : BLOCK;
+        for (size_t i = 0; i < count; i++) {
+            double weight = (double)row->weights[first + i];
+            terms[i] = weight * log_double(weight > 0 ? weight : 1);
+        }
+        for (size_t i = 0; i < count; i++)
+            sum -= terms[i];
+    }
+    return sum;
+}
+
+static double first_token(const struct attention_row *row)
+{
+    return (double)row->weights[0];
+}
+
+static double previous_token(const struct attention_row *row)
+{
+    return (double)row->weights[row->query - 1];
+}
+
+/* Σ w · |query - key| */
+static double distance(const struct attention_row *row)
+{
+    double sum = 0;
+    for (size_t key = 0; key < row->keys; key++) {
+        size_t apart = key < row->query ? row->query - key : key - row->query;
+        sum += (double)row->weights[key] * (double)apart;
+    }
+    return sum;
+}
+
+const struct measure_row measure_rows[MEASURE_COUNT] = {
+    [MEASURE_MEAN] = {"mean", "the mean weight of every query and key, over all texts that long",
+                      NULL, 0, false},
+    [MEASURE_MAX] = {"max", "the largest weight of every query and key", NULL, 0, false},
+    [MEASURE_ENTROPY] = {"entropy", "how evenly a query looks, in nats: -sum w ln w", entropy, 0,
+                         false},
+    [MEASURE_FIRST_TOKEN] = {"first-token", "the weight on the first token", first_token, 0, false},
+    [MEASURE_PREVIOUS_TOKEN] = {"previous-token", "the weight on the token before the query",
+                                previous_token, 1, true},
+    [MEASURE_DISTANCE] = {"distance", "how far a query looks, in tokens: sum w |query - key|",
+                          distance, 0, true},
+};
+
+bool measure_find(const char *name, size_t size, enum measure *measure)
+{
+    for (int i = 0; i < MEASURE_COUNT; i++) {
+        if (strlen(measure_rows[i].name) == size && memcmp(measure_rows[i].name, name, size) == 0) {
+            *measure = (enum measure)i;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,209 @@
+#include "lens/tally.h"
+
+#include <assert.h>
+
+#include "base/num.h"
+
+/* What was counted of one head. */
+struct head_tally {
+    struct tally_cell rows[MEASURE_COUNT]; /* of measures of rows */
+    struct tally_cell *mean;               /* [place]; NULL: not measured */
+    struct largest {
+        float weight;
+        uint64_t count;
+    } * max; /* [place] */
+};
+
+static bool wants(const struct tally *tally, enum measure measure)
+{
+    return tally->measures >> measure & 1;
+}
+
+/* Where a query and a key stand among a head's places: beyond the diagonal there are none. */
+static size_t place_of(const struct tally_size *size, size_t query, size_t key)
+{
+    return size->causal ? query * (query + 1) / 2 + key : query * size->keys + key;
+}
+
+static size_t keys_of(const struct tally_size *size, size_t query)
+{
+    return size->causal && query < size->keys ? query + 1 : size->keys;
+}
+
+int tally_init(struct tally *tally, unsigned measures, const struct tally_size *size,
+               struct arena *arena, struct err *err)
+{
+    *tally = (struct tally){.measures = measures, .size = *size, .arena = arena};
+    tally->heads = arena_alloc(arena, size->layers * size->heads, sizeof *tally->heads, err);
+    return tally->heads ? 0 : -1;
+}
+
+/* Memory for a head that is seen for the first time. */
+static struct head_tally *open_head(struct tally *tally, size_t layer, size_t head, struct err *err)
+{
+    const struct tally_size *size = &tally->size;
+    struct head_tally **slot = &tally->heads[layer * size->heads + head];
+    size_t places = 0;
+    if (*slot)
+        return *slot;
+    struct head_tally *fresh = arena_alloc(tally->arena, 1, sizeof *fresh, err);
+    if (!fresh)
+        return NULL;
+    if (!num_multiply(&places, size->queries, size->causal ? size->queries + 1 : size->keys)) {
+        err_memory(err, SIZE_MAX);
+        return NULL;
+    }
+    places /= size->causal ? 2 : 1;
+    if (wants(tally, MEASURE_MEAN))
+        fresh->mean = arena_alloc(tally->arena, places, sizeof *fresh->mean, err);
+    if (wants(tally, MEASURE_MAX))
+        fresh->max = arena_alloc(tally->arena, places, sizeof *fresh->max, err);
+    if ((wants(tally, MEASURE_MEAN) && !fresh->mean) || (wants(tally, MEASURE_MAX) && !fresh->max))
+        return NULL;
+    return *slot = fresh;
+}
+
+static void add_cells(struct head_tally *head, size_t place, const struct attention_row *row)
+{
+    for (size_t key = 0; key < row->keys && head->mean; key++) {
+        exact_sum_add(&head->mean[place + key].sum, row->weights[key]);
+        head->mean[place + key].count++;
+    }
+    for (size_t key = 0; key < row->keys && head->max; key++) {
+        struct largest *max = &head->max[place + key];
+        if (max->count++ == 0 || row->weights[key] > max->weight)
+            max->weight = row->weights[key];
+    }
+}
+
+static void add_rows(const struct tally *tally, struct head_tally *head,
+                     const struct attention_row *row)
+{
+    for (int i = 0; i < MEASURE_COUNT; i++) {
+        const struct measure_row *measure = &measure_rows[i];
+        if (!wants(tally, (enum measure)i) || !measure->of_row || row->query < measure->first_query)
+            continue;
+        exact_sum_add_double(&head->rows[i].sum, measure->of_row(row));
+        head->rows[i].count++;
+    }
+}
+
+int tally_add(struct tally *tally, size_t layer, size_t head, const struct tensor *weights,
+              struct err *err)
+{
+    size_t queries = weights->shape[0];
+    size_t keys = weights->shape[1];
+    struct head_tally *counted = open_head(tally, layer, head, err);
+    if (!counted)
+        return -1;
+    assert(weights->rank == 2 && (weights->stride[1] == 1 || keys == 1));
+    assert(queries <= tally->size.queries && keys <= tally->size.keys);
+    for (size_t query = 0; query < queries; query++) {
+        struct attention_row row = {
+            .weights = weights->data + query * weights->stride[0],
+            .keys = tally->size.causal ? query + 1 : keys,
+            .query = query,
+        };
+        add_cells(counted, place_of(&tally->size, query, 0), &row);
+        add_rows(tally, counted, &row);
+    }
+    return 0;
+}
+
+double tally_value(const struct tally_entry *entry)
+{
+    double sum = exact_sum_value(&entry->cell.sum);
+    return entry->measure == MEASURE_MAX ? sum : sum / (double)entry->cell.count;
+}
+
+/* What a head has at the place of an entry. */
+static struct tally_cell find_cell(const struct tally *tally, const struct tally_entry *at)
+{
+    const struct head_tally *head = tally->heads[at->layer * tally->size.heads + at->head];
+    struct tally_cell cell = {0};
+    if (!head)
+        return cell;
+    if (at->query == NO_PLACE)
+        return head->rows[at->measure];
+    size_t place = place_of(&tally->size, at->query, at->key);
+    if (at->measure == MEASURE_MEAN)
+        return head->mean[place];
+    cell.count = head->max[place].count;
+    if (cell.count)
+        exact_sum_add(&cell.sum, head->max[place].weight);
+    return cell;
+}
+
+/* Places of a measure in one head; those beyond the diagonal are passed, too. */
+static size_t steps_of(const struct tally *tally, enum measure measure)
+{
+    return measure_rows[measure].of_row ? 1 : tally->size.queries * tally->size.keys;
+}
+
+/* The entry of a step within a measure. */
+static void enter(struct tally_walk *walk, enum measure measure, size_t step)
+{
+    const struct tally_size *size = &walk->tally->size;
+    size_t steps = steps_of(walk->tally, measure);
+    size_t place = step % steps;
+    bool of_cells = !measure_rows[measure].of_row;
+    walk->entry = (struct tally_entry){
+        .measure = measure,
+        .layer = step / steps / size->heads,
+        .head = step / steps % size->heads,
+        .query = of_cells ? place / size->keys : NO_PLACE,
+        .key = of_cells ? place % size->keys : NO_PLACE,
+    };
+}
+
+bool tally_next(struct tally_walk *walk)
+{
+    const struct tally *tally = walk->tally;
+    size_t heads = tally->size.layers * tally->size.heads;
+    size_t before = 0;
+    for (int i = 0; i < MEASURE_COUNT; i++) {
+        size_t steps = wants(tally, (enum measure)i) ? heads * steps_of(tally, (enum measure)i) : 0;
+        while (walk->next < before + steps) {
+            enter(walk, (enum measure)i, walk->next++ - before);
+            if (!tally_fits(tally, &walk->entry))
+                continue;
+            walk->entry.cell = find_cell(tally, &walk->entry);
+            if (walk->entry.cell.count)
+                return true;
+        }
+        before += steps;
+    }
+    return false;
+}
+
+bool tally_fits(const struct tally *tally, const struct tally_entry *entry)
+{
+    const struct tally_size *size = &tally->size;
+    bool of_rows = measure_rows[entry->measure].of_row != NULL;
+    if (!wants(tally, entry->measure) || entry->layer >= size->layers || entry->head >= size->heads)
+        return false;
+    if (of_rows)
+        return entry->query == NO_PLACE && entry->key == NO_PLACE;
+    return entry->query < size->queries && entry->key < keys_of(size, entry->query);
+}
+
+int tally_merge(struct tally *tally, const struct tally_entry *entry, struct err *err)
+{
+    struct head_tally *head = open_head(tally, entry->layer, entry->head, err);
+    if (!head)
+        return -1;
+    if (entry->measure == MEASURE_MAX) {
+        struct largest *max = &head->max[place_of(&tally->size, entry->query, entry->key)];
+        float weight = (float)exact_sum_value(&entry->cell.sum);
+        if (max->count == 0 || weight > max->weight)
+            max->weight = weight;
+        max->count += entry->cell.count;
+        return 0;
+    }
+    struct tally_cell *cell = entry->query == NO_PLACE
+                                  ? &head->rows[entry->measure]
+                                  : &head->mean[place_of(&tally->size, entry->query, entry->key)];
+    exact_sum_merge(&cell->sum, &entry->cell.sum);
+    cell->count += entry->cell.count;
+    return 0;
+}

@@ -1,0 +1,82 @@
+/* tally.h: what measures found over any number of texts, in memory that does not grow with them.
+ *
+ * A tally holds a sum and a count for each measure of each head, of measures of cells for each
+ * query and key, too. Sums are exact (exact_sum.h): texts may come in any order, on any number of
+ * machines, and the merged tally has the same bits.
+ *
+ *     struct tally tally;
+ *     struct tally_size size = {.layers = 2, .heads = 4, .queries = 40, .keys = 40};
+ *     if (tally_init(&tally, 1u << MEASURE_ENTROPY, &size, &arena, err)) ...
+ *     if (tally_add(&tally, layer, head, &square, err)) ...              (once for each text)
+ *     struct tally_walk walk = {.tally = &tally};
+ *     while (tally_next(&walk))
+ *         use(&walk.entry, tally_value(&walk.entry));
+ */
+#ifndef ATTN_LENS_TALLY_H
+#define ATTN_LENS_TALLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "lens/measure.h"
+#include "math/exact_sum.h"
+#include "math/tensor.h"
+
+struct tally_size {
+    size_t layers, heads;
+    size_t queries, keys; /* of the longest text */
+    bool causal;          /* no query sees beyond itself */
+};
+
+/* A sum of so many numbers; of the largest, the sum is that number. */
+struct tally_cell {
+    struct exact_sum sum;
+    uint64_t count;
+};
+
+struct tally {
+    unsigned measures; /* one bit a measure */
+    struct tally_size size;
+    struct head_tally **heads; /* [layers, heads]; NULL: not seen yet */
+    struct arena *arena;
+};
+
+/* Nothing is counted yet; memory is taken from the arena when a head is first seen. */
+int tally_init(struct tally *tally, unsigned measures, const struct tally_size *size,
+               struct arena *arena, struct err *err);
+
+/* Count a text's attention of one head: weights [T, S], not more than the size. */
+int tally_add(struct tally *tally, size_t layer, size_t head, const struct tensor *weights,
+              struct err *err);
+
+#define NO_PLACE SIZE_MAX
+
+struct tally_entry {
+    enum measure measure;
+    size_t layer, head;
+    size_t query, key; /* NO_PLACE: a measure of rows */
+    struct tally_cell cell;
+};
+
+/* The mean of the numbers that were counted; of the largest, the largest. */
+double tally_value(const struct tally_entry *entry);
+
+/* Walk through the measures, of each the layers, of each the heads, of each queries and keys; what
+ * nothing was counted of is left out. */
+struct tally_walk {
+    const struct tally *tally;
+    struct tally_entry entry; /* the one that tally_next found */
+    size_t next;
+};
+
+bool tally_next(struct tally_walk *walk);
+
+/* Count what another tally of the same measures and size has in an entry. False, and nothing
+ * counted, when the entry has no place here; out of memory is an error. */
+bool tally_fits(const struct tally *tally, const struct tally_entry *entry);
+int tally_merge(struct tally *tally, const struct tally_entry *entry, struct err *err);
+
+#endif
