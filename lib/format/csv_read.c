@@ -1,0 +1,132 @@
+#include "format/csv_read.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Where a record ends, and how many fields it has at most. */
+struct extent {
+    const char *end; /* of its last field: before the line's end */
+    size_t fields;
+    bool open; /* a quote is not closed: all that is left was taken */
+};
+
+enum state { FRESH, PLAIN, QUOTED, CLOSED }; /* of a field; CLOSED: behind a quote in quotes */
+
+/* A quote opens a field only at its beginning; elsewhere it is a character like any other. */
+static enum state state_after(enum state state, char c)
+{
+    switch (state) {
+    case QUOTED:
+        return c == '"' ? CLOSED : QUOTED;
+    case FRESH:
+    case CLOSED: /* a doubled quote: the field goes on */
+        if (c == '"')
+            return QUOTED;
+        break;
+    case PLAIN:
+        break;
+    }
+    return c == ',' ? FRESH : state == CLOSED ? CLOSED : PLAIN;
+}
+
+static struct extent measure(const char *at, const char *end)
+{
+    struct extent extent = {.fields = 1};
+    enum state state = FRESH;
+    for (; at < end && (state == QUOTED || *at != '\n'); at++) {
+        state = state_after(state, *at);
+        extent.fields += state == FRESH;
+    }
+    extent.end = at;
+    extent.open = state == QUOTED;
+    return extent;
+}
+
+/* Pass the end of a line, whatever it looks like. */
+static void pass_line(struct csv_reader *reader, const char *end)
+{
+    for (const char *at = reader->at; at < end; at++)
+        reader->line += *at == '\n';
+    reader->line += end < reader->end;
+    reader->at = end + (end < reader->end);
+}
+
+static int refuse(const char *at, const char *end, struct err *err)
+{
+    size_t rest = (size_t)(end - at);
+    return err_set(err,
+                   "expected a comma or the end of the line behind a quoted field, found '%.*s'",
+                   rest < 16 ? (int)rest : 16, at);
+}
+
+/* Copy the field that begins at `*at` without its quotes; stand behind it, and in `*out` behind the
+ * copy. */
+static int read_field(char **out, const char **at, const char *end, struct err *err)
+{
+    const char *from = *at;
+    char *to = *out;
+    if (from < end && *from == '"') {
+        for (from++; *from != '"' || (from + 1 < end && from[1] == '"'); from++) {
+            from += *from == '"';
+            *to++ = *from;
+        }
+        from++; /* the closing quote */
+        if (from < end && *from != ',')
+            return refuse(from, end, err);
+    } else {
+        while (from < end && *from != ',')
+            *to++ = *from++;
+    }
+    *to++ = '\0';
+    *out = to;
+    *at = from;
+    return 0;
+}
+
+static int read_fields(struct csv_record *record, const char *at, const struct extent *extent,
+                       struct arena *arena, struct err *err)
+{
+    size_t room = (size_t)(extent->end - at) + 1; /* a closing 0 in place of each comma */
+    char *out = arena_alloc(arena, room, 1, err);
+    record->fields = arena_alloc(arena, extent->fields, sizeof *record->fields, err);
+    if (!out || !record->fields)
+        return -1;
+    for (;; at++) { /* past a comma */
+        record->fields[record->count++] = out;
+        if (read_field(&out, &at, extent->end, err))
+            return -1;
+        if (at >= extent->end)
+            return 0;
+    }
+}
+
+static bool is_empty(const char *at, const char *end)
+{
+    return at == end || (end - at == 1 && *at == '\r');
+}
+
+int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena *arena,
+             struct err *err)
+{
+    *record = (struct csv_record){0};
+    while (reader->at < reader->end) {
+        const char *at = reader->at;
+        struct extent extent = measure(at, reader->end);
+        size_t line = reader->line;
+        if (extent.open) { /* so that only this line is lost */
+            const char *newline = memchr(at, '\n', (size_t)(reader->end - at));
+            extent.end = newline ? newline : reader->end;
+        }
+        pass_line(reader, extent.end);
+        if (is_empty(at, extent.end))
+            continue;
+        record->line = line;
+        if (extent.open)
+            return err_set(err, "expected a closing quote, found the end of the file");
+        if (memchr(at, 0, (size_t)(extent.end - at)))
+            return err_set(err, "expected text, found a zero byte");
+        extent.end -= extent.end[-1] == '\r';
+        return read_fields(record, at, &extent, arena, err);
+    }
+    return 0;
+}

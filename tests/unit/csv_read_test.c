@@ -1,0 +1,121 @@
+#include "format/csv_read.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+Suite *csv_read_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct arena arena;
+static struct err err;
+
+/* All records as `line:[field][field]…;`, and an error as `!`, with reading going on. */
+static const char *read_all(struct buf *out, const char *text, size_t size)
+{
+    struct csv_reader reader = {.at = text, .end = text + size, .line = 1};
+    struct csv_record record;
+    buf_clear(out);
+    buf_text(out, "");
+    for (;;) {
+        err = (struct err){0};
+        if (csv_read(&reader, &record, &arena, &err)) {
+            ck_assert_str_ne(err.text, "");
+            buf_format(out, "%zu!;", record.line);
+            continue;
+        }
+        if (!record.count)
+            return out->bytes;
+        buf_format(out, "%zu:", record.line);
+        for (size_t i = 0; i < record.count; i++)
+            buf_format(out, "[%s]", record.fields[i]);
+        buf_text(out, ";");
+    }
+}
+
+START_TEST(records_are_read_as_the_standard_has_them)
+{
+    static const struct {
+        const char *text;
+        const char *records;
+    } cases[] = {
+        {"", ""},
+        {"\n\r\n\n", ""},
+        {"a", "1:[a];"},
+        {"a,b\nc,d\n", "1:[a][b];2:[c][d];"},
+        {"a,b\r\nc,d\r\n", "1:[a][b];2:[c][d];"},
+        {",\n,,", "1:[][];2:[][][];"},
+        {"a\n\n\nb", "1:[a];4:[b];"},
+        {"\"a,b\",c", "1:[a,b][c];"},
+        {"\"a\"\"b\",\"\"\"\"", "1:[a\"b][\"];"},
+        {"\"\",x", "1:[][x];"},
+        {"\"two\nlines\",x\nnext", "1:[two\nlines][x];3:[next];"},
+        {"5\" high,a\"\"b,\"c\"", "1:[5\" high][a\"\"b][c];"},
+        {"\"Life is short, eat dessert\"\n", "1:[Life is short, eat dessert];"},
+        {" a , b ", "1:[ a ][ b ];"},
+        {"a\rb\n", "1:[a\rb];"},
+        {"\"a\r\nb\"\r\n", "1:[a\r\nb];"},
+    };
+    struct buf out = {0};
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_str_eq(read_all(&out, cases[i].text, strlen(cases[i].text)), cases[i].records);
+    buf_release(&out);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(what_is_broken_costs_its_line_and_no_more)
+{
+    static const struct {
+        const char *text;
+        size_t size;
+        const char *records;
+    } cases[] = {
+        {"a\n\"b", 4, "1:[a];2!;"},      {"\"b\nc\nd\n", 7, "1!;2:[c];3:[d];"},
+        {"\"a\"b,c\nd", 8, "1!;2:[d];"}, {"\"a\" ,c\nd", 8, "1!;2:[d];"},
+        {"a\0b\nc", 5, "1!;2:[c];"},
+    };
+    struct buf out = {0};
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_str_eq(read_all(&out, cases[i].text, cases[i].size), cases[i].records);
+    buf_release(&out);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(messages_say_what_was_expected)
+{
+    static const struct {
+        const char *text;
+        size_t size;
+        const char *message;
+    } cases[] = {
+        {"\"b", 2, "expected a closing quote, found the end of the file"},
+        {"\"a\"bcdefghijklmnopqrstuvw", 25,
+         "expected a comma or the end of the line behind a quoted field, found 'bcdefghijklmnopq'"},
+        {"\"a\"b", 4, "expected a comma or the end of the line behind a quoted field, found 'b'"},
+        {"a\0b", 3, "expected text, found a zero byte"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct csv_reader reader = {cases[i].text, cases[i].text + cases[i].size, 1};
+        struct csv_record record;
+        err = (struct err){0};
+        ck_assert_int_eq(csv_read(&reader, &record, &arena, &err), -1);
+        ck_assert_str_eq(err.text, cases[i].message);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+Suite *csv_read_suite(void)
+{
+    Suite *suite = suite_create("csv_read");
+    TCase *tests = tcase_create("csv_read");
+    tcase_add_test(tests, records_are_read_as_the_standard_has_them);
+    tcase_add_test(tests, what_is_broken_costs_its_line_and_no_more);
+    tcase_add_test(tests, messages_say_what_was_expected);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
