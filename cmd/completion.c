@@ -19,7 +19,7 @@ static void write_options(struct stream *out, int bit)
 {
     const char *blank = "";
     for (size_t i = 0; i < option_count; i++) {
-        if (!(option_rows[i].commands & bit))
+        if (!option_serves(&option_rows[i], bit))
             continue;
         stream_format(out, "%s--%s", blank, option_rows[i].name);
         blank = " ";
@@ -103,7 +103,7 @@ static const struct value_row {
     void (*write)(struct stream *out);
 } value_rows[] = {
     {"model", FOR_ALL, write_models},
-    {"format", FOR_RUN | FOR_GENERATE, write_formats},
+    {"format", FOR_RUN | FOR_GENERATE | FOR_BATCH, write_formats},
     {"format", FOR_EXPLAIN, write_explain_formats},
     {"format", FOR_TOKENIZE | FOR_INFO | FOR_BENCH, write_page_formats},
     {"precision", FOR_ALL, write_precisions},
@@ -111,7 +111,7 @@ static const struct value_row {
     {"like", FOR_INIT, write_models},
     {"draw", FOR_INIT, write_ways},
     {"only", FOR_BENCH, write_tasks},
-    {"show", FOR_RUN | FOR_GENERATE, write_sites},
+    {"show", FOR_RUN | FOR_GENERATE | FOR_BATCH, write_sites},
     {"completion", FOR_HELP, write_shells},
 };
 
@@ -120,7 +120,7 @@ static const struct value_row *values_of(const struct option_row *option,
                                          const struct command *command)
 {
     for (size_t i = 0; i < sizeof value_rows / sizeof *value_rows; i++)
-        if (option->kind != OPTION_FLAG && option->commands & command->bit &&
+        if (option->kind != OPTION_FLAG && option_serves(option, command->bit) &&
             value_rows[i].commands & command->bit &&
             strcmp(value_rows[i].option, option->name) == 0)
             return &value_rows[i];
@@ -227,7 +227,7 @@ static void write_fish(struct stream *out)
         stream_char(out, '\n');
         write_fish_operands(out, command);
         for (size_t k = 0; k < option_count; k++)
-            if (option_rows[k].commands & command->bit)
+            if (option_serves(&option_rows[k], command->bit))
                 write_fish_option(out, command, &option_rows[k]);
     }
 }

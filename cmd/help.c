@@ -60,7 +60,7 @@ static void write_options(struct stream *out, const struct command *command)
     char form[80];
     stream_text(out, "\nOptions:\n");
     for (size_t i = 0; i < option_count; i++)
-        if (option_rows[i].commands & command->bit)
+        if (option_serves(&option_rows[i], command->bit))
             write_row(out, option_form(form, &option_rows[i]), option_rows[i].about);
 }
 
@@ -144,7 +144,7 @@ static void help_command_write(struct stream *out, const struct command *command
     stream_format(out, "\nUsage: attn-cli %s [options]%s%s\n", command->name,
                   *command->operands ? " " : "", command->operands);
     write_options(out, command);
-    if (command->bit & (FOR_RUN | FOR_GENERATE)) {
+    if (command->bit & (FOR_RUN | FOR_GENERATE | FOR_BATCH)) {
         write_sites(out);
         write_formats(out);
     }
@@ -156,7 +156,7 @@ static void help_command_write(struct stream *out, const struct command *command
         write_shapes(out);
     if (command->bit == FOR_INIT)
         write_settings(out);
-    if (!(command->bit & (FOR_HELP | FOR_LESSON)))
+    if (!(command->bit & (FOR_HELP | FOR_LESSON | FOR_MERGE)))
         write_models(out, command->bit == FOR_INIT ? "--like" : "--model");
 }
 

@@ -58,7 +58,7 @@ static void write_command(struct stream *out, const struct command *command)
     write_roff(out, command->examples);
     stream_text(out, ".fi\n");
     for (size_t i = 0; i < option_count; i++)
-        if (option_rows[i].commands & command->bit)
+        if (option_serves(&option_rows[i], command->bit))
             write_option(out, &option_rows[i]);
 }
 

@@ -52,6 +52,16 @@ const char *nearest_name(const char *word, const char *const *candidates, size_t
     return nearest;
 }
 
+bool option_serves(const struct option_row *row, int commands)
+{
+    if (commands == FOR_ITEM && row->commands & NOT_ITEM)
+        return false;
+    if (row->commands & commands)
+        return true;
+    bool inherits = commands == FOR_ITEM || (commands == FOR_BATCH && !(row->commands & NOT_BATCH));
+    return inherits && row->commands & FOR_RUN;
+}
+
 /* The walk through the arguments. */
 struct reader {
     struct options *options;
@@ -66,7 +76,7 @@ static const struct option_row *find_name(const struct reader *reader, const cha
 {
     for (size_t i = 0; i < option_count; i++) {
         const struct option_row *row = &option_rows[i];
-        if (row->commands & reader->command && strlen(row->name) == size &&
+        if (option_serves(row, reader->command) && strlen(row->name) == size &&
             memcmp(row->name, name, size) == 0)
             return row;
     }
@@ -76,7 +86,7 @@ static const struct option_row *find_name(const struct reader *reader, const cha
 static const struct option_row *find_letter(const struct reader *reader, char letter)
 {
     for (size_t i = 0; i < option_count; i++)
-        if (option_rows[i].commands & reader->command && option_rows[i].letter == letter)
+        if (option_serves(&option_rows[i], reader->command) && option_rows[i].letter == letter)
             return &option_rows[i];
     return NULL;
 }
@@ -103,7 +113,7 @@ static int unknown_name(const struct reader *reader, const char *name, size_t si
                          "of this one",
                          word);
     for (size_t i = 0; i < option_count && count < sizeof names / sizeof *names; i++)
-        if (option_rows[i].commands & reader->command)
+        if (option_serves(&option_rows[i], reader->command))
             names[count++] = option_rows[i].name;
     const char *near = nearest_name(word, names, count);
     if (near)
@@ -245,6 +255,27 @@ int options_precision(enum precision *precision, const struct options *options, 
     if (!options->precision || precision_find(options->precision, precision))
         return 0;
     return err_usage(err, "--precision: expected fp32 or bf16, found '%s'", options->precision);
+}
+
+static int set_flag(const struct option_row *row, const char *value, bool *field, struct err *err)
+{
+    bool yes = strcmp(value, "true") == 0;
+    if (!yes && strcmp(value, "false") != 0)
+        return err_usage(err, "--%s: expected true or false, found '%s'", row->name, value);
+    *field = yes;
+    return 0;
+}
+
+int options_set(struct options *options, int command, const char *name, const char *value,
+                struct arena *arena, struct err *err)
+{
+    struct reader reader = {options, command, NULL, arena, err};
+    const struct option_row *row = find_name(&reader, name, strlen(name));
+    if (!row)
+        return unknown_name(&reader, name, strlen(name));
+    if (row->kind == OPTION_FLAG)
+        return set_flag(row, value, (bool *)((char *)options + row->offset), err);
+    return set_option(&reader, row, value);
 }
 
 int options_check_page(const struct options *options, struct err *err)

@@ -25,7 +25,14 @@ enum {
     FOR_INIT = 1 << 6,
     FOR_EXPLAIN = 1 << 7,
     FOR_LESSON = 1 << 8,
+    FOR_BATCH = 1 << 16,
+    FOR_MERGE = 1 << 17,
+    FOR_ITEM = 1 << 18, /* no command: what one item of `batch` may say */
     FOR_ALL = ~0,
+
+    /* `batch` and its items have every option of `run`, but for rows marked so. */
+    NOT_BATCH = 1 << 28,
+    NOT_ITEM = 1 << 29,
 };
 
 struct texts {
@@ -59,7 +66,14 @@ struct options {
     struct texts sets;
     long long table;      /* 0: not given */
     long long torch_seed; /* -1: not given */
+    const char *input;    /* what kind of file a batch is read from */
+    const char *reduce;
+    const char *shard;
+    struct texts sweeps;
+    bool dry_run;
+    bool resume;
     bool force;
+    bool fail_fast;
     long long threads; /* 0: one a processor */
     long long width;   /* 0: the terminal's */
     long long tokens;  /* 0: not given */
@@ -112,6 +126,14 @@ extern const size_t option_count;
 /* Read what follows the command's name. Texts are borrowed from `arguments`. Errors are usage. */
 int options_parse(struct options *options, int command, char **arguments, struct arena *arena,
                   struct err *err);
+
+/* True when one of these commands has the option. */
+bool option_serves(const struct option_row *row, int commands);
+
+/* Set one option by its long name, as a command line would: the value of a flag is true or false.
+ * `value` is borrowed. */
+int options_set(struct options *options, int command, const char *name, const char *value,
+                struct arena *arena, struct err *err);
 
 /* True when one of these commands has the option that an argument, `-s` or `--layer=0`, begins. */
 bool option_is_known(int commands, const char *argument);
