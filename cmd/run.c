@@ -12,6 +12,7 @@
 #include "lens/viewer.h"
 #include "output.h"
 #include "page.h"
+#include "request.h"
 
 enum {
     GROUP_TOKENS = 1024, /* of the sentences that share a pass */
@@ -22,36 +23,18 @@ struct job {
     const struct options *options;
     struct viewer viewer;
     struct inputs inputs;
-    struct selection selection;
+    struct request request;
     struct output output;
-    bool chosen; /* layers or tensors were named: no hint is needed */
     struct place place;
     struct arena arena;
     struct arena group; /* one group's: memory does not grow with their number */
 };
 
-/* A page shows the last layer unless told otherwise; data formats hold every layer. */
-static int choose_selection(struct job *job, struct err *err)
-{
-    const struct options *options = job->options;
-    const struct config *config = &job->viewer.model.config;
-    bool page = strcmp(job->output.format->name, "text") == 0;
-    const char *show = page ? "tokens,weights,context" : "weights";
-    const char *layer = page ? "-1" : "all";
-    job->chosen = !page || options->show || options->layer || options->head;
-    return selection_sites(&job->selection, options->show ? options->show : show, config, err) ||
-                   selection_layers(&job->selection, options->layer ? options->layer : layer,
-                                    config, &job->arena, err) ||
-                   selection_heads(&job->selection, options->head, config, &job->arena, err)
-               ? -1
-               : 0;
-}
-
 /* What was asked for must fit into what is to be written. */
 static int check_format(const struct job *job, struct err *err)
 {
     const struct format *format = job->output.format;
-    if (output_check_selection(&job->output, &job->selection, err))
+    if (output_check_selection(&job->output, &job->request.selection, err))
         return -1;
     if (format->one_sentence && !job->output.to_folder && job->inputs.count > 1)
         return err_usage(err,
@@ -74,14 +57,15 @@ static int prepare(struct job *job, struct err *err)
         viewer_set_precision(&job->viewer, precision, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
         return -1;
-    if (choose_selection(job, err) || inputs_check_source(options, &job->viewer.model, err) ||
-        check_format(job, err))
+    bool is_page = strcmp(job->output.format->name, "text") == 0;
+    if (request_make(&job->request, options, is_page, &job->viewer, &job->arena, err) ||
+        inputs_check_source(options, &job->viewer.model, err) || check_format(job, err))
         return -1;
     job->place = (struct place){
         .count = job->inputs.count,
         .columns = page_columns(options),
         .lines = page_lines(options),
-        .show_tokens = job->selection.tokens,
+        .show_tokens = job->request.selection.tokens,
     };
     return 0;
 }
@@ -178,7 +162,7 @@ static int run_group(struct job *job, size_t *done, struct err *err)
     struct subject *subjects = arena_alloc(arena, GROUP_SENTENCES, sizeof *subjects, err);
     struct report *reports = arena_alloc(arena, GROUP_SENTENCES, sizeof *reports, err);
     struct look look = {
-        .selection = &job->selection,
+        .selection = &job->request.selection,
         .subjects = subjects,
         .first = *done,
         .reports = reports,
@@ -195,7 +179,7 @@ static void write_hint(struct job *job)
 {
     const struct config *config = &job->viewer.model.config;
     struct stream *out = &job->output.stream;
-    if (job->chosen || !job->output.to_stdout)
+    if (job->request.chosen || !job->output.to_stdout)
         return;
     stream_char(out, '\n');
     if (config->n_layer > 1)

@@ -1,0 +1,29 @@
+/* request.h: what is asked of a model, read from options: the same for `run` and for one item of
+ * `batch`.
+ *
+ *     struct request request;
+ *     if (request_make(&request, options, is_page, &viewer, &arena, err) ||
+ *         viewer_look(&viewer, &(struct look){.selection = &request.selection, ...}, &arena, err))
+ */
+#ifndef ATTN_CMD_REQUEST_H
+#define ATTN_CMD_REQUEST_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "lens/selection.h"
+#include "lens/viewer.h"
+#include "options.h"
+
+struct request {
+    struct selection selection;
+    bool chosen; /* layers or tensors were named */
+};
+
+/* A page shows the last layer unless told otherwise; data formats hold every layer. What the model
+ * does not have is refused. */
+int request_make(struct request *request, const struct options *options, bool is_page,
+                 const struct viewer *viewer, struct arena *arena, struct err *err);
+
+#endif
