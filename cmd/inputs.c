@@ -46,8 +46,7 @@ static void add_text(struct inputs *inputs, const char *bytes, size_t size, size
     inputs->items[inputs->count++] = (struct input){.text = bytes, .size = size};
 }
 
-/* Some editors begin a file with an invisible mark that says "this is UTF-8". */
-static const char *behind_mark(const struct file *file)
+const char *inputs_behind_mark(const struct file *file)
 {
     static const char mark[] = "\xef\xbb\xbf";
     size_t size = sizeof mark - 1;
@@ -59,7 +58,7 @@ static void add_lines(struct inputs *inputs)
 {
     const char *end = inputs->file.bytes + inputs->file.size;
     size_t number = 1;
-    for (const char *at = behind_mark(&inputs->file); at < end; number++) {
+    for (const char *at = inputs_behind_mark(&inputs->file); at < end; number++) {
         struct line line = line_at(at, end);
         if (!is_blank(&line))
             add_text(inputs, line.bytes, line.size, number);
@@ -72,7 +71,7 @@ static bool is_standard_input(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-static const char *shown_path(const char *path)
+const char *inputs_shown_path(const char *path)
 {
     return is_standard_input(path) ? "standard input" : path;
 }
@@ -80,7 +79,7 @@ static const char *shown_path(const char *path)
 int inputs_read_file(struct file *file, const char *path, struct err *err)
 {
     if (is_standard_input(path))
-        return file_read(file, STDIN_FILENO, shown_path(path), err);
+        return file_read(file, STDIN_FILENO, inputs_shown_path(path), err);
     return file_map(file, path, err);
 }
 
@@ -113,7 +112,7 @@ int inputs_open(struct inputs *inputs, const struct options *options, struct err
         inputs->items[inputs->count++] = (struct input){.ids = options->ids};
     if (inputs->count)
         return 0;
-    err_set(err, "'%s': expected a sentence, found %s", shown_path(options->file),
+    err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(options->file),
             inputs->file.size ? "only blank lines" : "nothing");
 failed:
     inputs_release(inputs);
@@ -169,7 +168,7 @@ void inputs_place(struct buf *place, const struct inputs *inputs, size_t index)
     if (!inputs->items[index].text)
         buf_text(place, "--ids");
     else if (inputs->lines[index])
-        buf_format(place, "'%s' line %zu", shown_path(inputs->path), inputs->lines[index]);
+        buf_format(place, "'%s' line %zu", inputs_shown_path(inputs->path), inputs->lines[index]);
     else if (inputs->count > 1)
         buf_format(place, "sentence %zu", index);
 }

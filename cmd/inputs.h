@@ -60,7 +60,10 @@ void dropped_note(const struct dropped *dropped, const struct options *options, 
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
                          const struct options *options, struct err *err);
 
-/* A whole file or, for "-", standard input. */
+/* A whole file or, for "-", standard input; what messages call it; and where its text begins:
+ * behind the invisible mark with which some editors say "this is UTF-8". */
 int inputs_read_file(struct file *file, const char *path, struct err *err);
+const char *inputs_shown_path(const char *path);
+const char *inputs_behind_mark(const struct file *file);
 
 #endif

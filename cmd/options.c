@@ -121,6 +121,13 @@ static int unknown_name(const struct reader *reader, const char *name, size_t si
     return err_usage(reader->err, "unknown option '--%.*s': --help lists them", (int)size, name);
 }
 
+int options_check_name(int command, const char *name, struct err *err)
+{
+    const struct reader reader = {.command = command, .err = err};
+    size_t size = strlen(name);
+    return find_name(&reader, name, size) ? 0 : unknown_name(&reader, name, size);
+}
+
 static int unknown_letter(const struct reader *reader, const char *letter)
 {
     size_t size = utf8_grapheme(letter, strlen(letter));

@@ -130,6 +130,9 @@ int options_parse(struct options *options, int command, char **arguments, struct
 /* True when one of these commands has the option. */
 bool option_serves(const struct option_row *row, int commands);
 
+/* Refuse a long name that the command has no option of. */
+int options_check_name(int command, const char *name, struct err *err);
+
 /* Set one option by its long name, as a command line would: the value of a flag is true or false.
  * `value` is borrowed. */
 int options_set(struct options *options, int command, const char *name, const char *value,

@@ -1,0 +1,360 @@
+#include "items.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "format/json.h"
+#include "inputs.h"
+
+enum { NUMBER_BYTES = 32 };
+
+/* One item on its way from the file. */
+struct draft {
+    struct item *item;
+    bool has_ids;
+    struct arena *arena;
+    struct err *err;
+};
+
+struct items_kind {
+    const char *name;
+    const char *ending; /* of file names */
+    /* Read what begins at the reader: 1 an item, 0 nothing but the end, -1 an item that is broken.
+     */
+    int (*read)(struct items *items, struct draft *draft);
+};
+
+/* --- one field -------------------------------------------------------------------------------- */
+
+static int set_field(struct draft *draft, const char *name, const char *value)
+{
+    struct item *item = draft->item;
+    if (strcmp(name, "id") == 0) {
+        item->id = value;
+        return *value ? 0 : err_set(draft->err, "field 'id': expected a text, found \"\"");
+    }
+    if (strcmp(name, "sentence") == 0) {
+        item->input.text = value;
+        item->input.size = strlen(value);
+        return 0;
+    }
+    if (options_set(&item->options, FOR_ITEM, name, value, draft->arena, draft->err))
+        return -1;
+    draft->has_ids = draft->has_ids || strcmp(name, "ids") == 0;
+    return 0;
+}
+
+/* An item is looked at by its text or by its ids. */
+static int check_text(struct draft *draft)
+{
+    struct item *item = draft->item;
+    if (item->input.text && draft->has_ids)
+        return err_set(draft->err, "expected 'sentence' or 'ids', found both");
+    if (!item->input.text && !draft->has_ids)
+        return err_set(draft->err, "expected 'sentence' or 'ids', found neither");
+    if (draft->has_ids)
+        item->input.ids = item->options.ids;
+    return 1;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+struct line {
+    const char *bytes;
+    size_t size;
+};
+
+/* Pass lines of blanks; false at the end. */
+static bool next_line(struct csv_reader *reader, struct line *line, size_t *number)
+{
+    while (reader->at < reader->end) {
+        const char *begin = reader->at;
+        const char *newline = memchr(begin, '\n', (size_t)(reader->end - begin));
+        const char *stop = newline ? newline : reader->end;
+        reader->at = newline ? newline + 1 : reader->end;
+        *number = reader->line++;
+        stop -= stop > begin && stop[-1] == '\r';
+        *line = (struct line){begin, (size_t)(stop - begin)};
+        for (const char *at = begin; at < stop; at++)
+            if (*at != ' ' && *at != '\t')
+                return true;
+    }
+    return false;
+}
+
+static int read_line(struct items *items, struct draft *draft)
+{
+    struct line line;
+    if (!next_line(&items->reader, &line, &draft->item->line))
+        return 0;
+    draft->item->input = (struct input){.text = line.bytes, .size = line.size};
+    return 1;
+}
+
+/* --- JSON lines ------------------------------------------------------------------------------- */
+
+/* A number as a command line has it. */
+static void add_number(struct buf *text, double number)
+{
+    if (number > -0x1p53 && number < 0x1p53 && number == (double)(long long)number)
+        buf_format(text, "%lld", (long long)number);
+    else
+        buf_format(text, "%.17g", number);
+}
+
+static bool add_scalar(struct buf *text, const struct json *value)
+{
+    const char *string = NULL;
+    double number = 0;
+    bool truth = false;
+    if (json_get_text(value, &string))
+        buf_text(text, string);
+    else if (json_get_number(value, &number))
+        add_number(text, number);
+    else if (json_get_bool(value, &truth))
+        buf_text(text, truth ? "true" : "false");
+    else
+        return false;
+    return true;
+}
+
+/* "a", 3, true, or [0, 2] for 0,2. */
+static bool add_value(struct buf *text, const struct json *value)
+{
+    const char *comma = "";
+    buf_text(text, "");
+    if (!json_is_array(value))
+        return add_scalar(text, value);
+    for (const struct json *part = json_first(value); part; part = json_next(part)) {
+        buf_text(text, comma);
+        if (!add_scalar(text, part))
+            return false;
+        comma = ",";
+    }
+    return true;
+}
+
+static int set_member(struct draft *draft, const struct json *member)
+{
+    struct buf text = {0};
+    char found[NUMBER_BYTES];
+    int failed = 0;
+    if (!add_value(&text, member)) {
+        failed = err_set(draft->err,
+                         "field '%s': expected a text, a number, true, false or a list of them, "
+                         "found %s",
+                         json_key(member), json_describe(member, found, sizeof found));
+    } else if (!buf_check(&text, draft->err)) {
+        const char *value = arena_text(draft->arena, text.bytes, text.size, draft->err);
+        const char *key = json_key(member);
+        const char *name = arena_text(draft->arena, key, strlen(key), draft->err);
+        failed = !value || !name || set_field(draft, name, value);
+    }
+    buf_release(&text);
+    return failed ? -1 : 0;
+}
+
+static int set_members(struct draft *draft, const struct json *root)
+{
+    char found[NUMBER_BYTES];
+    if (!json_is_object(root))
+        return err_set(draft->err, "expected an object such as {\"sentence\": \"…\"}, found %s",
+                       json_describe(root, found, sizeof found));
+    if (json_unique_keys(root, draft->err))
+        return -1;
+    for (const struct json *member = json_first(root); member; member = json_next(member))
+        if (!json_is_null(member) && set_member(draft, member))
+            return -1;
+    return check_text(draft);
+}
+
+static int read_object(struct items *items, struct draft *draft)
+{
+    struct line line;
+    struct json *root = NULL;
+    if (!next_line(&items->reader, &line, &draft->item->line))
+        return 0;
+    int found =
+        json_parse(&root, line.bytes, line.size, draft->err) ? -1 : set_members(draft, root);
+    json_free(root);
+    return found;
+}
+
+/* --- CSV -------------------------------------------------------------------------------------- */
+
+static int read_record(struct items *items, struct draft *draft)
+{
+    struct csv_record record;
+    const struct csv_record *header = &items->header;
+    int failed = csv_read(&items->reader, &record, draft->arena, draft->err);
+    draft->item->line = record.line;
+    if (failed)
+        return -1;
+    if (!record.count)
+        return 0;
+    if (record.count != header->count)
+        return err_set(draft->err, "expected %zu fields as in the header, found %zu", header->count,
+                       record.count);
+    for (size_t i = 0; i < record.count; i++)
+        if (*record.fields[i] && set_field(draft, header->fields[i], record.fields[i]))
+            return -1;
+    return check_text(draft);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static const struct items_kind kinds[] = {
+    {"lines", ".txt", read_line},
+    {"jsonl", ".jsonl", read_object},
+    {"csv", ".csv", read_record},
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds, LINES = 0, JSONL = 1, CSV = 2 };
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t size = strlen(path);
+    size_t tail = strlen(ending);
+    return size >= tail && strcmp(path + size - tail, ending) == 0;
+}
+
+static const struct items_kind *kind_of_file(const struct items *items)
+{
+    for (int i = 0; i < KINDS; i++)
+        if (ends_with(items->path, kinds[i].ending))
+            return &kinds[i];
+    const char *at = items->reader.at;
+    while (at < items->reader.end && strchr(" \t\r\n", *at) && *at)
+        at++;
+    return &kinds[at < items->reader.end && *at == '{' ? JSONL : LINES];
+}
+
+static int choose_kind(struct items *items, const char *name, struct err *err)
+{
+    items->kind = name ? NULL : kind_of_file(items);
+    for (int i = 0; i < KINDS && !items->kind; i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            items->kind = &kinds[i];
+    if (items->kind)
+        return 0;
+    return err_usage(err, "--input: expected lines, jsonl or csv, found '%s'", name);
+}
+
+static bool is_text_field(const char *name)
+{
+    return strcmp(name, "ids") == 0 || strcmp(name, "sentence") == 0;
+}
+
+/* Columns must be fields of an item, each once. */
+static int check_header(const struct csv_record *header, struct err *err)
+{
+    bool texts = false;
+    for (size_t i = 0; i < header->count; i++) {
+        const char *name = header->fields[i];
+        bool own = is_text_field(name) || strcmp(name, "id") == 0;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(header->fields[k], name) == 0)
+                return err_set(err, "expected every column once, found '%s' twice", name);
+        if (!own && options_check_name(FOR_ITEM, name, err))
+            return err_prefix(err, "column %zu", i + 1);
+        texts = texts || is_text_field(name);
+    }
+    return texts ? 0 : err_set(err, "expected a column 'sentence' or 'ids', found none");
+}
+
+static int read_header(struct items *items, struct err *err)
+{
+    if (items->kind != &kinds[CSV])
+        return 0;
+    if (csv_read(&items->reader, &items->header, &items->arena, err) ||
+        check_header(&items->header, err))
+        return err_prefix(err, "'%s' line %zu", inputs_shown_path(items->path),
+                          items->header.line ? items->header.line : 1);
+    return 0;
+}
+
+static int find_path(struct items *items, const struct options *options, struct err *err)
+{
+    const struct texts *operands = &options->operands;
+    if (!operands->count)
+        return err_usage(err, "expected a file of sentences, JSON lines or CSV; - is standard "
+                              "input");
+    if (operands->count > 1)
+        return err_usage(err, "expected one file, found '%s' as well", operands->items[1]);
+    items->path = operands->items[0];
+    return 0;
+}
+
+/* A file in which nothing is to be done is a mistake. */
+static int check_content(struct items *items, struct err *err)
+{
+    struct csv_reader reader = items->reader;
+    struct line line;
+    size_t number = 0;
+    if (next_line(&reader, &line, &number))
+        return 0;
+    return err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(items->path),
+                   items->header.count ? "only a header"
+                   : items->file.size  ? "only blank lines"
+                                       : "nothing");
+}
+
+int items_open(struct items *items, const struct options *options, struct err *err)
+{
+    *items = (struct items){.defaults = options};
+    if (find_path(items, options, err) || inputs_read_file(&items->file, items->path, err))
+        return -1;
+    items_rewind(items);
+    if (choose_kind(items, options->input, err) || read_header(items, err) ||
+        check_content(items, err)) {
+        items_release(items);
+        return -1;
+    }
+    return 0;
+}
+
+void items_release(struct items *items)
+{
+    arena_release(&items->arena);
+    file_release(&items->file);
+    *items = (struct items){0};
+}
+
+void items_rewind(struct items *items)
+{
+    const char *begin = inputs_behind_mark(&items->file);
+    items->reader =
+        (struct csv_reader){.at = begin, .end = items->file.bytes + items->file.size, .line = 1};
+    items->next = 0;
+    if (items->header.count) { /* it is known: pass it */
+        struct arena arena = {0};
+        struct csv_record header;
+        csv_read(&items->reader, &header, &arena, NULL);
+        arena_release(&arena);
+    }
+}
+
+static const char *make_id(size_t number, struct arena *arena, struct err *err)
+{
+    char text[NUMBER_BYTES];
+    int size = snprintf(text, sizeof text, "%04zu", number);
+    return arena_text(arena, text, (size_t)size, err);
+}
+
+bool items_next(struct items *items, struct item *item, struct arena *arena, struct err *err)
+{
+    struct draft draft = {.item = item, .arena = arena, .err = err};
+    *item = (struct item){.options = *items->defaults};
+    int found = items->kind->read(items, &draft);
+    if (!found)
+        return false;
+    if (!item->id)
+        item->id = make_id(items->next, arena, err);
+    items->next++;
+    item->broken = found < 0 || !item->id;
+    if (item->broken)
+        err_prefix(err, "'%s' line %zu", inputs_shown_path(items->path), item->line);
+    return true;
+}

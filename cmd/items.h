@@ -1,0 +1,64 @@
+/* items.h: what a batch is made of: one item after another from a file of sentences, of JSON or of
+ * CSV.
+ *
+ *     a sentence a line           Life is short
+ *     an object a line (jsonl)    {"id": "a", "sentence": "Life is short", "head": [0, 2]}
+ *     a table with a header (csv) id,sentence,head
+ *
+ * An item has a sentence or ids, and any option of `run` by its long name over those of the command
+ * line. Items are read when they are asked for: nothing is kept of those before.
+ *
+ *     struct items items = {0};
+ *     if (items_open(&items, options, err)) ...
+ *     struct item item;
+ *     while (items_next(&items, &item, &arena, &item_err))
+ *         use(&item);
+ *     items_release(&items);
+ */
+#ifndef ATTN_CMD_ITEMS_H
+#define ATTN_CMD_ITEMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "format/csv_read.h"
+#include "lens/reading.h"
+#include "options.h"
+
+struct item {
+    const char *id; /* its own; else its number, in four digits or more */
+    size_t line;    /* where it begins in the file, from 1 */
+    bool broken;    /* what is wrong with it is in `err`: it can not be run */
+    struct input input;
+    struct options options;
+};
+
+struct items {
+    const char *path; /* "-": standard input */
+    struct file file; /* what items point into */
+    const struct options *defaults;
+    const struct items_kind *kind;
+    struct csv_reader reader; /* where the next item begins, whatever the kind */
+    struct csv_record header; /* csv: the names of the columns */
+    size_t next;              /* the number of the next item */
+    struct arena arena;       /* the header's */
+};
+
+/* Open the file that is the command's only operand. --input says its kind, else the name's ending,
+ * else its first character: { begins an object. Refused: a file without items, a column of CSV that
+ * no item can have. On failure nothing is held. */
+int items_open(struct items *items, const struct options *options, struct err *err);
+void items_release(struct items *items);
+
+/* Begin again with the first. */
+void items_rewind(struct items *items);
+
+/* Read the next item; its texts are the file's or the arena's. False at the end. Of a broken one
+ * only id and line are certain, and `err`, which is to be empty, says in which line what is wrong.
+ */
+bool items_next(struct items *items, struct item *item, struct arena *arena, struct err *err);
+
+#endif
