@@ -1,6 +1,9 @@
 #include "base/sha256.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 static const uint32_t round_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -182,4 +185,34 @@ void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1])
     for (int i = 0; i < SHA256_DIGITS; i++)
         digits[i] = hex[hash->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
     digits[SHA256_DIGITS] = '\0';
+}
+
+static int add_descriptor(struct sha256 *hash, int descriptor)
+{
+    unsigned char part[64 * 1024];
+    for (;;) {
+        ssize_t got = read(descriptor, part, sizeof part);
+        if (got == 0)
+            return 0;
+        if (got < 0 && errno != EINTR)
+            return -1;
+        if (got > 0)
+            sha256_add(hash, part, (size_t)got);
+    }
+}
+
+int sha256_file(const char *path, size_t *size_bytes, char digits[SHA256_DIGITS + 1],
+                struct err *err)
+{
+    struct sha256 hash;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    sha256_begin(&hash);
+    int failed = descriptor < 0 || add_descriptor(&hash, descriptor);
+    if (failed)
+        err_set(err, "cannot read '%s': %s", path, strerror(errno));
+    if (descriptor >= 0)
+        close(descriptor);
+    *size_bytes = (size_t)hash.size_bytes;
+    sha256_end(&hash, digits);
+    return failed ? -1 : 0;
 }

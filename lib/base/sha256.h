@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 enum { SHA256_DIGITS = 64, SHA256_BLOCK_BYTES = 64 };
 
 struct sha256 {
@@ -29,6 +31,10 @@ void sha256_add(struct sha256 *hash, const void *bytes, size_t size);
 
 /* Write the digits and a closing 0. Nothing can be added any more. */
 void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1]);
+
+/* The digits of a whole file, and its size; a part of it is in memory at a time. */
+int sha256_file(const char *path, size_t *size_bytes, char digits[SHA256_DIGITS + 1],
+                struct err *err);
 
 /* Test: leave the processor's own instructions alone, or use them again. */
 void sha256_plain(bool plain);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scratch.h"
+
 Suite *sha256_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -84,12 +86,31 @@ START_TEST(a_million_letters_have_their_digits)
 }
 END_TEST
 
+START_TEST(a_file_is_hashed_whole)
+{
+    char digits[SHA256_DIGITS + 1];
+    struct err err = {0};
+    size_t size = 0;
+    scratch_write("abc", "abc");
+    ck_assert_int_eq(sha256_file("abc", &size, digits, &err), 0);
+    ck_assert_str_eq(digits, examples[1].digits);
+    ck_assert_uint_eq(size, 3);
+    ck_assert_int_eq(sha256_file("gone", &size, digits, &err), -1);
+    ck_assert_str_eq(err.text, "cannot read 'gone': No such file or directory");
+    err = (struct err){0};
+    ck_assert_int_eq(sha256_file(".", &size, digits, &err), -1);
+    ck_assert_str_eq(err.text, "cannot read '.': Is a directory");
+}
+END_TEST
+
 Suite *sha256_suite(void)
 {
     Suite *suite = suite_create("sha256");
     TCase *tests = tcase_create("sha256");
     tcase_add_test(tests, published_examples_have_their_digits_in_pieces_of_any_size);
     tcase_add_test(tests, the_plain_way_gives_the_same);
+    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
+    tcase_add_test(tests, a_file_is_hashed_whole);
     tcase_add_test(tests, a_million_letters_have_their_digits);
     suite_add_tcase(suite, tests);
     return suite;

@@ -1,0 +1,150 @@
+#include "base/journal.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scratch.h"
+
+Suite *journal_suite(void);
+
+static const char *const names[] = {"tool", "task"};
+static const char *const lines[] = {"hammer\n", "nails\n"};
+static const struct journal_head head = {names, lines, 2};
+
+static struct journal journal;
+static struct err err;
+
+static void open_journal(int (*begin)(struct journal *, const struct journal_head *, struct err *))
+{
+    err = (struct err){0};
+    ck_assert_msg(!journal_open(&journal, "work", &err), "%s", err.text);
+    ck_assert_msg(!begin(&journal, &head, &err), "%s", err.text);
+}
+
+static void add(const char *piece)
+{
+    ck_assert_int_eq(journal_add(&journal, piece, strlen(piece), 1, &err), 0);
+}
+
+START_TEST(pieces_follow_the_head)
+{
+    open_journal(journal_begin);
+    add("one\n");
+    ck_assert_int_eq(journal_add(&journal, "two\nthree\n", 10, 2, &err), 0);
+    ck_assert_uint_eq(journal.count, 3);
+    journal_close(&journal);
+    scratch_expect("work", "hammer\nnails\none\ntwo\nthree\n");
+}
+END_TEST
+
+START_TEST(work_goes_on_behind_what_is_whole)
+{
+    static const struct {
+        const char *before;
+        size_t count;
+        const char *after;
+    } cases[] = {
+        {"", 0, "hammer\nnails\nnew\n"},
+        {"hamm", 0, "hammer\nnails\nnew\n"},
+        {"hammer\nnai", 0, "hammer\nnails\nnew\n"},
+        {"hammer\nnails", 0, "hammer\nnails\nnew\n"},
+        {"hammer\nnails\n", 0, "hammer\nnails\nnew\n"},
+        {"hammer\nnails\none", 0, "hammer\nnails\nnew\n"},
+        {"hammer\nnails\none\n", 1, "hammer\nnails\none\nnew\n"},
+        {"hammer\nnails\none\ntwo\nthr", 2, "hammer\nnails\none\ntwo\nnew\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        scratch_write("work", cases[i].before);
+        open_journal(journal_resume);
+        ck_assert_uint_eq(journal.count, cases[i].count);
+        add("new\n");
+        journal_close(&journal);
+        scratch_expect("work", cases[i].after);
+    }
+}
+END_TEST
+
+START_TEST(other_work_is_refused_by_name)
+{
+    scratch_write("work", "hammer\nscrews\none\n");
+    ck_assert_int_eq(journal_open(&journal, "work", &err), 0);
+    ck_assert_int_eq(journal_resume(&journal, &head, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "'work': expected the same task as when it was begun, found another");
+    ck_assert_int_eq(err.kind, ERR_USAGE);
+    journal_close(&journal);
+    scratch_expect("work", "hammer\nscrews\none\n");
+}
+END_TEST
+
+START_TEST(pieces_can_be_read_and_forgotten)
+{
+    struct line_reader reader;
+    bool more = true;
+    open_journal(journal_begin);
+    add("one\n");
+    add("two\n");
+    add("three\n");
+    ck_assert_int_eq(journal_keep(&journal, 2, &err), 0);
+    ck_assert_uint_eq(journal.count, 2);
+    add("four\n");
+    ck_assert_int_eq(journal_read(&journal, &reader, &err), 0);
+    static const char *const expected[] = {"one", "two", "four"};
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(line_reader_next(&reader, &more, &err), 0);
+        ck_assert_uint_eq(reader.size, strlen(expected[i]));
+        ck_assert_mem_eq(reader.line, expected[i], reader.size);
+    }
+    line_reader_release(&reader);
+    journal_close(&journal);
+    scratch_expect("work", "hammer\nnails\none\ntwo\nfour\n");
+}
+END_TEST
+
+START_TEST(one_process_at_a_time_is_at_work)
+{
+    open_journal(journal_begin);
+    add("one\n");
+    pid_t child = fork();
+    if (child == 0) { /* what it has inherited is the parent's lock: let it open its own */
+        struct journal second;
+        bool refused = journal_open(&second, "work", &err) &&
+                       strcmp(err.text, "'work': another process is at work on it") == 0;
+        _exit(refused ? 0 : 1);
+    }
+    int status = 0;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    journal_close(&journal);
+    open_journal(journal_resume);
+    ck_assert_uint_eq(journal.count, 1);
+    journal_close(&journal);
+}
+END_TEST
+
+START_TEST(what_cannot_be_opened_is_an_error)
+{
+    ck_assert_int_eq(journal_open(&journal, "no/work", &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'no/work': No such file or directory");
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+    journal_close(&journal);
+}
+END_TEST
+
+Suite *journal_suite(void)
+{
+    Suite *suite = suite_create("journal");
+    TCase *tests = tcase_create("journal");
+    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
+    tcase_add_test(tests, pieces_follow_the_head);
+    tcase_add_test(tests, work_goes_on_behind_what_is_whole);
+    tcase_add_test(tests, other_work_is_refused_by_name);
+    tcase_add_test(tests, pieces_can_be_read_and_forgotten);
+    tcase_add_test(tests, one_process_at_a_time_is_at_work);
+    tcase_add_test(tests, what_cannot_be_opened_is_an_error);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
