@@ -1,0 +1,30 @@
+/* tally_sheet.h: what a tally holds, as sheets: layers × heads of measures of rows, queries × keys
+ * of each head for measures of cells.
+ *
+ *     struct tally_sheets sheets;
+ *     if (tally_sheets_make(&sheets, &tally, MEASURE_ENTROPY, &arena, err)) ...
+ *     for (size_t i = 0; i < sheets.count; i++)
+ *         use(&sheets.items[i]);
+ */
+#ifndef ATTN_LENS_TALLY_SHEET_H
+#define ATTN_LENS_TALLY_SHEET_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "lens/sheet.h"
+#include "lens/tally.h"
+
+struct tally_sheets {
+    struct sheet *items; /* [count], their numbers and labels the arena's */
+    size_t count;
+    uint64_t most; /* the largest number of queries or texts that a cell stands for */
+};
+
+/* Only layers, heads, queries and keys that something was counted of have a place; a cell of which
+ * nothing was is 0. */
+int tally_sheets_make(struct tally_sheets *sheets, const struct tally *tally, enum measure measure,
+                      struct arena *arena, struct err *err);
+
+#endif

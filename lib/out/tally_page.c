@@ -1,0 +1,203 @@
+#include "out/tally_page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lens/numeral.h"
+#include "lens/tally_sheet.h"
+#include "out/csv_sheet.h"
+#include "out/text_layout.h"
+#include "out/text_line.h"
+
+enum { LABEL_BYTES = 32 };
+
+/* How the numbers of one sheet stand on a page. */
+struct table {
+    const struct sheet *sheet;
+    const char *corner;
+    const char *column; /* what stands before a column's number: "head " */
+    struct text_cut rows;
+    size_t label_width, cell_width;
+    struct numeral numeral;
+};
+
+static const char *column_label(char label[LABEL_BYTES], const struct table *table, size_t column)
+{
+    snprintf(label, LABEL_BYTES, "%s%s", table->column, table->sheet->columns.labels[column].text);
+    return label;
+}
+
+static struct table make_table(const struct sheet *sheet, const struct place *place)
+{
+    char text[NUMERAL_BYTES];
+    char label[LABEL_BYTES];
+    bool of_heads = sheet->head < 0;
+    struct table table = {
+        .sheet = sheet,
+        .corner = sheet->rows.name,
+        .column = of_heads ? "head " : "",
+        .rows = of_heads ? text_cut_to(sheet->rows.size, sheet->rows.size)
+                         : text_cut_lines(sheet->rows.size, place->lines),
+    };
+    size_t cells = sheet->rows.size * sheet->columns.size;
+    table.numeral = numeral_of(sheet->values, cells, NUMERAL_DIGITS);
+    for (size_t i = 0; i < cells; i++) {
+        size_t width = isnan(sheet->values[i])
+                           ? 0 /* nothing was counted there */
+                           : numeral_write(text, table.numeral, sheet->values[i]);
+        table.cell_width = width > table.cell_width ? width : table.cell_width;
+    }
+    size_t widest = strlen(column_label(label, &table, sheet->columns.size - 1));
+    table.cell_width = widest > table.cell_width ? widest : table.cell_width;
+    table.label_width = strlen(sheet->rows.labels[sheet->rows.size - 1].text);
+    if (table.label_width < strlen(table.corner))
+        table.label_width = strlen(table.corner);
+    return table;
+}
+
+static void add_cell(struct buf *line, const struct table *table, size_t row, size_t column)
+{
+    char text[NUMERAL_BYTES];
+    text_blanks(line, TEXT_GAP);
+    if (sheet_hides(table->sheet, row, column))
+        text[0] = '\0';
+    else
+        numeral_write(text, table->numeral, sheet_cell(table->sheet, row, column));
+    text_right(line, text, table->cell_width);
+}
+
+/* The columns from `first` up to `end`. */
+static int write_columns(struct stream *out, const struct table *table, size_t first, size_t end,
+                         struct buf *line, struct err *err)
+{
+    char label[LABEL_BYTES];
+    text_left(line, table->corner, table->label_width);
+    for (size_t column = first; column < end; column++) {
+        text_blanks(line, TEXT_GAP);
+        text_right(line, column_label(label, table, column), table->cell_width);
+    }
+    if (text_end(out, line, err))
+        return -1;
+    for (size_t slot = 0; slot < text_cut_slots(&table->rows); slot++) {
+        size_t row = text_cut_place(&table->rows, slot);
+        bool between = text_cut_between(&table->rows, slot);
+        text_left(line, between ? "…" : table->sheet->rows.labels[row].text, table->label_width);
+        for (size_t column = first; column < end && !between; column++)
+            add_cell(line, table, row, column);
+        if (text_end(out, line, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* As many columns as fit stand side by side, the others below. */
+static int write_table(struct stream *out, const struct sheet *sheet, const struct place *place,
+                       struct err *err)
+{
+    struct buf line = {0};
+    struct table table = make_table(sheet, place);
+    size_t columns = sheet->columns.size;
+    size_t room = place->columns > table.label_width ? place->columns - table.label_width : 0;
+    size_t fitting = place->columns ? room / (TEXT_GAP + table.cell_width) : columns;
+    size_t step = fitting > 0 ? fitting : 1;
+    int failed = 0;
+    for (size_t first = 0; first < columns && !failed; first += step) {
+        stream_char(out, '\n');
+        failed = write_columns(out, &table, first, columns - first < step ? columns : first + step,
+                               &line, err);
+    }
+    buf_release(&line);
+    return failed;
+}
+
+static void write_heading(struct stream *out, enum measure measure,
+                          const struct tally_sheets *sheets)
+{
+    const struct measure_row *row = &measure_rows[measure];
+    stream_format(out, "%s · %s\n", row->name, row->about);
+    if (measure == MEASURE_MAX)
+        stream_format(out, "over up to %llu texts\n", (unsigned long long)sheets->most);
+    else
+        stream_format(out, "mean over up to %llu %s\n", (unsigned long long)sheets->most,
+                      row->of_row ? "queries" : "texts");
+}
+
+static int write_measure(struct stream *out, const struct tally *tally, enum measure measure,
+                         const struct place *place, struct err *err)
+{
+    struct arena arena = {0};
+    struct tally_sheets sheets;
+    int failed = tally_sheets_make(&sheets, tally, measure, &arena, err);
+    if (!failed)
+        write_heading(out, measure, &sheets);
+    for (size_t i = 0; !failed && i < sheets.count; i++) {
+        const struct sheet *sheet = &sheets.items[i];
+        if (sheet->head >= 0)
+            stream_format(out, "\nlayer %d head %d\n", sheet->layer, sheet->head);
+        failed = write_table(out, sheet, place, err);
+    }
+    arena_release(&arena);
+    return failed;
+}
+
+static bool measures(const struct tally *tally, int measure)
+{
+    return tally->measures >> measure & 1;
+}
+
+int tally_page_write(struct stream *out, const struct tally *tally, const char *title,
+                     const struct place *place, struct err *err)
+{
+    const char *gap = place->index > 0 ? "\n" : "";
+    if (title) {
+        stream_format(out, "%s%s\n", gap, title);
+        gap = "\n";
+    }
+    for (int i = 0; i < MEASURE_COUNT; i++) {
+        if (!measures(tally, i))
+            continue;
+        stream_text(out, gap);
+        if (write_measure(out, tally, (enum measure)i, place, err))
+            return -1;
+        gap = "\n";
+    }
+    return 0;
+}
+
+static int write_matrices(struct stream *out, const struct tally_sheets *sheets, bool alone,
+                          const char *title, const struct place *place, size_t *written,
+                          struct err *err)
+{
+    for (size_t i = 0; i < sheets->count; i++, (*written)++) {
+        const struct sheet *sheet = &sheets->items[i];
+        char name[SHEET_NAME_BYTES];
+        if (*written || place->index)
+            stream_text(out, "\n\n");
+        if (!alone)
+            stream_format(out, "# %s%s%s\n", title ? title : "", title ? " " : "",
+                          sheet_title(name, sheet));
+        if (csv_sheet_write(out, sheet, err))
+            return -1;
+    }
+    return 0;
+}
+
+int tally_csv_write(struct stream *out, const struct tally *tally, const char *title,
+                    const struct place *place, struct err *err)
+{
+    size_t written = 0;
+    int failed = 0;
+    for (int i = 0; i < MEASURE_COUNT && !failed; i++) {
+        struct arena arena = {0};
+        struct tally_sheets sheets;
+        if (!measures(tally, i))
+            continue;
+        bool alone = place->count == 1 && tally->measures == 1u << i;
+        failed =
+            tally_sheets_make(&sheets, tally, (enum measure)i, &arena, err) ||
+            write_matrices(out, &sheets, alone && sheets.count == 1, title, place, &written, err);
+        arena_release(&arena);
+    }
+    return failed ? -1 : 0;
+}

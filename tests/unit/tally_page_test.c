@@ -1,0 +1,134 @@
+#include "out/tally_page.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "memory_stream.h"
+
+Suite *tally_page_suite(void);
+
+static const float weights[] = {1, 0, 0, 0.25f, 0.75f, 0, 0.5f, 0.25f, 0.25f};
+
+static struct arena arena;
+static struct err err;
+static struct tally tally;
+
+static void count(unsigned measures, bool causal)
+{
+    struct tally_size size = {.layers = 3, .heads = 4, .queries = 5, .keys = 5, .causal = causal};
+    struct tensor square = {weights, 2, {3, 3}, {3, 1}};
+    arena = (struct arena){0};
+    err = (struct err){0};
+    ck_assert_int_eq(tally_init(&tally, measures, &size, &arena, &err), 0);
+    ck_assert_int_eq(tally_add(&tally, 0, 0, &square, &err), 0);
+    ck_assert_int_eq(tally_add(&tally, 1, 2, &square, &err), 0);
+}
+
+typedef int (*writer)(struct stream *, const struct tally *, const char *, const struct place *,
+                      struct err *);
+
+static void expect(writer write, const char *title, struct place place, const char *text)
+{
+    struct stream out = {0};
+    memory_stream_open(&out);
+    ck_assert_int_eq(write(&out, &tally, title, &place, &err), 0);
+    stream_char(&out, '\0');
+    struct file file = memory_stream_take(&out);
+    ck_assert_str_eq(file.bytes, text);
+    file_release(&file);
+    arena_release(&arena);
+}
+
+static const struct place page = {.count = 1, .columns = 80, .lines = 24};
+
+START_TEST(measures_of_rows_are_layers_and_heads)
+{
+    count(1u << MEASURE_FIRST_TOKEN, true);
+    expect(tally_page_write, NULL, page,
+           "first-token · the weight on the first token\n"
+           "mean over up to 3 queries\n"
+           "\n"
+           "layer  head 0  head 1  head 2\n"
+           "0      0.5833  0.0000  0.0000\n"
+           "1      0.0000  0.0000  0.5833\n");
+}
+END_TEST
+
+START_TEST(a_narrow_page_has_the_other_heads_below)
+{
+    count(1u << MEASURE_DISTANCE, true);
+    expect(tally_page_write, "model=life", (struct place){.count = 1, .columns = 24},
+           "model=life\n"
+           "\n"
+           "distance · how far a query looks, in tokens: sum w |query - key|\n"
+           "mean over up to 3 queries\n"
+           "\n"
+           "layer  head 0  head 1\n"
+           "0      0.5000  0.0000\n"
+           "1      0.0000  0.0000\n"
+           "\n"
+           "layer  head 2\n"
+           "0      0.0000\n"
+           "1      0.5000\n");
+}
+END_TEST
+
+START_TEST(measures_of_cells_are_queries_and_keys)
+{
+    count(1u << MEASURE_MEAN, true);
+    expect(tally_page_write, NULL, (struct place){.count = 1, .columns = 80, .lines = 3},
+           "mean · the mean weight of every query and key, over all texts that long\n"
+           "mean over up to 1 texts\n"
+           "\n"
+           "layer 0 head 0\n"
+           "\n"
+           "query       0       1       2\n"
+           "0      1.0000\n"
+           "1      0.2500  0.7500\n"
+           "2      0.5000  0.2500  0.2500\n"
+           "\n"
+           "layer 1 head 2\n"
+           "\n"
+           "query       0       1       2\n"
+           "0      1.0000\n"
+           "1      0.2500  0.7500\n"
+           "2      0.5000  0.2500  0.2500\n");
+}
+END_TEST
+
+START_TEST(one_matrix_of_csv_stands_alone)
+{
+    count(1u << MEASURE_FIRST_TOKEN, true);
+    expect(tally_csv_write, "model=life", page,
+           "layer\\head,0,1,2\n"
+           "0,0.5833333,0,0\n"
+           "1,0,0,0.5833333\n");
+}
+END_TEST
+
+START_TEST(several_matrices_of_csv_are_blocks)
+{
+    count(1u << MEASURE_MAX | 1u << MEASURE_PREVIOUS_TOKEN, false);
+    struct place second = {.index = 1, .count = 2};
+    expect(tally_csv_write, "model=life", second,
+           "\n\n# model=life max layer 0 head 0\n"
+           "query\\key,0,1,2\n0,1,0,0\n1,0.25,0.75,0\n2,0.5,0.25,0.25\n"
+           "\n\n# model=life max layer 1 head 2\n"
+           "query\\key,0,1,2\n0,1,0,0\n1,0.25,0.75,0\n2,0.5,0.25,0.25\n"
+           "\n\n# model=life previous-token\n"
+           "layer\\head,0,1,2\n0,0.25,0,0\n1,0,0,0.25\n");
+}
+END_TEST
+
+Suite *tally_page_suite(void)
+{
+    Suite *suite = suite_create("tally_page");
+    TCase *tests = tcase_create("tally_page");
+    tcase_add_test(tests, measures_of_rows_are_layers_and_heads);
+    tcase_add_test(tests, a_narrow_page_has_the_other_heads_below);
+    tcase_add_test(tests, measures_of_cells_are_queries_and_keys);
+    tcase_add_test(tests, one_matrix_of_csv_stands_alone);
+    tcase_add_test(tests, several_matrices_of_csv_are_blocks);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
