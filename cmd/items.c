@@ -336,6 +336,17 @@ void items_rewind(struct items *items)
     }
 }
 
+struct items_mark items_mark(const struct items *items)
+{
+    return (struct items_mark){items->reader, items->next};
+}
+
+void items_return(struct items *items, const struct items_mark *mark)
+{
+    items->reader = mark->reader;
+    items->next = mark->next;
+}
+
 static const char *make_id(size_t number, struct arena *arena, struct err *err)
 {
     char text[NUMBER_BYTES];

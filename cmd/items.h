@@ -53,8 +53,16 @@ struct items {
 int items_open(struct items *items, const struct options *options, struct err *err);
 void items_release(struct items *items);
 
-/* Begin again with the first. */
+/* Begin again with the first; or with the one that stood next when the mark was taken. */
 void items_rewind(struct items *items);
+
+struct items_mark {
+    struct csv_reader reader;
+    size_t next;
+};
+
+struct items_mark items_mark(const struct items *items);
+void items_return(struct items *items, const struct items_mark *mark);
 
 /* Read the next item; its texts are the file's or the arena's. False at the end. Of a broken one
  * only id and line are certain, and `err`, which is to be empty, says in which line what is wrong.

@@ -33,6 +33,9 @@ enum {
     /* `batch` and its items have every option of `run`, but for rows marked so. */
     NOT_BATCH = 1 << 28,
     NOT_ITEM = 1 << 29,
+    /* All of them change what is computed (settings.h), but for: */
+    TEXT = 1 << 26, /* what is looked at */
+    VIEW = 1 << 27, /* what is shown of it, and how */
 };
 
 struct texts {

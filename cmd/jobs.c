@@ -1,0 +1,222 @@
+#include "jobs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "settings.h"
+
+enum {
+    VALUES_MAX = 10000, /* of one sweep: a range is easily written */
+    JOBS_MAX = 1000000, /* of one item */
+    NUMBER_BYTES = 24,
+};
+
+/* --- sweeps ----------------------------------------------------------------------------------- */
+
+/* `3-7`: both ends are whole numbers, the first not the larger. */
+static bool read_range(const char *value, size_t size, long long *first, long long *last)
+{
+    char text[2 * NUMBER_BYTES];
+    const char *dash = memchr(value, '-', size);
+    if (!dash || dash == value || size >= sizeof text)
+        return false;
+    memcpy(text, value, size);
+    text[size] = '\0';
+    text[dash - value] = '\0';
+    const char *end = text + (dash - value) + 1;
+    return text[0] != '+' && *end != '-' && *end != '+' &&
+           num_parse_integer(text, 0, JOBS_MAX, first) &&
+           num_parse_integer(end, *first, JOBS_MAX, last);
+}
+
+static int add_value(struct sweep *sweep, const char *value, size_t size, struct arena *arena,
+                     struct err *err)
+{
+    if (sweep->count == VALUES_MAX)
+        return err_usage(err, "--sweep %s: expected at most %d values, found more", sweep->name,
+                         VALUES_MAX);
+    const char *copy = arena_text(arena, value, size, err);
+    sweep->values[sweep->count++] = copy;
+    return copy ? 0 : -1;
+}
+
+static int add_values(struct sweep *sweep, const char *value, size_t size, struct arena *arena,
+                      struct err *err)
+{
+    long long first = 0;
+    long long last = 0;
+    char number[NUMBER_BYTES];
+    if (!read_range(value, size, &first, &last))
+        return add_value(sweep, value, size, arena, err);
+    for (long long i = first; i <= last; i++) {
+        int length = snprintf(number, sizeof number, "%lld", i);
+        if (add_value(sweep, number, (size_t)length, arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* The values must be some that the option takes. */
+static int check_values(const struct sweep *sweep, struct err *err)
+{
+    struct options scratch = OPTIONS_DEFAULT;
+    struct arena arena = {0};
+    int failed = 0;
+    for (size_t i = 0; i < sweep->count && !failed; i++) {
+        failed = options_set(&scratch, FOR_ITEM, sweep->name, sweep->values[i], &arena, err);
+        for (size_t k = 0; k < i && !failed; k++)
+            if (strcmp(sweep->values[i], sweep->values[k]) == 0)
+                failed =
+                    err_usage(err, "expected every value once, found '%s' twice", sweep->values[i]);
+    }
+    arena_release(&arena);
+    return failed ? err_prefix(err, "--sweep %s", sweep->name) : 0;
+}
+
+static bool may_sweep(const char *name)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (settings_may_vary(&option_rows[i]) && strcmp(option_rows[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* head=0-3,7 */
+static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena, struct err *err)
+{
+    size_t name_size = strcspn(text, "=");
+    if (!text[name_size] || !text[name_size + 1] || !name_size)
+        return err_usage(err, "--sweep: expected NAME=VALUE,VALUE,…, found '%s'", text);
+    sweep->name = arena_text(arena, text, name_size, err);
+    if (!sweep->name || options_check_name(FOR_ITEM, sweep->name, err))
+        return err_prefix(err, "--sweep");
+    if (!may_sweep(sweep->name))
+        return err_usage(err,
+                         "--sweep: expected an option of all items, found '%s', which each "
+                         "has for itself",
+                         sweep->name);
+    sweep->values = arena_alloc(arena, VALUES_MAX, sizeof *sweep->values, err);
+    if (!sweep->values)
+        return -1;
+    for (const char *at = text + name_size; *at;) {
+        size_t size = strcspn(++at, ",");
+        if (add_values(sweep, at, size, arena, err))
+            return -1;
+        at += size;
+    }
+    return check_values(sweep, err);
+}
+
+static int read_sweeps(struct jobs *jobs, struct err *err)
+{
+    const struct texts *texts = &jobs->options->sweeps;
+    jobs->of_item = jobs->repeats = jobs->options->repeat ? (size_t)jobs->options->repeat : 1;
+    jobs->sweeps = arena_alloc(&jobs->arena, texts->count, sizeof *jobs->sweeps, err);
+    if (!jobs->sweeps)
+        return -1;
+    for (size_t i = 0; i < texts->count; i++) {
+        struct sweep *sweep = &jobs->sweeps[i];
+        if (read_sweep(sweep, texts->items[i], &jobs->arena, err))
+            return -1;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(jobs->sweeps[k].name, sweep->name) == 0)
+                return err_usage(err, "--sweep: expected every option once, found '%s' twice",
+                                 sweep->name);
+        jobs->of_item *= sweep->count;
+        if (jobs->of_item > JOBS_MAX)
+            return err_usage(err, "--sweep, --repeat: expected at most %d jobs an item, found more",
+                             JOBS_MAX);
+    }
+    jobs->sweep_count = texts->count;
+    return 0;
+}
+
+int jobs_open(struct jobs *jobs, const struct options *options, struct err *err)
+{
+    *jobs = (struct jobs){.options = options};
+    if (read_sweeps(jobs, err) || items_open(&jobs->items, options, err)) {
+        jobs_release(jobs);
+        return -1;
+    }
+    return 0;
+}
+
+void jobs_release(struct jobs *jobs)
+{
+    items_release(&jobs->items);
+    arena_release(&jobs->arena);
+    *jobs = (struct jobs){0};
+}
+
+void jobs_rewind(struct jobs *jobs)
+{
+    items_rewind(&jobs->items);
+    jobs->turn = 0;
+}
+
+/* --- one job ---------------------------------------------------------------------------------- */
+
+/* Which value of each sweep a turn means: the last turns fastest. */
+static size_t *choose(const struct jobs *jobs, size_t turn, struct arena *arena, struct err *err)
+{
+    size_t *choices = arena_alloc(arena, jobs->sweep_count, sizeof *choices, err);
+    size_t rest = turn / jobs->repeats;
+    for (size_t i = jobs->sweep_count; choices && i-- > 0; rest /= jobs->sweeps[i].count)
+        choices[i] = rest % jobs->sweeps[i].count;
+    return choices;
+}
+
+static const char *make_name(const struct job *job, struct arena *arena, struct err *err)
+{
+    struct buf name = {0};
+    const char *copy = NULL;
+    buf_text(&name, job->item.id);
+    for (size_t i = 0; i < job->sweep_count; i++)
+        buf_format(&name, ",%s=%s", job->sweeps[i].name, job->sweeps[i].values[job->choices[i]]);
+    if (job->repeats)
+        buf_format(&name, ",repeat=%zu", job->repetition);
+    if (!buf_check(&name, err))
+        copy = arena_text(arena, name.bytes, name.size, err);
+    buf_release(&name);
+    return copy;
+}
+
+/* What multiplies items wins over what they say themselves. */
+static int multiply(const struct jobs *jobs, struct job *job, size_t turn, struct arena *arena,
+                    struct err *err)
+{
+    struct options *options = &job->item.options;
+    job->sweeps = jobs->sweeps;
+    job->sweep_count = jobs->sweep_count;
+    job->repetition = turn % jobs->repeats;
+    job->repeats = jobs->repeats > 1;
+    job->choices = choose(jobs, turn, arena, err);
+    if (!job->choices)
+        return -1;
+    for (size_t i = 0; i < jobs->sweep_count && !job->item.broken; i++)
+        if (options_set(options, FOR_ITEM, job->sweeps[i].name,
+                        job->sweeps[i].values[job->choices[i]], arena, err))
+            return -1;
+    options->seed += (long long)job->repetition;
+    job->name = make_name(job, arena, err);
+    return job->name ? 0 : -1;
+}
+
+bool jobs_next(struct jobs *jobs, struct job *job, struct arena *arena, struct err *err)
+{
+    *job = (struct job){0};
+    if (jobs->turn == 0)
+        jobs->mark = items_mark(&jobs->items);
+    else /* the item is read again, so that nothing of it must be kept */
+        items_return(&jobs->items, &jobs->mark);
+    if (!items_next(&jobs->items, &job->item, arena, err))
+        return false;
+    if (multiply(jobs, job, jobs->turn, arena, err)) {
+        job->item.broken = true;
+        job->name = job->name ? job->name : job->item.id;
+    }
+    jobs->turn = (jobs->turn + 1) % jobs->of_item;
+    return true;
+}

@@ -1,0 +1,43 @@
+/* open_models.h: the models of a batch, each opened once for a precision.
+ *
+ *     struct open_models models = {.threads = 2};
+ *     struct open_model *model = open_models_get(&models, &job.item.options, err);
+ *     if (!model || open_model_read(model, &job, &subject, &arena, err)) ...
+ *     open_models_release(&models);
+ */
+#ifndef ATTN_CMD_OPEN_MODELS_H
+#define ATTN_CMD_OPEN_MODELS_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "jobs.h"
+#include "lens/viewer.h"
+#include "options.h"
+
+enum { READINGS = 4 }; /* with --bos and --no-special, or without */
+
+struct open_model {
+    struct viewer viewer;
+    struct tokenizer *readings[READINGS]; /* the model's own, and others as they are asked for */
+    size_t tokens;                        /* that will be looked at in all */
+    struct open_model *next;              /* in the order of their first use */
+};
+
+struct open_models {
+    size_t threads;
+    struct open_model *first;
+    struct arena arena;
+};
+
+/* The model that options name, opened if it is new. It stays where it is until all are released. */
+struct open_model *open_models_get(struct open_models *models, const struct options *options,
+                                   struct err *err);
+void open_models_release(struct open_models *models);
+
+/* Tokenize a job's text and its source, as its options say. */
+int open_model_read(struct open_model *model, const struct job *job, struct subject *subject,
+                    struct arena *arena, struct err *err);
+
+#endif
