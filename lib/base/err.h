@@ -17,6 +17,7 @@
 
 enum err_kind {
     ERR_NONE = 0,
+    ERR_FAILED = 1,      /* a check said no, or some of many things failed */
     ERR_USAGE = 2,       /* the command line asks for what is not there */
     ERR_INPUT = 3,       /* a file or a text is missing, broken or too large */
     ERR_UNSUPPORTED = 4, /* well-formed, but not something this program does */
@@ -38,6 +39,7 @@ int err_set(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_usage(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_unsupported(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_output(struct err *err, const char *format, ...) ERR_PRINTF;
+int err_failed(struct err *err, const char *format, ...) ERR_PRINTF;
 
 /* Put "prefix: " before the message from below; returns -1. */
 int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;

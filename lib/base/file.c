@@ -76,6 +76,14 @@ struct file file_borrow(const char *bytes, size_t size)
     return (struct file){.bytes = bytes, .size = size, .origin = FILE_BORROWED};
 }
 
+void file_forget(const struct file *file, const char *end)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t size = (size_t)(end - file->bytes) / page * page;
+    if (file->origin == FILE_MAPPED && size)
+        madvise((void *)file->bytes, size, MADV_DONTNEED);
+}
+
 void file_release(struct file *file)
 {
     if (file->origin == FILE_MAPPED)

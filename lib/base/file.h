@@ -29,6 +29,10 @@ int file_read(struct file *file, int descriptor, const char *name, struct err *e
 /* Bytes that somebody else owns, in the same dress. */
 struct file file_borrow(const char *bytes, size_t size);
 
+/* Give back the memory of the bytes before `end`, as far as the system can read them again when
+ * they are looked at the next time. */
+void file_forget(const struct file *file, const char *end);
+
 void file_release(struct file *file);
 
 bool file_is_directory(const char *path);

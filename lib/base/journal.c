@@ -87,6 +87,11 @@ int journal_read(const struct journal *journal, struct line_reader *reader, stru
     return seek(journal, journal->head_size, reader, err);
 }
 
+int journal_read_head(const struct journal *journal, struct line_reader *reader, struct err *err)
+{
+    return seek(journal, 0, reader, err);
+}
+
 /* Compare the head; `*whole` is false when the file ends within it. */
 static int check_head(struct journal *journal, struct line_reader *reader,
                       const struct journal_head *head, bool *whole, struct err *err)
@@ -127,7 +132,7 @@ int journal_resume(struct journal *journal, const struct journal_head *head, str
     struct line_reader reader;
     bool whole = true;
     journal->head_size = journal->count = 0;
-    if (seek(journal, 0, &reader, err))
+    if (journal_read_head(journal, &reader, err))
         return -1;
     int failed = check_head(journal, &reader, head, &whole, err);
     if (!failed)

@@ -49,7 +49,8 @@ int journal_add(struct journal *journal, const char *lines, size_t size, size_t 
 /* Forget all pieces but the first ones. */
 int journal_keep(struct journal *journal, size_t count, struct err *err);
 
-/* Begin to read the pieces, or all of it with the head. */
+/* Begin to read the pieces, or the head. */
 int journal_read(const struct journal *journal, struct line_reader *reader, struct err *err);
+int journal_read_head(const struct journal *journal, struct line_reader *reader, struct err *err);
 
 #endif

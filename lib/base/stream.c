@@ -235,10 +235,28 @@ static const char *shown_target(const struct stream *stream)
     return stream->target ? stream->target : "standard output";
 }
 
+static bool sync_later;
+
+void stream_sync_later(bool later)
+{
+    sync_later = later;
+}
+
+int stream_sync(const char *path, struct err *err)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int failed = descriptor < 0 || syncfs(descriptor);
+    if (failed)
+        err_output(err, "cannot write '%s': %s", path, strerror(errno));
+    if (descriptor >= 0)
+        close(descriptor);
+    return failed ? -1 : 0;
+}
+
 static int commit_file(struct stream *stream)
 {
     bool regular = stream->temporary != NULL;
-    if (!stream->failure && regular && fsync(stream->descriptor))
+    if (!stream->failure && regular && !sync_later && fsync(stream->descriptor))
         stream->failure = errno;
     if (close(stream->descriptor) && !stream->failure)
         stream->failure = errno;

@@ -15,6 +15,7 @@
 #ifndef ATTN_BASE_STREAM_H
 #define ATTN_BASE_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -52,6 +53,13 @@ int stream_commit(struct stream *stream, struct err *err);
 
 /* Give up: the temporary file goes, the target stays as it was. */
 void stream_discard(struct stream *stream);
+
+/* Let commits not wait for the disk, which takes milliseconds a file: for who writes thousands,
+ * keeps a journal, and calls stream_sync before it says that they are there. */
+void stream_sync_later(bool later);
+
+/* Wait until everything on the file system of a path is on disk. */
+int stream_sync(const char *path, struct err *err);
 
 /* For signal handlers: remove every temporary file. Only async-signal-safe calls. */
 void stream_remove_temporaries(void);

@@ -170,6 +170,29 @@ START_TEST(it_is_known_what_stands_under_a_name)
 }
 END_TEST
 
+START_TEST(what_was_forgotten_can_be_read_again)
+{
+    enum { BYTES = 100000 };
+    struct file file = {0};
+    FILE *out = fopen("much", "w");
+    for (int i = 0; i < BYTES; i++)
+        fputc('a' + i % 26, out);
+    ck_assert_int_eq(fclose(out), 0);
+    ck_assert_int_eq(file_map(&file, "much", NULL), 0);
+    file_forget(&file, file.bytes);
+    file_forget(&file, file.bytes + 10);
+    file_forget(&file, file.bytes + BYTES);
+    size_t same = 0;
+    while (same < BYTES && file.bytes[same] == 'a' + (char)(same % 26))
+        same++;
+    ck_assert_uint_eq(same, BYTES);
+    file_release(&file);
+    file = file_borrow("abc", 3);
+    file_forget(&file, file.bytes + 3);
+    ck_assert_mem_eq(file.bytes, "abc", 3);
+}
+END_TEST
+
 START_TEST(a_directory_is_made_unless_it_is_there)
 {
     struct err err = {0};
@@ -205,6 +228,7 @@ Suite *file_suite(void)
     tcase_add_test(tests, a_file_that_finds_no_memory_is_an_error);
     tcase_add_test(tests, borrowed_bytes_stay_with_their_owner);
     tcase_add_test(tests, it_is_known_what_stands_under_a_name);
+    tcase_add_test(tests, what_was_forgotten_can_be_read_again);
     tcase_add_test(tests, a_directory_is_made_unless_it_is_there);
     suite_add_tcase(suite, tests);
     return suite;

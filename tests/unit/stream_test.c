@@ -120,6 +120,26 @@ START_TEST(a_formatted_text_of_any_length_is_whole)
 }
 END_TEST
 
+START_TEST(files_that_are_synced_later_are_whole)
+{
+    struct err err = {0};
+    stream_sync_later(true);
+    for (int i = 0; i < 3; i++) {
+        struct stream out = {0};
+        char name[2] = {(char)('a' + i), 0};
+        ck_assert_int_eq(stream_open(&out, name, NULL), 0);
+        stream_text(&out, "all of it\n");
+        ck_assert_int_eq(stream_commit(&out, NULL), 0);
+        scratch_expect(name, "all of it\n");
+    }
+    ck_assert_int_eq(stream_sync(".", &err), 0);
+    stream_sync_later(false);
+    ck_assert_int_eq(stream_sync("gone", &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'gone': No such file or directory");
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+}
+END_TEST
+
 START_TEST(a_device_is_written_in_place)
 {
     write_file("/dev/null", "nobody reads this");
@@ -195,6 +215,7 @@ Suite *stream_suite(void)
     tcase_add_test(tests, a_stream_may_be_discarded_at_any_time);
     tcase_add_test(tests, a_stream_larger_than_its_buffer_is_whole);
     tcase_add_test(tests, a_formatted_text_of_any_length_is_whole);
+    tcase_add_test(tests, files_that_are_synced_later_are_whole);
     tcase_add_test(tests, a_device_is_written_in_place);
     tcase_add_test(tests, a_new_file_has_the_permissions_of_any_other);
     tcase_add_test(tests, an_existing_file_keeps_its_permissions);

@@ -1,0 +1,43 @@
+#include "base/listing.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add_name(struct listing *listing, const char *name, struct arena *arena, struct err *err)
+{
+    size_t count = listing->count;
+    if ((count & (count - 1)) == 0) { /* room doubles: 1, 2, 4, … */
+        const char **names = arena_alloc(arena, count ? 2 * count : 1, sizeof *names, err);
+        if (!names)
+            return -1;
+        if (count)
+            memcpy(names, listing->names, count * sizeof *names);
+        listing->names = names;
+    }
+    const char *copy = arena_text(arena, name, strlen(name), err);
+    listing->names[listing->count++] = copy;
+    return copy ? 0 : -1;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int listing_read(struct listing *listing, const char *path, struct arena *arena, struct err *err)
+{
+    int failed = 0;
+    *listing = (struct listing){0};
+    DIR *directory = opendir(path);
+    if (!directory)
+        return err_set(err, "cannot read '%s': %s", path, strerror(errno));
+    for (const struct dirent *entry; !failed && (entry = readdir(directory));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            failed = add_name(listing, entry->d_name, arena, err);
+    closedir(directory);
+    if (listing->count)
+        qsort(listing->names, listing->count, sizeof *listing->names, compare);
+    return failed;
+}
