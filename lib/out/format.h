@@ -24,6 +24,7 @@ struct place {
     size_t columns;   /* text: the width of the page; 0: endless */
     size_t lines;     /* text: rows shown of a matrix before the middle is left out; 0: all */
     bool show_tokens; /* text: the table of tokens comes first */
+    const char *first_members; /* json: put before all others, each with its comma; NULL: none */
 };
 
 /* What one file holds when a folder is asked for. */

@@ -38,9 +38,12 @@ static void write_tensor(struct stream *out, const struct kept *kept, const char
     stream_char(out, ']');
 }
 
-static void write_object(struct stream *out, const struct report *report, const char *gap)
+static void write_object(struct stream *out, const struct report *report, const struct place *place,
+                         const char *gap)
 {
     stream_char(out, '{');
+    if (place->first_members)
+        stream_text(out, place->first_members);
     json_origin_write(out, report, gap);
     stream_format(out, ",%s\"tensors\": {", gap);
     for (size_t i = 0; i < report->tensor_count; i++) {
@@ -61,7 +64,7 @@ int json_report_write(struct stream *out, const struct report *report, const str
     bool several = place->count > 1;
     if (several)
         stream_text(out, place->index == 0 ? "[" : ",\n");
-    write_object(out, report, "\n ");
+    write_object(out, report, place, "\n ");
     if (several && place->index + 1 == place->count)
         stream_char(out, ']');
     if (!several || place->index + 1 == place->count)
@@ -72,9 +75,8 @@ int json_report_write(struct stream *out, const struct report *report, const str
 int jsonl_report_write(struct stream *out, const struct report *report, const struct place *place,
                        struct err *err)
 {
-    (void)place;
     (void)err;
-    write_object(out, report, " ");
+    write_object(out, report, place, " ");
     stream_char(out, '\n');
     return 0;
 }
