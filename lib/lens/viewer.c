@@ -126,11 +126,9 @@ int viewer_report(const struct viewer *viewer, const struct look *look,
     return 0;
 }
 
-int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
-                struct err *err)
+int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err)
 {
     struct watch watch;
-    struct capture capture;
     struct batch batch;
     struct model *model = &viewer->model;
     struct arena *scratch = &viewer->scratch;
@@ -138,15 +136,22 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
     arena_clear(scratch);
     const struct sequence *sequences = make_sequences(look->subjects, count, scratch, err);
     if (!sequences || batch_init(&batch, &model->config, sequences, count, scratch, err) ||
-        watch_init(&watch, &model->config, scratch, err) ||
-        capture_init(&capture, look->selection, &model->config, count, arena, err))
+        watch_init(&watch, &model->config, scratch, err))
         return -1;
     batch.first = look->first;
     selection_watch(look->selection, &watch);
-    struct tap tap = {
-        .watch = &watch, .sink = capture_sink, .lend = capture_lend, .context = &capture};
+    tap.watch = &watch;
     struct run run = {&viewer->machine, &model->config, &model->weights, &batch};
-    if (forward(&run, &tap, scratch, err))
+    return forward(&run, &tap, scratch, err);
+}
+
+int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
+                struct err *err)
+{
+    struct capture capture;
+    struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
+    if (capture_init(&capture, look->selection, &viewer->model.config, look->count, arena, err) ||
+        viewer_watch(viewer, look, tap, err))
         return -1;
     return viewer_report(viewer, look, capture.lists, arena, err);
 }

@@ -21,6 +21,7 @@
 #include "math/machine.h"
 #include "math/precision.h"
 #include "model/model.h"
+#include "model/tap.h"
 #include "text/tokenizer.h"
 
 struct viewer {
@@ -64,6 +65,10 @@ int viewer_read(const struct viewer *viewer, struct subject *subject, const stru
 /* Run the subjects as one ragged batch. The reports live as long as `arena` and the viewer. */
 int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
                 struct err *err);
+
+/* Run them, too, but let a sink see what the selection watches, which is all that the tap needs to
+ * say; no reports are made. */
+int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err);
 
 /* Make the reports of a look from what was kept of each subject, however it came about. */
 int viewer_report(const struct viewer *viewer, const struct look *look,
