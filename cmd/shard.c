@@ -1,0 +1,137 @@
+#include "shard.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+
+enum { SHARDS_MAX = 1000000 };
+
+/* A number in the environment; false where there is none. */
+static bool read_variable(const char *name, long long *number, struct err *err)
+{
+    const char *text = getenv(name);
+    if (!text || !*text)
+        return false;
+    if (num_parse_integer(text, 0, INT_MAX, number))
+        return true;
+    err_usage(err, "--shard auto: expected a number in %s, found '%s'", name, text);
+    return false;
+}
+
+/* Where this process stands among others that do the same: 0 of 1 where it is alone. */
+struct standing {
+    long long index, count;
+    bool known;
+};
+
+/* A number that is not there is an error, where another of its kind is. */
+static int need_variable(const char *name, long long *number, struct err *err)
+{
+    if (read_variable(name, number, err))
+        return 0;
+    return err_usage(err,
+                     "--shard auto: expected %s beside its fellows in the environment, found "
+                     "nothing",
+                     name);
+}
+
+static int find_task(struct standing *task, struct err *err)
+{
+    long long id = 0;
+    long long first = 0;
+    long long last = 0;
+    long long step = 1;
+    *task = (struct standing){0, 1, false};
+    if (!read_variable("SLURM_ARRAY_TASK_ID", &id, err))
+        return err->kind ? -1 : 0;
+    if (need_variable("SLURM_ARRAY_TASK_MIN", &first, err) ||
+        need_variable("SLURM_ARRAY_TASK_MAX", &last, err))
+        return -1;
+    if ((!read_variable("SLURM_ARRAY_TASK_STEP", &step, err) && err->kind) || step < 1)
+        step = 1;
+    *task = (struct standing){(id - first) / step, (last - first) / step + 1, true};
+    if (id < first || id > last)
+        return err_usage(err,
+                         "--shard auto: expected SLURM_ARRAY_TASK_ID from %lld to %lld, "
+                         "found %lld",
+                         first, last, id);
+    return 0;
+}
+
+static int find_rank(struct standing *rank, struct err *err)
+{
+    static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                           {"PMI_RANK", "PMI_SIZE"},
+                                           {"SLURM_PROCID", "SLURM_NTASKS"}};
+    *rank = (struct standing){0, 1, false};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !rank->known; i++) {
+        rank->known = read_variable(names[i][0], &rank->index, err);
+        if (err->kind || (rank->known && need_variable(names[i][1], &rank->count, err)))
+            return -1;
+    }
+    if (rank->index < rank->count)
+        return 0;
+    return err_usage(err, "--shard auto: expected a rank below %lld, found %lld", rank->count,
+                     rank->index);
+}
+
+static int find_place(struct job_shard *shard, struct err *err)
+{
+    struct standing task;
+    struct standing rank;
+    if (find_task(&task, err) || find_rank(&rank, err))
+        return -1;
+    if (!task.known && !rank.known)
+        return err_usage(err, "--shard auto: expected SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, "
+                              "PMI_RANK or SLURM_PROCID in the environment, found none");
+    shard->index = (size_t)(task.index * rank.count + rank.index) + 1;
+    shard->count = (size_t)(task.count * rank.count);
+    return 0;
+}
+
+/* 2/16 */
+static bool read_pair(struct job_shard *shard, const char *text)
+{
+    char first[16];
+    long long index = 0;
+    long long count = 0;
+    const char *slash = strchr(text, '/');
+    size_t size = slash ? (size_t)(slash - text) : sizeof first;
+    if (size >= sizeof first)
+        return false;
+    memcpy(first, text, size);
+    first[size] = '\0';
+    if (!num_parse_integer(slash + 1, 1, SHARDS_MAX, &count) ||
+        !num_parse_integer(first, 1, count, &index))
+        return false;
+    *shard = (struct job_shard){(size_t)index, (size_t)count};
+    return true;
+}
+
+int shard_read(struct job_shard *shard, const char *text, struct err *err)
+{
+    *shard = (struct job_shard){0};
+    if (!text)
+        return 0;
+    if (strcmp(text, "auto") == 0)
+        return find_place(shard, err);
+    if (read_pair(shard, text))
+        return 0;
+    return err_usage(err, "--shard: expected I/N with I from 1 to N, or auto, found '%s'", text);
+}
+
+void shard_suffix(struct buf *out, const struct job_shard *shard)
+{
+    if (shard->count)
+        buf_format(out, ".%zu-of-%zu", shard->index, shard->count);
+}
+
+bool shard_has(const struct job_shard *shard, uint64_t before, uint64_t tokens, uint64_t total)
+{
+    if (!shard->count)
+        return true;
+    /* By its middle, in halves of tokens: 2^43 tokens in 2^20 shards still fit into 64 bits. */
+    return (2 * before + tokens) * shard->count / (2 * total) == shard->index - 1;
+}

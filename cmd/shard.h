@@ -1,0 +1,37 @@
+/* shard.h: which part of a batch one process does: --shard I/N, or what a cluster's scheduler says.
+ *
+ * Shards are runs of jobs in the order of the input, about the same number of tokens each, so that
+ * their results, one behind the other, are those of a single process.
+ *
+ *     --shard 2/16     the second of sixteen
+ *     --shard auto     SLURM_ARRAY_TASK_ID of SLURM_ARRAY_TASK_MIN … MAX; OMPI_COMM_WORLD_RANK of
+ *                      …_SIZE; PMI_RANK of PMI_SIZE; SLURM_PROCID of SLURM_NTASKS. Ranks within
+ *                      the tasks of an array multiply them.
+ */
+#ifndef ATTN_CMD_SHARD_H
+#define ATTN_CMD_SHARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct job_shard {
+    size_t index; /* from 1 */
+    size_t count; /* 0: the batch is not divided */
+};
+
+/* Read the option; NULL: not divided. */
+int shard_read(struct job_shard *shard, const char *text, struct err *err);
+
+/* Append what is behind the name of the whole in that of a shard's results: ".2-of-16"; nothing
+ * where nothing is divided. */
+void shard_suffix(struct buf *out, const struct job_shard *shard);
+
+/* True when a job belongs to the shard: one of `tokens`, behind `before` others, of `total` in all.
+ */
+bool shard_has(const struct job_shard *shard, uint64_t before, uint64_t tokens, uint64_t total);
+
+#endif
