@@ -8,7 +8,10 @@
 #include "format/json.h"
 #include "inputs.h"
 
-enum { NUMBER_BYTES = 32 };
+enum {
+    NUMBER_BYTES = 32,
+    PASSED_BYTES = 256 * 1024, /* of the file, which are then given back */
+};
 
 /* One item on its way from the file. */
 struct draft {
@@ -327,6 +330,7 @@ void items_rewind(struct items *items)
     const char *begin = inputs_behind_mark(&items->file);
     items->reader =
         (struct csv_reader){.at = begin, .end = items->file.bytes + items->file.size, .line = 1};
+    items->forgotten = begin;
     items->next = 0;
     if (items->header.count) { /* it is known: pass it */
         struct arena arena = {0};
@@ -361,6 +365,10 @@ bool items_next(struct items *items, struct item *item, struct arena *arena, str
     int found = items->kind->read(items, &draft);
     if (!found)
         return false;
+    if (items->reader.at - items->forgotten > PASSED_BYTES) {
+        file_forget(&items->file, items->reader.at);
+        items->forgotten = items->reader.at;
+    }
     if (!item->id)
         item->id = make_id(items->next, arena, err);
     items->next++;

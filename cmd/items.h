@@ -44,6 +44,7 @@ struct items {
     struct csv_reader reader; /* where the next item begins, whatever the kind */
     struct csv_record header; /* csv: the names of the columns */
     size_t next;              /* the number of the next item */
+    const char *forgotten;    /* the memory of what is before it was given back */
     struct arena arena;       /* the header's */
 };
 

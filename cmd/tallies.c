@@ -16,10 +16,10 @@ static int unknown_measure(const char *name, size_t size, struct err *err)
     return -1;
 }
 
-int tallies_open(struct tallies *tallies, const char *list, struct err *err)
+int tallies_open(struct tallies *tallies, const struct options *options, struct err *err)
 {
-    *tallies = (struct tallies){0};
-    for (const char *name = list; name;) {
+    *tallies = (struct tallies){.defaults = options};
+    for (const char *name = options->reduce; name;) {
         size_t size = strcspn(name, ",");
         enum measure measure;
         if (!measure_find(name, size, &measure))
@@ -37,7 +37,7 @@ void tallies_release(struct tallies *tallies)
 }
 
 /* Texts of options live as long as their job: those of a group are copied. */
-static int copy_settings(struct options *copy, struct arena *arena, struct err *err)
+static int copy_texts(struct options *copy, struct arena *arena, struct err *err)
 {
     for (size_t i = 0; i < option_count; i++) {
         const struct option_row *row = &option_rows[i];
@@ -50,17 +50,42 @@ static int copy_settings(struct options *copy, struct arena *arena, struct err *
     return 0;
 }
 
-static struct tally_group **find(struct tally_group **place, const struct job *job)
+static const char *copy_value(const struct option_row *row, const struct options *options,
+                              struct arena *arena, struct err *err)
 {
-    while (*place && !settings_agree(&(*place)->options, &job->item.options, true))
-        place = &(*place)->next;
-    return place;
+    struct buf value = {0};
+    const char *copy = NULL;
+    settings_value(&value, row, options);
+    if (!buf_check(&value, err))
+        copy = arena_text(arena, value.bytes, value.size, err);
+    buf_release(&value);
+    return copy;
+}
+
+/* Name what makes the group different. */
+static int list_settings(struct tally_group *group, const struct options *defaults,
+                         struct arena *arena, struct err *err)
+{
+    group->settings = arena_alloc(arena, option_count, sizeof *group->settings, err);
+    for (size_t i = 0; i < option_count && group->settings; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (!settings_compute(row) || settings_same(row, &group->options, defaults))
+            continue;
+        struct tally_setting *setting = &group->settings[group->setting_count++];
+        setting->name = row->name;
+        setting->value = copy_value(row, &group->options, arena, err);
+        if (!setting->value)
+            return -1;
+    }
+    return group->settings ? 0 : -1;
 }
 
 struct tally_group *tallies_find(const struct tallies *tallies, const struct job *job)
 {
-    struct tally_group *first = tallies->first;
-    return *find(&first, job);
+    struct tally_group *group = tallies->first;
+    while (group && !settings_agree(&group->options, &job->item.options, true))
+        group = group->next;
+    return group;
 }
 
 static int check_measures(const struct tallies *tallies, const struct config *config,
@@ -75,35 +100,48 @@ static int check_measures(const struct tallies *tallies, const struct config *co
     return 0;
 }
 
-static struct tally_group *open_group(struct tallies *tallies, const struct job *job,
-                                      const struct open_model *model, struct err *err)
+struct tally_group *tallies_add(struct tallies *tallies, struct err *err)
 {
-    const struct config *config = &model->viewer.model.config;
-    struct tally_group *group = arena_alloc(&tallies->arena, 1, sizeof *group, err);
-    if (!group || check_measures(tallies, config, model->viewer.model.name, err))
-        return NULL;
+    struct tally_group **place = &tallies->first;
+    while (*place)
+        place = &(*place)->next;
+    *place = arena_alloc(&tallies->arena, 1, sizeof **place, err);
+    return *place;
+}
+
+static int open_group(struct tally_group *group, const struct job *job, const struct model *model,
+                      struct tallies *tallies, struct err *err)
+{
+    const struct config *config = &model->config;
     group->options = job->item.options;
-    group->model = model->viewer.model.name;
+    group->model = model->name;
     group->size.layers = config->n_layer;
     group->size.heads = config->n_head;
     group->size.causal = config->causal;
-    return copy_settings(&group->options, &tallies->arena, err) ? NULL : group;
+    return copy_texts(&group->options, &tallies->arena, err) ||
+                   list_settings(group, tallies->defaults, &tallies->arena, err)
+               ? -1
+               : 0;
 }
 
-struct tally_group *tallies_note(struct tallies *tallies, const struct job *job,
-                                 const struct open_model *model, const struct subject *subject,
-                                 struct err *err)
+int tallies_note(struct tallies *tallies, const struct job *job, const struct open_model *model,
+                 const struct subject *subject, struct err *err)
 {
-    struct tally_group **place = find(&tallies->first, job);
+    const struct model *opened = &model->viewer.model;
+    struct tally_group *group = tallies_find(tallies, job);
     size_t keys = subject->source.count ? subject->source.count : subject->sentence.count;
-    if (!*place)
-        *place = open_group(tallies, job, model, err);
-    struct tally_group *group = *place;
-    if (group && group->size.queries < subject->sentence.count)
+    if (check_measures(tallies, &opened->config, opened->name, err))
+        return -1;
+    if (!group) {
+        group = tallies_add(tallies, err);
+        if (!group || open_group(group, job, opened, tallies, err))
+            return -1;
+    }
+    if (group->size.queries < subject->sentence.count)
         group->size.queries = subject->sentence.count;
-    if (group && group->size.keys < keys)
+    if (group->size.keys < keys)
         group->size.keys = keys;
-    return group;
+    return 0;
 }
 
 int tallies_begin(struct tallies *tallies, struct err *err)
