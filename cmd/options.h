@@ -34,8 +34,9 @@ enum {
     NOT_BATCH = 1 << 28,
     NOT_ITEM = 1 << 29,
     /* All of them change what is computed (settings.h), but for: */
-    TEXT = 1 << 26, /* what is looked at */
-    VIEW = 1 << 27, /* what is shown of it, and how */
+    PROCESS = 1 << 25, /* how one process does it, and where to: results do not depend on it */
+    TEXT = 1 << 26,    /* what is looked at */
+    VIEW = 1 << 27,    /* what is shown of it, and how */
 };
 
 struct texts {

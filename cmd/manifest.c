@@ -1,0 +1,295 @@
+#include "manifest.h"
+
+#include <string.h>
+
+#include "base/sha256.h"
+#include "base/stream.h"
+#include "format/json_text.h"
+#include "help.h"
+#include "inputs.h"
+#include "settings.h"
+
+static void add_text(struct buf *out, const char *text)
+{
+    json_append_text(out, text, strlen(text));
+}
+
+static void add_hash(struct buf *out, size_t size, const char *digits)
+{
+    buf_format(out, "\"bytes\": %zu, \"sha256\": \"%s\"}", size, digits);
+}
+
+static void add_hash_of(struct buf *out, const char *bytes, size_t size)
+{
+    struct sha256 hash;
+    char digits[SHA256_DIGITS + 1];
+    sha256_begin(&hash);
+    sha256_add(&hash, bytes, size);
+    sha256_end(&hash, digits);
+    add_hash(out, size, digits);
+}
+
+int manifest_file(struct buf *out, const char *folder, const char *file, struct err *err)
+{
+    struct buf path = {0};
+    char digits[SHA256_DIGITS + 1];
+    size_t size = 0;
+    buf_format(&path, "%s/%s", folder, file);
+    int failed = buf_check(&path, err) || sha256_file(path.bytes, &size, digits, err);
+    buf_release(&path);
+    buf_text(out, "{\"file\": ");
+    add_text(out, file);
+    buf_text(out, ", ");
+    add_hash(out, size, digits);
+    return failed ? -1 : 0;
+}
+
+/* --- the head --------------------------------------------------------------------------------- */
+
+/* An option that was given, as words of a command line. */
+static void add_words(struct buf *out, const struct option_row *row, const struct options *options)
+{
+    const struct texts *texts = (const void *)((const char *)options + row->offset);
+    size_t count = row->kind == OPTION_TEXTS ? texts->count : 1;
+    for (size_t i = 0; i < count; i++) {
+        struct buf value = {0};
+        buf_format(out, ", \"--%s\"", row->name);
+        if (row->kind == OPTION_TEXTS)
+            buf_text(&value, texts->items[i]);
+        else if (row->kind != OPTION_FLAG)
+            settings_value(&value, row, options);
+        if (row->kind != OPTION_FLAG) {
+            buf_text(out, ", ");
+            json_append_text(out, value.bytes ? value.bytes : "", value.size);
+        }
+        out->out_of_memory = out->out_of_memory || value.out_of_memory;
+        buf_release(&value);
+    }
+}
+
+static void add_command(struct buf *out, const struct options *options, const char *path)
+{
+    struct options none = OPTIONS_DEFAULT;
+    buf_text(out, "[\"attn-cli\", \"batch\", ");
+    add_text(out, path);
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (option_serves(row, FOR_BATCH) && !(row->commands & PROCESS) &&
+            !settings_same(row, options, &none))
+            add_words(out, row, options);
+    }
+    buf_char(out, ']');
+}
+
+static void add_input(struct buf *out, const struct items *items)
+{
+    buf_text(out, "{\"path\": ");
+    add_text(out, items->path);
+    buf_text(out, ", ");
+    add_hash_of(out, items->file.bytes, items->file.size);
+}
+
+/* A file of a model, if it has it. */
+static int add_model_file(struct buf *out, const struct folder *folder, const char *name,
+                          const char **comma, struct err *err)
+{
+    struct file held = {0};
+    if (!folder_has(folder, name))
+        return 0;
+    buf_text(out, *comma);
+    *comma = ", ";
+    if (!folder->files)
+        return manifest_file(out, folder->path, name, err);
+    if (folder_open(&held, folder, name, err))
+        return -1;
+    buf_text(out, "{\"file\": ");
+    add_text(out, name);
+    buf_text(out, ", ");
+    add_hash_of(out, held.bytes, held.size);
+    file_release(&held);
+    return 0;
+}
+
+static int add_model_files(struct buf *out, const struct model *model, struct err *err)
+{
+    static const char *const names[] = {
+        "config.json", "tokenizer.json", "tokenizer_config.json",
+        "vocab.json",  "merges.txt",     "model.safetensors.index.json"};
+    const struct checkpoint *checkpoint = &model->weights.checkpoint;
+    const char *comma = "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (add_model_file(out, &model->folder, names[i], &comma, err))
+            return -1;
+    for (size_t i = 0; i < checkpoint->count; i++)
+        if (add_model_file(out, &model->folder, checkpoint->shards[i].name, &comma, err))
+            return -1;
+    return 0;
+}
+
+/* config.json in one line: a break of lines is only ever between its words. */
+static int add_config(struct buf *out, const struct folder *folder, struct err *err)
+{
+    struct file file = {0};
+    if (folder_open(&file, folder, "config.json", err))
+        return -1;
+    for (size_t i = 0; i < file.size; i++) {
+        char c = file.bytes[i];
+        bool blank = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+        if (!blank)
+            buf_char(out, c);
+        else if (i + 1 < file.size && out->size && out->bytes[out->size - 1] != ' ')
+            buf_char(out, ' ');
+    }
+    file_release(&file);
+    return 0;
+}
+
+static int add_models(struct buf *out, const struct open_models *models, struct err *err)
+{
+    buf_char(out, '[');
+    for (const struct open_model *model = models->first; model; model = model->next) {
+        buf_text(out, model == models->first ? "{\"model\": " : ", {\"model\": ");
+        add_text(out, model->viewer.model.name);
+        buf_text(out, ", \"files\": [");
+        if (add_model_files(out, &model->viewer.model, err))
+            return -1;
+        buf_text(out, "], \"config\": ");
+        if (add_config(out, &model->viewer.model.folder, err))
+            return -1;
+        buf_char(out, '}');
+    }
+    buf_char(out, ']');
+    return 0;
+}
+
+/* Keep what was built as the next line of the head. */
+static int add_line(struct manifest *manifest, const char *name, struct buf *value, struct err *err)
+{
+    struct buf line = {0};
+    const char *kept = NULL;
+    buf_format(&line, " \"%s\": ", name);
+    if (!buf_check(value, err))
+        buf_bytes(&line, value->bytes, value->size);
+    buf_text(&line, ",\n");
+    if (!buf_check(&line, err))
+        kept = arena_text(&manifest->arena, line.bytes, line.size, err);
+    manifest->names[manifest->head.count] = name;
+    manifest->lines[manifest->head.count++] = kept;
+    buf_release(&line);
+    buf_clear(value);
+    return kept ? 0 : -1;
+}
+
+static int add_lines(struct manifest *manifest, const struct items *items,
+                     const struct open_models *models, const struct job_shard *shard,
+                     struct buf *value, struct err *err)
+{
+    buf_text(value, "\"" ATTN_VERSION "\"");
+    if (add_line(manifest, "version", value, err))
+        return -1;
+    add_command(value, items->defaults, items->path);
+    if (add_line(manifest, "command", value, err))
+        return -1;
+    add_input(value, items);
+    if (add_line(manifest, "input", value, err))
+        return -1;
+    if (add_models(value, models, err) || add_line(manifest, "models", value, err))
+        return -1;
+    buf_format(value, "{\"index\": %zu, \"of\": %zu}", shard->index, shard->count);
+    return shard->count ? add_line(manifest, "shard", value, err) : 0;
+}
+
+int manifest_open(struct manifest *manifest, const struct items *items,
+                  const struct open_models *models, const struct job_shard *shard, struct err *err)
+{
+    struct buf value = {0};
+    *manifest = (struct manifest){.head = {manifest->names, manifest->lines, 0}};
+    int failed = add_lines(manifest, items, models, shard, &value, err);
+    buf_release(&value);
+    if (failed)
+        manifest_release(manifest);
+    return failed;
+}
+
+void manifest_release(struct manifest *manifest)
+{
+    arena_release(&manifest->arena);
+    *manifest = (struct manifest){0};
+}
+
+/* --- items ------------------------------------------------------------------------------------ */
+
+void manifest_identity(struct buf *out, const struct job *job)
+{
+    buf_text(out, "\"id\": ");
+    add_text(out, job->item.id);
+    for (size_t i = 0; i < job->sweep_count; i++) {
+        buf_text(out, i ? ", " : ", \"sweep\": {");
+        add_text(out, job->sweeps[i].name);
+        buf_text(out, ": ");
+        add_text(out, job->sweeps[i].values[job->choices[i]]);
+    }
+    if (job->sweep_count)
+        buf_char(out, '}');
+    if (job->repeats)
+        buf_format(out, ", \"repeat\": %zu", job->repetition);
+}
+
+void manifest_error(struct buf *out, enum err_kind kind, const char *message)
+{
+    buf_format(out, "\"error\": {\"status\": %d, \"message\": ", (int)kind);
+    add_text(out, message);
+    buf_char(out, '}');
+}
+
+static int write_items(struct stream *out, const struct journal *journal, struct err *err)
+{
+    struct line_reader reader;
+    bool more = true;
+    const char *gap = "\n  ";
+    if (journal_read(journal, &reader, err))
+        return -1;
+    int failed = line_reader_next(&reader, &more, err);
+    for (; more && !failed; failed = line_reader_next(&reader, &more, err)) {
+        stream_text(out, gap);
+        stream_bytes(out, reader.line, reader.size);
+        gap = ",\n  ";
+    }
+    line_reader_release(&reader);
+    return failed;
+}
+
+static int write_head(struct stream *out, const struct journal *journal, struct err *err)
+{
+    struct line_reader reader;
+    bool more = true;
+    if (journal_read_head(journal, &reader, err))
+        return -1;
+    int failed = 0;
+    for (size_t size = 0; size < journal->head_size && !failed; size += reader.size + 1) {
+        failed = line_reader_next(&reader, &more, err);
+        stream_bytes(out, reader.line, reader.size);
+        stream_char(out, '\n');
+    }
+    line_reader_release(&reader);
+    return failed;
+}
+
+int manifest_write(const char *path, const struct journal *journal, const char *files,
+                   size_t failed_items, struct err *err)
+{
+    struct stream out = {0};
+    if (stream_open(&out, path, err))
+        return -1;
+    stream_text(&out, "{\n");
+    int failed = write_head(&out, journal, err);
+    stream_text(&out, " \"items\": [");
+    failed = failed || write_items(&out, journal, err);
+    stream_text(&out, "],\n \"files\": [");
+    stream_text(&out, files);
+    stream_format(&out, "],\n \"count\": %zu,\n \"failed\": %zu}\n", journal->count, failed_items);
+    if (!failed)
+        failed = stream_commit(&out, err);
+    stream_discard(&out);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,266 @@
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/listing.h"
+#include "manifest.h"
+#include "out/folder_out.h"
+#include "store_resume.h"
+#include "tallies_file.h"
+
+enum {
+    SAVE_SECONDS = 2, /* sums are saved as often, */
+    SAVE_SHARE = 20,  /* or so that it takes a twentieth of the time */
+};
+
+/* --- begin ------------------------------------------------------------------------------------ */
+
+static int open_lines(struct store *store, struct err *err)
+{
+    if (store->plan->to_stdout)
+        return stream_to(&store->lines, STDOUT_FILENO, err);
+    store->descriptor = open(store->folder.lines, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (store->descriptor < 0)
+        return err_output(err, "cannot write '%s': %s", store->folder.lines, strerror(errno));
+    return stream_to(&store->lines, store->descriptor, err);
+}
+
+/* What is there already, and what that means. */
+static int check_place(struct store *store, struct err *err)
+{
+    const struct options *options = store->plan->options;
+    const struct work_folder *folder = &store->folder;
+    bool finished = file_exists(folder->manifest);
+    bool begun = file_exists(folder->journal);
+    bool taken = folder->target && file_exists(folder->target);
+    if (options->force)
+        return work_folder_clear(folder, err);
+    if (options->resume) {
+        store->complete = finished || (taken && !begun);
+        return 0;
+    }
+    if (begun && !finished)
+        return err_usage(err,
+                         "'%s': an interrupted batch is here: --resume goes on with it, "
+                         "--force begins anew",
+                         folder->path);
+    if (finished || taken)
+        return err_usage(err, "'%s': results are here already: --force begins anew",
+                         taken ? folder->target : folder->path);
+    return 0;
+}
+
+static int open_folder(struct store *store, const struct journal_head *head, struct err *err)
+{
+    const struct options *options = store->plan->options;
+    const struct work_folder *folder = &store->folder;
+    if (work_folder_find(&store->folder, options->output, &store->plan->shard, err) ||
+        check_place(store, err))
+        return -1;
+    if (store->complete)
+        return store_check_complete(store, head, err);
+    stream_sync_later(true);
+    if (file_make_directory(folder->path, err) ||
+        journal_open(&store->journal, folder->journal, err))
+        return -1;
+    if (options->resume)
+        return journal_resume(&store->journal, head, err) || store_resume(store, err) ? -1 : 0;
+    return journal_begin(&store->journal, head, err) || store_truncate(store, 0, err) ? -1 : 0;
+}
+
+int store_open(struct store *store, const struct store_plan *plan, struct tallies *tallies,
+               const struct journal_head *head, struct err *err)
+{
+    *store = (struct store){.plan = plan, .tallies = tallies, .descriptor = -1};
+    store->saved = clock_seconds();
+    if (!plan->to_stdout && open_folder(store, head, err))
+        return -1;
+    store->resumed = store->done;
+    return plan->kind == STORE_LINES && !store->complete ? open_lines(store, err) : 0;
+}
+
+/* --- one item --------------------------------------------------------------------------------- */
+
+static void add_ids(struct buf *out, const char *name, const struct reading *reading)
+{
+    buf_format(out, ", \"%s\": [", name);
+    for (size_t i = 0; i < reading->count; i++)
+        buf_format(out, i ? ", %u" : "%u", reading->tokens[i].id);
+    buf_char(out, ']');
+}
+
+static void begin_piece(struct store *store, const struct job *job)
+{
+    buf_char(&store->pieces, '{');
+    manifest_identity(&store->pieces, job);
+    buf_format(&store->pieces, ", \"line\": %zu", job->item.line);
+}
+
+static void end_piece(struct store *store)
+{
+    buf_text(&store->pieces, "}\n");
+    store->piece_count++;
+    store->done++;
+}
+
+/* {"id": "a", …members of the report…} */
+static int write_line(struct store *store, const struct job *job, const struct report *report,
+                      const struct place *page, struct err *err)
+{
+    struct buf identity = {0};
+    struct place place = *page;
+    size_t before = store->lines.written_bytes;
+    manifest_identity(&identity, job);
+    buf_text(&identity, ", ");
+    place.first_members = identity.bytes;
+    int failed =
+        buf_check(&identity, err) || store->plan->format->write(&store->lines, report, &place, err);
+    buf_release(&identity);
+    buf_format(&store->pieces, ", \"bytes\": %zu", store->lines.written_bytes - before);
+    return failed ? -1 : 0;
+}
+
+/* The files of an item's folder, with sizes and hashes. */
+static int list_files(struct store *store, const char *name, struct err *err)
+{
+    struct arena arena = {0};
+    struct listing listing;
+    struct buf path = {0};
+    buf_format(&path, "%s/%s", store->folder.path, name);
+    int failed = buf_check(&path, err) || listing_read(&listing, path.bytes, &arena, err);
+    buf_text(&store->pieces, ", \"files\": [");
+    for (size_t i = 0; !failed && i < listing.count; i++) {
+        buf_clear(&path);
+        buf_format(&path, "%s/%s", name, listing.names[i]);
+        buf_text(&store->pieces, i ? ", " : "");
+        failed = buf_check(&path, err) ||
+                 manifest_file(&store->pieces, store->folder.path, path.bytes, err);
+    }
+    buf_char(&store->pieces, ']');
+    buf_release(&path);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+static int write_files(struct store *store, const struct job *job, const struct report *report,
+                       const struct place *page, struct err *err)
+{
+    struct buf path = {0};
+    const struct format *format = store_format(store->plan, &job->item.options, err);
+    buf_format(&path, "%s/", store->folder.path);
+    size_t name = path.size;
+    work_folder_name(&path, job->name);
+    int failed = !format || buf_check(&path, err);
+    if (!failed && store->done == store->resumed) /* what was begun when the last process ended */
+        failed = work_folder_remove(path.bytes, err);
+    failed = failed || folder_out_write(path.bytes, format, report, page, err) ||
+             list_files(store, path.bytes + name, err);
+    buf_release(&path);
+    return failed ? -1 : 0;
+}
+
+int store_report(struct store *store, const struct job *job, const struct subject *subject,
+                 const struct report *report, const struct place *page, struct err *err)
+{
+    int failed = 0;
+    begin_piece(store, job);
+    add_ids(&store->pieces, "ids", &subject->sentence);
+    if (subject->source.count)
+        add_ids(&store->pieces, "source_ids", &subject->source);
+    if (store->plan->kind == STORE_LINES)
+        failed = write_line(store, job, report, page, err);
+    else if (store->plan->kind == STORE_ITEMS)
+        failed = write_files(store, job, report, page, err);
+    end_piece(store);
+    if (!failed && store->plan->kind == STORE_ITEMS) /* one at a time can be half-written */
+        failed = store_settle(store, err);
+    return failed ? -1 : 0;
+}
+
+int store_failure(struct store *store, const struct job *job, enum err_kind kind,
+                  const char *message, struct err *err)
+{
+    struct buf line = {0};
+    begin_piece(store, job);
+    buf_text(&store->pieces, ", ");
+    manifest_error(&store->pieces, kind, message);
+    if (store->plan->kind == STORE_LINES) {
+        buf_char(&line, '{');
+        manifest_identity(&line, job);
+        buf_text(&line, ", ");
+        manifest_error(&line, kind, message);
+        buf_text(&line, "}\n");
+        buf_format(&store->pieces, ", \"bytes\": %zu", line.size);
+    }
+    end_piece(store);
+    store->failed++;
+    int failed = buf_check(&line, err);
+    if (!failed && line.size)
+        stream_bytes(&store->lines, line.bytes, line.size);
+    buf_release(&line);
+    return failed;
+}
+
+int store_adopt(struct store *store, const char *piece, size_t size, bool failed, struct err *err)
+{
+    buf_bytes(&store->pieces, piece, size);
+    buf_char(&store->pieces, '\n');
+    store->piece_count++;
+    store->done++;
+    store->failed += failed;
+    return buf_check(&store->pieces, err);
+}
+
+/* --- settle ---------------------------------------------------------------------------------- */
+
+int store_save_sums(struct store *store, struct err *err)
+{
+    double now = clock_seconds();
+    if (tallies_save(store->tallies, store->folder.sums, store->done, err))
+        return -1;
+    store->saved = clock_seconds();
+    store->saving = store->saved - now;
+    return 0;
+}
+
+static int flush_lines(struct store *store, struct err *err)
+{
+    stream_flush(&store->lines);
+    return store->lines.failure ? stream_commit(&store->lines, err) : 0;
+}
+
+int store_settle(struct store *store, struct err *err)
+{
+    const struct store_plan *plan = store->plan;
+    if (buf_check(&store->pieces, err))
+        return -1;
+    if (plan->kind == STORE_LINES && flush_lines(store, err))
+        return -1;
+    if (!plan->to_stdout && journal_add(&store->journal, store->pieces.bytes, store->pieces.size,
+                                        store->piece_count, err))
+        return -1;
+    buf_clear(&store->pieces);
+    store->piece_count = 0;
+    double since = clock_seconds() - store->saved;
+    if (plan->kind == STORE_SUMS && !plan->to_stdout && since > SAVE_SECONDS &&
+        since > SAVE_SHARE * store->saving)
+        return store_save_sums(store, err);
+    return 0;
+}
+
+void store_close(struct store *store)
+{
+    stream_discard(&store->lines);
+    if (store->descriptor >= 0 && store->plan)
+        close(store->descriptor);
+    journal_close(&store->journal);
+    buf_release(&store->pieces);
+    work_folder_release(&store->folder);
+    *store = (struct store){.descriptor = -1};
+}

@@ -1,0 +1,75 @@
+/* store.h: where the results of a batch go, item after item in the order of the input.
+ *
+ * JSON lines on standard output, or in a folder (work_folder.h) lines, files of any format, or the
+ * tallies of --reduce. In a folder a journal says what is done: a process that is killed at any
+ * moment leaves a folder that another one can go on with (--resume), and what is there in the end
+ * has the same bytes.
+ *
+ *     struct store store = {0};
+ *     if (store_open(&store, &plan, err)) ...
+ *     ... skip the first store.done jobs; for each of the others, in order: ...
+ *     if (store_report(&store, &job, &report, &page, err)) ...
+ *     if (store_settle(&store, err)) ...                                 (after some of them)
+ *     if (store_finish(&store, err)) ...
+ *     store_close(&store);
+ */
+#ifndef ATTN_CMD_STORE_H
+#define ATTN_CMD_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/journal.h"
+#include "base/stream.h"
+#include "jobs.h"
+#include "lens/report.h"
+#include "lens/viewer.h"
+#include "store_plan.h"
+#include "tallies.h"
+#include "work_folder.h"
+
+struct store {
+    const struct store_plan *plan;
+    struct tallies *tallies;
+    struct work_folder folder;
+    struct journal journal;
+    struct stream lines; /* standard output, or results.jsonl */
+    int descriptor;      /* of results.jsonl */
+    struct buf pieces;   /* of items that are not in the journal yet … */
+    size_t piece_count;  /* … so many */
+    size_t done;         /* items that were finished before, or are now */
+    size_t failed;       /* of them */
+    size_t resumed;      /* items that another process had finished */
+    bool complete;       /* it had finished all */
+    double saved;        /* when sums were saved last, and how long that took */
+    double saving;
+};
+
+/* Begin, or go on where --resume says so and there is something to go on with. `head` describes the
+ * batch; it is not asked for on standard output. */
+int store_open(struct store *store, const struct store_plan *plan, struct tallies *tallies,
+               const struct journal_head *head, struct err *err);
+
+/* An item is done: with a report (NULL where it was tallied), or with what was wrong with it. */
+int store_report(struct store *store, const struct job *job, const struct subject *subject,
+                 const struct report *report, const struct place *page, struct err *err);
+int store_failure(struct store *store, const struct job *job, enum err_kind kind,
+                  const char *message, struct err *err);
+
+/* An item that another process had finished, with its piece of the journal and, of items that have
+ * lines, its line. */
+int store_adopt(struct store *store, const char *piece, size_t size, bool failed, struct err *err);
+
+/* Let what was done so far count, whatever happens next. */
+int store_settle(struct store *store, struct err *err);
+
+/* Save sums as they are now. */
+int store_save_sums(struct store *store, struct err *err);
+
+/* All items are done: give the results their names. */
+int store_finish(struct store *store, struct err *err);
+void store_close(struct store *store);
+
+#endif

@@ -1,0 +1,99 @@
+#include "store_plan.h"
+
+#include <string.h>
+
+#include "page.h"
+#include "work_folder.h"
+
+enum { PAGE_COLUMNS = 80 };
+
+static int choose_form(struct store_plan *plan, struct err *err)
+{
+    const char *name = plan->options->format;
+    const char *output = plan->options->output;
+    bool in_folder = !plan->to_stdout && work_folder_is_folder(output);
+    if (in_folder && name)
+        return err_usage(err, "--format: a folder of reductions holds all formats, found '%s'",
+                         name);
+    if (in_folder)
+        return 0;
+    plan->form = name              ? tallies_form_find(name)
+                 : plan->to_stdout ? &tallies_forms[0]
+                                   : tallies_form_of_path(output);
+    if (plan->form)
+        return 0;
+    if (name)
+        return err_usage(err, "--format: expected text, csv or tidy for --reduce, found '%s'",
+                         name);
+    return err_usage(err,
+                     "--output: expected an ending of .txt, .csv or .tidy.csv for --reduce, or a "
+                     "folder, found '%s'",
+                     output);
+}
+
+static int choose_format(struct store_plan *plan, struct err *err)
+{
+    const char *name = plan->options->format ? plan->options->format : "jsonl";
+    bool in_folder = !plan->to_stdout && work_folder_is_folder(plan->options->output);
+    plan->format = format_find(name);
+    if (!plan->format)
+        return err_usage(err, "--format: expected a format of run, found '%s'", name);
+    plan->kind = strcmp(name, "jsonl") == 0 ? STORE_LINES : STORE_ITEMS;
+    if (plan->kind == STORE_ITEMS && !in_folder)
+        return err_usage(
+            err, "--format %s: many items in one place are jsonl: give a folder (-o DIR/)", name);
+    return 0;
+}
+
+static int check_resumable(const struct store_plan *plan, struct err *err)
+{
+    const struct options *options = plan->options;
+    const char *needs = options->resume ? "resume" : options->shard ? "shard" : NULL;
+    if (options->resume && options->force)
+        return err_usage(err, "--resume, --force: expected one of them, found both");
+    if (plan->to_stdout && needs)
+        return err_usage(err, "--%s: expected results in a place of their own: give -o", needs);
+    return 0;
+}
+
+int store_choose(struct store_plan *plan, const struct options *options, struct err *err)
+{
+    const char *output = options->output;
+    *plan = (struct store_plan){.options = options};
+    if (output && !*output)
+        return err_usage(err, "--output: expected a path, found ''");
+    plan->to_stdout = !output || strcmp(output, "-") == 0;
+    if (check_resumable(plan, err) || shard_read(&plan->shard, options->shard, err))
+        return -1;
+    if (!options->reduce)
+        return choose_format(plan, err);
+    plan->kind = STORE_SUMS;
+    return choose_form(plan, err);
+}
+
+const struct format *store_format(const struct store_plan *plan, const struct options *item,
+                                  struct err *err)
+{
+    const struct format *format = item->format ? format_find(item->format) : plan->format;
+    if (!format)
+        err_usage(err, "--format: expected a format of run, found '%s'", item->format);
+    else if (plan->kind == STORE_LINES && format != plan->format)
+        err_usage(err,
+                  "--format %s: many items in one place are jsonl: give all of them a folder "
+                  "and a format (-o DIR/ --format %s)",
+                  format->name, format->name);
+    else
+        return format;
+    return NULL;
+}
+
+struct place store_page(const struct options *options)
+{
+    return (struct place){
+        .count = 1,
+        .columns = options->full    ? 0
+                   : options->width ? (size_t)options->width
+                                    : PAGE_COLUMNS,
+        .lines = page_lines(options),
+    };
+}

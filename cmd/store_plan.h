@@ -1,0 +1,38 @@
+/* store_plan.h: where the results of a batch go and in which form: what options alone decide. */
+#ifndef ATTN_CMD_STORE_PLAN_H
+#define ATTN_CMD_STORE_PLAN_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "options.h"
+#include "out/format.h"
+#include "shard.h"
+#include "tallies_form.h"
+
+enum store_kind {
+    STORE_LINES, /* a JSON line for each item */
+    STORE_ITEMS, /* files of each item, in a folder of its own */
+    STORE_SUMS,  /* nothing of single items */
+};
+
+struct store_plan {
+    enum store_kind kind;
+    bool to_stdout;
+    const struct format *format;     /* of items, where they do not say otherwise */
+    const struct tallies_form *form; /* of tallies that go to one place */
+    const struct options *options;
+    struct job_shard shard;
+};
+
+/* Read -o, --format, --shard and --reduce. */
+int store_choose(struct store_plan *plan, const struct options *options, struct err *err);
+
+/* The format of one item. */
+const struct format *store_format(const struct store_plan *plan, const struct options *item,
+                                  struct err *err);
+
+/* The page of texts in results: the same on every terminal. */
+struct place store_page(const struct options *options);
+
+#endif
