@@ -11,6 +11,7 @@
 #include "model/model.h"
 #include "model/parameter_table.h"
 #include "model/pass.h"
+#include "model/site_size.h"
 #include "text/tokenizer.h"
 
 enum { TOKENS_SHOWN = 16 }; /* sizes are given for, where a model has no limit of its own */
@@ -42,46 +43,13 @@ static void count_tensors(struct facts *facts)
     }
 }
 
-/* The width of a site that has a row for every token. */
-static size_t channels(const struct config *c, enum site site)
-{
-    if (site == SITE_MLP_ACT)
-        return c->n_inner;
-    bool joined = site == SITE_ATTN_OUT && !c->out_proj; /* the heads side by side */
-    return joined ? c->n_head * c->d_v : c->n_embd;
-}
-
 /* The float32 of one site over all its layers, for a text of some tokens; false: 64 bits are few.
  */
 static bool site_bytes(size_t *bytes, const struct config *c, enum site site, size_t tokens)
 {
     size_t layers = site_rows[site].in_layer ? c->n_layer : 1;
-    size_t sizes[] = {layers, 1, tokens, 1}; /* layers, heads, rows, columns */
-    switch (site_rows[site].axes) {
-    case AXES_TOKEN_WORD:
-        sizes[3] = c->vocab_size;
-        break;
-    case AXES_HEAD_QUERY_KEY:
-        sizes[1] = c->n_head;
-        sizes[3] = tokens;
-        break;
-    case AXES_HEAD_TOKEN_DIM:
-        sizes[1] = c->n_head;
-        sizes[3] = site == SITE_CONTEXT ? c->d_v : c->d_k;
-        break;
-    case AXES_GROUP_TOKEN_DIM:
-        sizes[1] = c->n_kv_head;
-        sizes[3] = site == SITE_V ? c->d_v : c->d_k;
-        break;
-    case AXES_TOKEN_CHANNEL:
-        sizes[3] = channels(c, site);
-        break;
-    }
-    *bytes = sizeof(float);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (!num_multiply(bytes, *bytes, sizes[i]))
-            return false;
-    return true;
+    return site_size(bytes, c, site, c->n_head, tokens, tokens) &&
+           num_multiply(bytes, *bytes, layers) && num_multiply(bytes, *bytes, sizeof(float));
 }
 
 static int count_outputs(struct facts *facts, struct err *err)
