@@ -38,22 +38,38 @@ int tally_init(struct tally *tally, unsigned measures, const struct tally_size *
     return tally->heads ? 0 : -1;
 }
 
+/* The places of one head. */
+static bool count_places(size_t *places, const struct tally_size *size)
+{
+    bool counted =
+        num_multiply(places, size->queries, size->causal ? size->queries + 1 : size->keys);
+    *places /= size->causal ? 2 : 1;
+    return counted;
+}
+
+bool tally_bytes(size_t *bytes, unsigned measures, const struct tally_size *size)
+{
+    size_t place = (measures >> MEASURE_MEAN & 1 ? sizeof(struct tally_cell) : 0) +
+                   (measures >> MEASURE_MAX & 1 ? sizeof(struct largest) : 0);
+    return count_places(bytes, size) && num_multiply(bytes, *bytes, place) &&
+           num_add(bytes, *bytes, sizeof(struct head_tally)) &&
+           num_multiply(bytes, *bytes, size->layers * size->heads);
+}
+
 /* Memory for a head that is seen for the first time. */
 static struct head_tally *open_head(struct tally *tally, size_t layer, size_t head, struct err *err)
 {
-    const struct tally_size *size = &tally->size;
-    struct head_tally **slot = &tally->heads[layer * size->heads + head];
+    struct head_tally **slot = &tally->heads[layer * tally->size.heads + head];
     size_t places = 0;
     if (*slot)
         return *slot;
     struct head_tally *fresh = arena_alloc(tally->arena, 1, sizeof *fresh, err);
     if (!fresh)
         return NULL;
-    if (!num_multiply(&places, size->queries, size->causal ? size->queries + 1 : size->keys)) {
+    if (!count_places(&places, &tally->size)) {
         err_memory(err, SIZE_MAX);
         return NULL;
     }
-    places /= size->causal ? 2 : 1;
     if (wants(tally, MEASURE_MEAN))
         fresh->mean = arena_alloc(tally->arena, places, sizeof *fresh->mean, err);
     if (wants(tally, MEASURE_MAX))

@@ -48,6 +48,9 @@ struct tally {
 int tally_init(struct tally *tally, unsigned measures, const struct tally_size *size,
                struct arena *arena, struct err *err);
 
+/* About what it takes when every head was seen; false: 64 bits are few. */
+bool tally_bytes(size_t *bytes, unsigned measures, const struct tally_size *size);
+
 /* Count a text's attention of one head: weights [T, S], not more than the size. */
 int tally_add(struct tally *tally, size_t layer, size_t head, const struct tensor *weights,
               struct err *err);

@@ -243,7 +243,12 @@ START_TEST(without_memory_nothing_is_counted)
     }
     heap_fail_at(0, 0);
     ck_assert_int_eq(tally_add(&tally, 0, 0, &weights, &err), 0);
+    size_t bytes = 0;
+    ck_assert(tally_bytes(&bytes, ALL, &size));
+    ck_assert_uint_gt(bytes, 2000 * 2000 / 2 * sizeof(struct tally_cell));
+    ck_assert_uint_lt(bytes, 2000 * 2000 * sizeof(struct tally_cell));
     size.queries = SIZE_MAX / 2;
+    ck_assert(!tally_bytes(&bytes, ALL, &size));
     tally = opened(ALL);
     err = (struct err){0};
     ck_assert_int_eq(tally_add(&tally, 0, 0, &weights, &err), -1);
