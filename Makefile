@@ -98,7 +98,7 @@ $(BUILD)/oracle: $(ORACLE_OBJECTS) $(BUILD)/libattn.a
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD/asan
-	@ASAN_OPTIONS=allocator_may_return_null=1 \
+	@ASAN_OPTIONS=allocator_may_return_null=1 BATCH_ITEMS=400 \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/asan WERROR= \
 		CFLAGS='-O1 -g -fopenmp-simd -fno-math-errno -fno-trapping-math $(SANITIZE)'
 

@@ -20,6 +20,17 @@ const struct command command_rows[] = {
      "attn-cli explain -m life-causal -s \"Life is short\" --token 1 --format markdown\n"
      "attn-cli explain -m life -s \"Life is short\" --token is -o walk.tex\n",
      explain_command},
+    {"batch", FOR_BATCH, "many sentences or experiments at once; what heads do over all", "FILE",
+     "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --head 0\n"
+     "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --reduce entropy,distance\n"
+     "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --sweep model=tiny,life\n"
+     "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --format csv -o matrices/\n",
+     batch_command},
+    {"merge", FOR_MERGE, "put the shards of a batch together", "PATH",
+     "printf 'Life is short\\neat dessert\\n' > two.txt\n"
+     "for i in 1 2; do attn-cli batch two.txt --head 0 -o two.jsonl --shard $i/2; done\n"
+     "attn-cli merge two.jsonl\n",
+     merge_command},
     {"generate", FOR_GENERATE, "go on with a text, token by token; its attention, too", "",
      "attn-cli generate --sentence \"Life is short, eat dessert\" -n 8\n"
      "attn-cli generate -s \"Life is\" --temp 0.8 --top-k 40 --top-p 0.95 --seed 7\n"

@@ -28,6 +28,8 @@ int command_run(const char *name, char **arguments, struct arena *arena, struct 
 /* The rows' functions, each in the file of its name. 0, or -1 with `err`. */
 int run_command(const struct options *options, struct err *err);
 int explain_command(const struct options *options, struct err *err);
+int batch_command(const struct options *options, struct err *err);
+int merge_command(const struct options *options, struct err *err);
 int generate_command(const struct options *options, struct err *err);
 int tokenize_command(const struct options *options, struct err *err);
 int info_command(const struct options *options, struct err *err);
@@ -45,5 +47,8 @@ int only_model(const char **name, const struct options *options, struct err *err
 /* A line on standard error that is worth knowing: "attn-cli: note: …"; nothing with --quiet. */
 void print_note(const struct options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* An error that does not end the program: "attn-cli: error: …". */
+void print_failure(const char *text);
 
 #endif

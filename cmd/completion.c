@@ -3,6 +3,7 @@
 
 #include "bench/task.h"
 #include "help.h"
+#include "lens/measure.h"
 #include "model/bundled.h"
 #include "model/shape.h"
 #include "model/site.h"
@@ -86,6 +87,17 @@ static void write_precisions(struct stream *out)
         stream_format(out, "%s%s", i ? " " : "", precision_name((enum precision)i));
 }
 
+static void write_measures(struct stream *out)
+{
+    for (int measure = 0; measure < MEASURE_COUNT; measure++)
+        stream_format(out, "%s%s", measure ? " " : "", measure_rows[measure].name);
+}
+
+static void write_kinds_of_input(struct stream *out)
+{
+    stream_text(out, "lines jsonl csv");
+}
+
 static void write_page_formats(struct stream *out)
 {
     stream_text(out, "text json");
@@ -112,6 +124,8 @@ static const struct value_row {
     {"draw", FOR_INIT, write_ways},
     {"only", FOR_BENCH, write_tasks},
     {"show", FOR_RUN | FOR_GENERATE | FOR_BATCH, write_sites},
+    {"reduce", FOR_BATCH, write_measures},
+    {"input", FOR_BATCH, write_kinds_of_input},
     {"completion", FOR_HELP, write_shells},
 };
 

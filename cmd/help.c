@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "bench/task.h"
+#include "lens/measure.h"
 #include "math/kernel.h"
 #include "model/bundled.h"
 #include "model/config_edit.h"
@@ -105,6 +106,13 @@ static void write_tasks(struct stream *out)
         write_row(out, task_rows[kind].name, task_rows[kind].about);
 }
 
+static void write_measures(struct stream *out)
+{
+    stream_text(out, "\nReductions (--reduce), of each head over all texts:\n");
+    for (int measure = 0; measure < MEASURE_COUNT; measure++)
+        write_row(out, measure_rows[measure].name, measure_rows[measure].about);
+}
+
 static void write_shapes(struct stream *out)
 {
     stream_text(out, "\nShapes (--shape):\n ");
@@ -148,6 +156,8 @@ static void help_command_write(struct stream *out, const struct command *command
         write_sites(out);
         write_formats(out);
     }
+    if (command->bit == FOR_BATCH)
+        write_measures(out);
     if (command->bit == FOR_EXPLAIN)
         write_explain_formats(out);
     if (command->bit == FOR_BENCH)

@@ -320,6 +320,7 @@ int items_open(struct items *items, const struct options *options, struct err *e
 
 void items_release(struct items *items)
 {
+    item_ids_release(&items->ids);
     arena_release(&items->arena);
     file_release(&items->file);
     *items = (struct items){0};
@@ -358,6 +359,20 @@ static const char *make_id(size_t number, struct arena *arena, struct err *err)
     return arena_text(arena, text, (size_t)size, err);
 }
 
+/* No two items have the same id. */
+static int check_id(struct items *items, const struct item *item, struct err *err)
+{
+    size_t line = item->line;
+    if (items->kind == &kinds[LINES])
+        return 0;
+    if (item_ids_note(&items->ids, item->id, &line, err))
+        return -1;
+    return line == item->line
+               ? 0
+               : err_set(err, "expected an id of its own, found '%s', which line %zu has", item->id,
+                         line);
+}
+
 bool items_next(struct items *items, struct item *item, struct arena *arena, struct err *err)
 {
     struct draft draft = {.item = item, .arena = arena, .err = err};
@@ -372,7 +387,7 @@ bool items_next(struct items *items, struct item *item, struct arena *arena, str
     if (!item->id)
         item->id = make_id(items->next, arena, err);
     items->next++;
-    item->broken = found < 0 || !item->id;
+    item->broken = found < 0 || !item->id || check_id(items, item, err);
     if (item->broken)
         err_prefix(err, "'%s' line %zu", inputs_shown_path(items->path), item->line);
     return true;

@@ -25,6 +25,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "format/csv_read.h"
+#include "item_ids.h"
 #include "lens/reading.h"
 #include "options.h"
 
@@ -44,6 +45,7 @@ struct items {
     struct csv_reader reader; /* where the next item begins, whatever the kind */
     struct csv_record header; /* csv: the names of the columns */
     size_t next;              /* the number of the next item */
+    struct item_ids ids;      /* of items that can say their own */
     const char *forgotten;    /* the memory of what is before it was given back */
     struct arena arena;       /* the header's */
 };

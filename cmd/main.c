@@ -50,6 +50,11 @@ void print_note(const struct options *options, const char *format, ...)
     print_line("note: ", text);
 }
 
+void print_failure(const char *text)
+{
+    print_line("error: ", text);
+}
+
 /* Interrupted: no half-written file stays behind. */
 static void leave(int signal_number)
 {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bench/task.h"
+#include "lens/measure.h"
 #include "help.h"
 #include "model/bundled.h"
 #include "model/config_edit.h"
@@ -85,6 +86,9 @@ static void write_tables(struct stream *out)
     stream_text(out, ".SH FORMATS OF EXPLAIN\n");
     for (size_t i = 0; i < explain_format_count; i++)
         write_item(out, explain_formats[i].name, explain_formats[i].about);
+    stream_text(out, ".SH REDUCTIONS\n");
+    for (int measure = 0; measure < MEASURE_COUNT; measure++)
+        write_item(out, measure_rows[measure].name, measure_rows[measure].about);
     stream_text(out, ".SH MEASUREMENTS\n");
     for (int kind = 0; kind < TASK_KINDS; kind++)
         write_item(out, task_rows[kind].name, task_rows[kind].about);

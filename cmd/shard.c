@@ -62,13 +62,13 @@ static int find_task(struct standing *task, struct err *err)
 
 static int find_rank(struct standing *rank, struct err *err)
 {
-    static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                           {"PMI_RANK", "PMI_SIZE"},
-                                           {"SLURM_PROCID", "SLURM_NTASKS"}};
+    static const char *const names[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                           {"PMI_SIZE", "PMI_RANK"},
+                                           {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
     *rank = (struct standing){0, 1, false};
     for (size_t i = 0; i < sizeof names / sizeof *names && !rank->known; i++) {
-        rank->known = read_variable(names[i][0], &rank->index, err);
-        if (err->kind || (rank->known && need_variable(names[i][1], &rank->count, err)))
+        rank->known = read_variable(names[i][0], &rank->count, err);
+        if (err->kind || (rank->known && need_variable(names[i][1], &rank->index, err)))
             return -1;
     }
     if (rank->index < rank->count)
@@ -85,7 +85,7 @@ static int find_place(struct job_shard *shard, struct err *err)
         return -1;
     if (!task.known && !rank.known)
         return err_usage(err, "--shard auto: expected SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, "
-                              "PMI_RANK or SLURM_PROCID in the environment, found none");
+                              "PMI_RANK or those of srun in the environment, found none");
     shard->index = (size_t)(task.index * rank.count + rank.index) + 1;
     shard->count = (size_t)(task.count * rank.count);
     return 0;

@@ -5,8 +5,9 @@
  *
  *     --shard 2/16     the second of sixteen
  *     --shard auto     SLURM_ARRAY_TASK_ID of SLURM_ARRAY_TASK_MIN … MAX; OMPI_COMM_WORLD_RANK of
- *                      …_SIZE; PMI_RANK of PMI_SIZE; SLURM_PROCID of SLURM_NTASKS. Ranks within
- *                      the tasks of an array multiply them.
+ *                      …_SIZE; PMI_RANK of PMI_SIZE; SLURM_PROCID of SLURM_STEP_NUM_TASKS, which
+ *                      only srun sets: SLURM_NTASKS is there in a script that runs once, too. Ranks
+ *                      within the tasks of an array multiply them.
  */
 #ifndef ATTN_CMD_SHARD_H
 #define ATTN_CMD_SHARD_H

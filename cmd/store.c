@@ -14,17 +14,16 @@
 #include "store_resume.h"
 #include "tallies_file.h"
 
-enum {
-    SAVE_SECONDS = 2, /* sums are saved as often, */
-    SAVE_SHARE = 20,  /* or so that it takes a twentieth of the time */
-};
+/* Sums are saved so often, or so that it takes a twentieth of the time. */
+static const double SAVE_SECONDS = 0.2;
+static const double SAVE_SHARE = 20;
 
 /* --- begin ------------------------------------------------------------------------------------ */
 
 static int open_lines(struct store *store, struct err *err)
 {
     if (store->plan->to_stdout)
-        return stream_to(&store->lines, STDOUT_FILENO, err);
+        return store_open_stream(&store->lines, store->plan, err);
     store->descriptor = open(store->folder.lines, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (store->descriptor < 0)
         return err_output(err, "cannot write '%s': %s", store->folder.lines, strerror(errno));
@@ -222,8 +221,11 @@ int store_adopt(struct store *store, const char *piece, size_t size, bool failed
 int store_save_sums(struct store *store, struct err *err)
 {
     double now = clock_seconds();
+    stream_sync_later(
+        false); /* the journal holds no sums: this file must be whole whatever comes */
     if (tallies_save(store->tallies, store->folder.sums, store->done, err))
         return -1;
+    stream_sync_later(true);
     store->saved = clock_seconds();
     store->saving = store->saved - now;
     return 0;

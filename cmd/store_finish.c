@@ -19,8 +19,8 @@ static int write_form(struct stream *out, const struct store *store, struct err 
 
 static int print_tallies(struct store *store, struct err *err)
 {
-    struct stream out;
-    if (stream_to(&out, STDOUT_FILENO, err))
+    struct stream out = {0};
+    if (store_open_stream(&out, store->plan, err))
         return -1;
     int failed = write_form(&out, store, err);
     if (!failed)

@@ -1,6 +1,8 @@
 #include "store_plan.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "page.h"
 #include "work_folder.h"
@@ -45,6 +47,20 @@ static int choose_format(struct store_plan *plan, struct err *err)
     return 0;
 }
 
+static bool is_device(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+int store_open_stream(struct stream *out, const struct store_plan *plan, struct err *err)
+{
+    const char *output = plan->options->output;
+    if (!output || strcmp(output, "-") == 0)
+        return stream_to(out, STDOUT_FILENO, err);
+    return stream_open(out, output, err);
+}
+
 static int check_resumable(const struct store_plan *plan, struct err *err)
 {
     const struct options *options = plan->options;
@@ -62,7 +78,7 @@ int store_choose(struct store_plan *plan, const struct options *options, struct 
     *plan = (struct store_plan){.options = options};
     if (output && !*output)
         return err_usage(err, "--output: expected a path, found ''");
-    plan->to_stdout = !output || strcmp(output, "-") == 0;
+    plan->to_stdout = !output || strcmp(output, "-") == 0 || is_device(output);
     if (check_resumable(plan, err) || shard_read(&plan->shard, options->shard, err))
         return -1;
     if (!options->reduce)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/stream.h"
 #include "options.h"
 #include "out/format.h"
 #include "shard.h"
@@ -18,7 +19,7 @@ enum store_kind {
 
 struct store_plan {
     enum store_kind kind;
-    bool to_stdout;
+    bool to_stdout;                  /* or to a device: nothing is left there to go on with */
     const struct format *format;     /* of items, where they do not say otherwise */
     const struct tallies_form *form; /* of tallies that go to one place */
     const struct options *options;
@@ -27,6 +28,9 @@ struct store_plan {
 
 /* Read -o, --format, --shard and --reduce. */
 int store_choose(struct store_plan *plan, const struct options *options, struct err *err);
+
+/* Open standard output, or the device that stands in its place. */
+int store_open_stream(struct stream *out, const struct store_plan *plan, struct err *err);
 
 /* The format of one item. */
 const struct format *store_format(const struct store_plan *plan, const struct options *item,

@@ -1,11 +1,16 @@
 #include "lens/tally_sheet.h"
 
+#include <math.h>
+
 #include "lens/reading.h"
 
 /* What the entries of one measure span. */
 struct span_of {
-    size_t layers, heads, queries, keys; /* one more than the highest of each */
-    size_t pairs;                        /* of a layer and a head */
+    size_t queries, keys; /* one more than the highest of each */
+    size_t pairs;         /* of a layer and a head */
+    size_t *rows;         /* [layers] the row of each, NO_PLACE: nothing was counted of it … */
+    size_t *columns;      /* [heads] … and the column */
+    size_t row_count, column_count;
 };
 
 static bool next_of(struct tally_walk *walk, enum measure measure)
@@ -22,21 +27,61 @@ static void grow(size_t *end, size_t place)
         *end = place + 1;
 }
 
-static struct span_of find_span(const struct tally *tally, enum measure measure)
+/* Number the places that are marked by 0. */
+static size_t number(size_t *places, size_t count)
 {
-    struct span_of span = {0};
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        if (places[i] != NO_PLACE)
+            places[i] = found++;
+    return found;
+}
+
+static size_t *no_places(size_t count, struct arena *arena, struct err *err)
+{
+    size_t *places = arena_alloc(arena, count, sizeof *places, err);
+    for (size_t i = 0; places && i < count; i++)
+        places[i] = NO_PLACE;
+    return places;
+}
+
+static int find_span(struct span_of *span, const struct tally *tally, enum measure measure,
+                     struct arena *arena, struct err *err)
+{
     struct tally_walk walk = {.tally = tally};
+    const struct tally_size *size = &tally->size;
     size_t last_pair = NO_PLACE;
+    *span = (struct span_of){0};
+    span->rows = no_places(size->layers, arena, err);
+    span->columns = no_places(size->heads, arena, err);
+    if (!span->rows || !span->columns)
+        return -1;
     while (next_of(&walk, measure)) {
-        size_t pair = walk.entry.layer * tally->size.heads + walk.entry.head;
-        span.pairs += pair != last_pair;
+        size_t pair = walk.entry.layer * size->heads + walk.entry.head;
+        span->pairs += pair != last_pair;
         last_pair = pair;
-        grow(&span.layers, walk.entry.layer);
-        grow(&span.heads, walk.entry.head);
-        grow(&span.queries, walk.entry.query);
-        grow(&span.keys, walk.entry.key);
+        span->rows[walk.entry.layer] = span->columns[walk.entry.head] = 0;
+        grow(&span->queries, walk.entry.query);
+        grow(&span->keys, walk.entry.key);
     }
-    return span;
+    span->row_count = number(span->rows, size->layers);
+    span->column_count = number(span->columns, size->heads);
+    return 0;
+}
+
+/* An axis with the numbers that have a place. */
+static int make_chosen_axis(struct axis *axis, const char *name, const size_t *places, size_t count,
+                            struct arena *arena, struct err *err)
+{
+    const struct label *numbers = labels_of_numbers(count, arena, err);
+    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+    if (!numbers || !labels)
+        return -1;
+    *axis = (struct axis){.name = name, .labels = labels};
+    for (size_t i = 0; i < count; i++)
+        if (places[i] != NO_PLACE)
+            labels[axis->size++] = numbers[i];
+    return 0;
 }
 
 static int make_axis(struct axis *axis, const char *name, size_t size, struct arena *arena,
@@ -63,16 +108,20 @@ static int fill_heads(struct tally_sheets *sheets, const struct tally *tally, en
     struct axis rows;
     struct axis columns;
     struct tally_walk walk = {.tally = tally};
-    if (make_axis(&rows, "layer", span->layers, arena, err) ||
-        make_axis(&columns, "head", span->heads, arena, err))
+    if (make_chosen_axis(&rows, "layer", span->rows, tally->size.layers, arena, err) ||
+        make_chosen_axis(&columns, "head", span->columns, tally->size.heads, arena, err))
         return -1;
     float *values = make_sheet(&sheets->items[0], &rows, &columns, arena, err);
     if (!values)
         return -1;
     sheets->items[0].tensor = measure_rows[measure].name;
     sheets->count = 1;
+    for (size_t i = 0; i < span->row_count * span->column_count; i++)
+        values[i] = NAN;
     while (next_of(&walk, measure)) {
-        values[walk.entry.layer * span->heads + walk.entry.head] = (float)tally_value(&walk.entry);
+        size_t row = span->rows[walk.entry.layer];
+        size_t column = span->columns[walk.entry.head];
+        values[row * span->column_count + column] = (float)tally_value(&walk.entry);
         if (walk.entry.cell.count > sheets->most)
             sheets->most = walk.entry.cell.count;
     }
@@ -112,9 +161,11 @@ static int fill_cells(struct tally_sheets *sheets, const struct tally *tally, en
 int tally_sheets_make(struct tally_sheets *sheets, const struct tally *tally, enum measure measure,
                       struct arena *arena, struct err *err)
 {
-    struct span_of span = find_span(tally, measure);
+    struct span_of span;
     bool of_rows = measure_rows[measure].of_row != NULL;
     *sheets = (struct tally_sheets){0};
+    if (find_span(&span, tally, measure, arena, err))
+        return -1;
     if (!span.pairs)
         return 0;
     sheets->items = arena_alloc(arena, of_rows ? 1 : span.pairs, sizeof *sheets->items, err);

@@ -22,8 +22,8 @@ struct tally_sheets {
     uint64_t most; /* the largest number of queries or texts that a cell stands for */
 };
 
-/* Only layers, heads, queries and keys that something was counted of have a place; a cell of which
- * nothing was is 0. */
+/* Layers and heads that nothing was counted of have no place; a pair of them of which nothing was
+ * is NaN. */
 int tally_sheets_make(struct tally_sheets *sheets, const struct tally *tally, enum measure measure,
                       struct arena *arena, struct err *err);
 

@@ -60,10 +60,11 @@ static void add_cell(struct buf *line, const struct table *table, size_t row, si
 {
     char text[NUMERAL_BYTES];
     text_blanks(line, TEXT_GAP);
-    if (sheet_hides(table->sheet, row, column))
+    float value = sheet_cell(table->sheet, row, column);
+    if (sheet_hides(table->sheet, row, column) || isnan(value))
         text[0] = '\0';
     else
-        numeral_write(text, table->numeral, sheet_cell(table->sheet, row, column));
+        numeral_write(text, table->numeral, value);
     text_right(line, text, table->cell_width);
 }
 
@@ -115,12 +116,11 @@ static void write_heading(struct stream *out, enum measure measure,
                           const struct tally_sheets *sheets)
 {
     const struct measure_row *row = &measure_rows[measure];
+    bool one = sheets->most == 1;
+    const char *things = row->of_row ? (one ? "query" : "queries") : (one ? "text" : "texts");
     stream_format(out, "%s · %s\n", row->name, row->about);
-    if (measure == MEASURE_MAX)
-        stream_format(out, "over up to %llu texts\n", (unsigned long long)sheets->most);
-    else
-        stream_format(out, "mean over up to %llu %s\n", (unsigned long long)sheets->most,
-                      row->of_row ? "queries" : "texts");
+    stream_format(out, "%s %llu %s\n", measure == MEASURE_MAX ? "over up to" : "mean over up to",
+                  (unsigned long long)sheets->most, things);
 }
 
 static int write_measure(struct stream *out, const struct tally *tally, enum measure measure,

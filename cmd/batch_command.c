@@ -1,0 +1,73 @@
+/* batch_command.c: `attn-cli batch`: many sentences or experiments, models opened once, results
+ * streamed.
+ *
+ * Options, items, a survey of all of them; then rounds, and in the end the results get their names.
+ */
+#include <stdio.h>
+
+#include "batch_work.h"
+#include "command.h"
+#include "manifest.h"
+
+static int prepare(struct batch_work *work, struct err *err)
+{
+    const struct options *options = work->options;
+    work->models.threads = (size_t)options->threads;
+    if (store_choose(&work->plan, options, err) || tallies_open(&work->tallies, options, err) ||
+        jobs_open(&work->jobs, options, err))
+        return -1;
+    return batch_survey(work, err);
+}
+
+static int open_store(struct batch_work *work, struct err *err)
+{
+    struct manifest manifest = {0};
+    const struct store_plan *plan = &work->plan;
+    if (!plan->to_stdout &&
+        manifest_open(&manifest, &work->jobs.items, &work->models, &plan->shard, err))
+        return -1;
+    int failed = store_open(&work->store, plan, &work->tallies, &manifest.head, err);
+    manifest_release(&manifest);
+    return failed;
+}
+
+static void note_dropped(const struct batch_work *work)
+{
+    size_t count = work->survey.dropped;
+    if (count)
+        print_note(work->options, "%zu mark%s not in the vocabulary %s left out", count,
+                   count == 1 ? " that is" : "s that are", count == 1 ? "was" : "were");
+}
+
+/* The rest went on; this is how the batch ends. */
+static int count_failures(const struct batch_work *work, struct err *err)
+{
+    size_t failed = work->store.failed;
+    if (!failed)
+        return 0;
+    return err_failed(err, "%zu of %zu items failed", failed,
+                      work->survey.end - work->survey.first);
+}
+
+static int run_and_store(struct batch_work *work, struct err *err)
+{
+    if (open_store(work, err))
+        return -1;
+    note_dropped(work);
+    if (!work->store.complete && batch_run(work, err))
+        return -1;
+    return store_finish(&work->store, err) ? -1 : count_failures(work, err);
+}
+
+int batch_command(const struct options *options, struct err *err)
+{
+    struct batch_work work = {.options = options};
+    int failed = prepare(&work, err);
+    if (!failed)
+        failed = options->dry_run ? batch_print(&work, err) : run_and_store(&work, err);
+    store_close(&work.store);
+    tallies_release(&work.tallies);
+    open_models_release(&work.models);
+    jobs_release(&work.jobs);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,140 @@
+/* batch_print.c: `batch --dry-run`: the jobs, how many tokens they have, what they would write.
+ *
+ *     item         line  tokens  float32
+ *     0000            1       3  288 B
+ *     0001,head=1     2       2  32 B
+ *     0002            3  error   word 'zebra' at byte 3 is not in the vocabulary
+ *
+ *     3 jobs, 1 for each item; 1 broken
+ *     5 tokens, at most 3 in a text
+ *     320 B as float32; csv and json take about three times that
+ *     model tiny
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/stream.h"
+#include "batch_work.h"
+#include "model/site_size.h"
+#include "out/text_line.h"
+
+enum { NAME_COLUMNS = 30 };
+
+/* What was counted so far. */
+struct printing {
+    struct batch_work *work;
+    struct stream out;
+    struct buf line;
+    uint64_t bytes;
+    size_t broken;
+};
+
+/* What the tensors of a job take; more than can be counted is the most that can. */
+static size_t job_bytes(const struct prepared *prepared)
+{
+    const struct config *config = &prepared->model->viewer.model.config;
+    const struct selection *selection = &prepared->request.selection;
+    size_t tokens = prepared->subject.sentence.count;
+    size_t keys = prepared->subject.source.count ? prepared->subject.source.count : tokens;
+    size_t total = 0;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        size_t count = 0;
+        if (!(selection->sites >> site & 1))
+            continue;
+        size_t layers = site_rows[site].in_layer ? selection->layer_count : 1;
+        if (!site_size(&count, config, (enum site)site, selection->head_count, tokens, keys) ||
+            !num_multiply(&count, count, layers * sizeof(float)) || !num_add(&total, total, count))
+            return SIZE_MAX;
+    }
+    return total;
+}
+
+static int write_line(struct printing *printing, const struct job *job, struct arena *arena,
+                      struct err *job_err, struct err *err)
+{
+    struct prepared prepared;
+    struct buf *line = &printing->line;
+    char size[NUM_SIZE_BYTES];
+    bool reduced = printing->work->plan.kind == STORE_SUMS;
+    bool broken = batch_prepare(printing->work, job, &prepared, arena, job_err);
+    text_left(line, job->name, NAME_COLUMNS);
+    buf_format(line, "  %6zu", job->item.line);
+    if (broken) {
+        buf_format(line, "   error  %s", job_err->text);
+        printing->broken++;
+    } else {
+        buf_format(line, "  %6zu", prepared.subject.sentence.count);
+        size_t bytes = reduced ? 0 : job_bytes(&prepared);
+        printing->bytes += bytes;
+        if (!reduced)
+            buf_format(line, "  %s", num_size(size, bytes));
+    }
+    return text_end(&printing->out, line, err);
+}
+
+static int write_jobs(struct printing *printing, struct err *err)
+{
+    const struct survey *survey = &printing->work->survey;
+    struct arena arena = {0};
+    struct job job;
+    struct err job_err = {0};
+    int failed = 0;
+    text_left(&printing->line, "item", NAME_COLUMNS);
+    buf_text(&printing->line, "    line  tokens");
+    if (printing->work->plan.kind != STORE_SUMS)
+        buf_text(&printing->line, "  float32");
+    failed = text_end(&printing->out, &printing->line, err);
+    for (size_t number = 0; number < survey->end && !failed; number++) {
+        if (!jobs_next(&printing->work->jobs, &job, &arena, &job_err))
+            break;
+        if (number >= survey->first)
+            failed = write_line(printing, &job, &arena, &job_err, err);
+        arena_clear(&arena);
+        err_clear(&job_err);
+    }
+    arena_release(&arena);
+    return failed;
+}
+
+static void write_summary(struct printing *printing)
+{
+    const struct batch_work *work = printing->work;
+    const struct survey *survey = &work->survey;
+    const struct job_shard *shard = &work->plan.shard;
+    struct stream *out = &printing->out;
+    char size[NUM_SIZE_BYTES];
+    size_t jobs = survey->end - survey->first;
+    stream_format(out, "\n%zu job%s", jobs, jobs == 1 ? "" : "s");
+    if (shard->count)
+        stream_format(out, " of %zu in all, shard %zu of %zu", survey->jobs, shard->index,
+                      shard->count);
+    stream_format(out, ", %zu for each item; %zu broken\n", work->jobs.of_item, printing->broken);
+    stream_format(out, "%llu tokens, at most %zu in a text\n", (unsigned long long)survey->tokens,
+                  survey->longest);
+    if (work->plan.kind != STORE_SUMS)
+        stream_format(out, "%s as float32; csv and json take about three times that\n",
+                      num_size(size, printing->bytes));
+    for (const struct tally_group *group = work->tallies.first; group; group = group->next) {
+        size_t bytes = 0;
+        if (tally_bytes(&bytes, work->tallies.measures, &group->size))
+            stream_format(out, "tallies of up to %s\n", num_size(size, bytes));
+    }
+    for (const struct open_model *model = work->models.first; model; model = model->next)
+        stream_format(out, "model %s\n", model->viewer.model.name);
+}
+
+int batch_print(struct batch_work *work, struct err *err)
+{
+    struct printing printing = {.work = work};
+    if (stream_to(&printing.out, STDOUT_FILENO, err))
+        return -1;
+    int failed = write_jobs(&printing, err);
+    if (!failed) {
+        write_summary(&printing);
+        failed = stream_commit(&printing.out, err);
+    }
+    stream_discard(&printing.out);
+    buf_release(&printing.line);
+    return failed;
+}

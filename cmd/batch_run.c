@@ -1,0 +1,336 @@
+/* batch_run.c: the jobs of a batch in rounds: some are read, those alike share ragged passes, and
+ * their results are handed on in the order of the input.
+ */
+#include <string.h>
+
+#include "batch_work.h"
+#include "command.h"
+#include "lens/tally_sink.h"
+#include "settings.h"
+
+enum {
+    PASS_TOKENS = 1024, /* of the texts that share a pass */
+    PASS_TEXTS = 256,
+    ROUND_PASSES = 8, /* at most: what they give is kept until it is written */
+};
+
+/* A job of the round. */
+struct entry {
+    struct job job;
+    struct prepared prepared;
+    struct report report;
+    enum err_kind failure; /* ERR_NONE: it went well */
+    const char *message;
+    bool done;
+};
+
+struct round {
+    struct batch_work *work;
+    struct entry *entries;
+    size_t room, count;
+    size_t next; /* the number of the first job that was not read yet */
+    struct arena arena;
+    struct err err; /* of one job at a time */
+};
+
+/* Jobs of one pass. */
+struct pass_group {
+    struct entry **entries;
+    size_t count;
+    size_t first; /* the number of the first one, for messages */
+};
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static int fail_entry(struct round *round, struct entry *entry, struct err *err)
+{
+    const char *text = round->err.text;
+    entry->failure = round->err.kind ? round->err.kind : ERR_INPUT;
+    entry->message = arena_text(&round->arena, text, strlen(text), err);
+    entry->done = true;
+    err_clear(&round->err);
+    return entry->message ? 0 : -1;
+}
+
+/* How many passes' worth of texts a round may take: those of an item's turns differ. */
+static size_t passes_of(const struct batch_work *work)
+{
+    size_t turns = work->jobs.of_item / work->jobs.repeats;
+    return turns < ROUND_PASSES ? turns : ROUND_PASSES;
+}
+
+static int read_round(struct round *round, struct err *err)
+{
+    struct batch_work *work = round->work;
+    size_t passes = passes_of(work);
+    size_t tokens = 0;
+    arena_clear(&round->arena);
+    round->count = 0;
+    round->room = passes * PASS_TEXTS;
+    round->entries = arena_alloc(&round->arena, round->room, sizeof *round->entries, err);
+    if (!round->entries)
+        return -1;
+    while (round->next < work->survey.end && round->count < round->room &&
+           tokens < passes * PASS_TOKENS) {
+        struct entry *entry = &round->entries[round->count++];
+        if (!jobs_next(&work->jobs, &entry->job, &round->arena, &round->err))
+            return err_set(err, "'%s' became shorter while it was being read",
+                           inputs_shown_path(work->jobs.items.path));
+        round->next++;
+        if (batch_prepare(work, &entry->job, &entry->prepared, &round->arena, &round->err) &&
+            fail_entry(round, entry, err))
+            return -1;
+        tokens += entry->prepared.subject.sentence.count;
+    }
+    return 0;
+}
+
+/* Pass the jobs of other shards, and those that are done. */
+static int skip_jobs(struct round *round, size_t count, struct err *err)
+{
+    struct job job;
+    for (; round->next < count; round->next++) {
+        arena_clear(&round->arena);
+        if (!jobs_next(&round->work->jobs, &job, &round->arena, &round->err))
+            return err_set(err, "'%s' became shorter while it was being read",
+                           inputs_shown_path(round->work->jobs.items.path));
+        err_clear(&round->err);
+    }
+    return 0;
+}
+
+/* --- one pass --------------------------------------------------------------------------------- */
+
+/* Mark the numbers of a list, or all. */
+static void mark(bool *wanted, const size_t *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        wanted[list ? list[i] : i] = true;
+}
+
+/* The numbers below `most` that are marked. */
+static const size_t *list_marked(const bool *wanted, size_t most, size_t *count,
+                                 struct arena *arena, struct err *err)
+{
+    size_t *list = arena_alloc(arena, most, sizeof *list, err);
+    *count = 0;
+    for (size_t i = 0; i < most && list; i++)
+        if (wanted[i])
+            list[(*count)++] = i;
+    return list;
+}
+
+/* All layers and all heads that any of the jobs wants. */
+static int join_selections(struct selection *joined, const struct pass_group *group,
+                           struct arena *arena, struct err *err)
+{
+    const struct config *config = &group->entries[0]->prepared.model->viewer.model.config;
+    bool *layers = arena_alloc(arena, config->n_layer, sizeof *layers, err);
+    bool *heads = arena_alloc(arena, config->n_head, sizeof *heads, err);
+    if (!layers || !heads)
+        return -1;
+    for (size_t i = 0; i < group->count; i++) {
+        const struct selection *selection = &group->entries[i]->prepared.request.selection;
+        mark(layers, selection->layers, selection->layer_count);
+        mark(heads, selection->heads, selection->head_count);
+    }
+    *joined = group->entries[0]->prepared.request.selection;
+    joined->layers = list_marked(layers, config->n_layer, &joined->layer_count, arena, err);
+    joined->heads = list_marked(heads, config->n_head, &joined->head_count, arena, err);
+    return joined->layers && joined->heads ? 0 : -1;
+}
+
+/* A pass whose attention is counted where it is seen; what a pass that failed has counted does not
+ * count again. */
+static int tally_group(struct round *round, const struct pass_group *group, struct look *look,
+                       struct tally_sink *sink, struct err *err)
+{
+    struct selection joined;
+    struct viewer *viewer = &group->entries[0]->prepared.model->viewer;
+    if (join_selections(&joined, group, &round->arena, err))
+        return -1;
+    look->selection = &joined;
+    return viewer_watch(viewer, look, (struct tap){.sink = tally_sink_see, .context = sink}, err);
+}
+
+static int show_group(struct round *round, const struct pass_group *group, struct look *look,
+                      struct err *err)
+{
+    look->reports = arena_alloc(&round->arena, group->count, sizeof *look->reports, err);
+    look->selection = &group->entries[0]->prepared.request.selection;
+    if (!look->reports ||
+        viewer_look(&group->entries[0]->prepared.model->viewer, look, &round->arena, err))
+        return -1;
+    for (size_t i = 0; i < group->count; i++)
+        group->entries[i]->report = look->reports[i];
+    return 0;
+}
+
+/* Run jobs as one ragged batch. */
+static int run_group(struct round *round, const struct pass_group *group, struct tally_sink *sink,
+                     struct err *err)
+{
+    struct subject *subjects = arena_alloc(&round->arena, group->count, sizeof *subjects, err);
+    struct look look = {.subjects = subjects, .count = group->count, .first = group->first};
+    if (!subjects)
+        return -1;
+    for (size_t i = 0; i < group->count; i++)
+        subjects[i] = group->entries[i]->prepared.subject;
+    return sink ? tally_group(round, group, &look, sink, err)
+                : show_group(round, group, &look, err);
+}
+
+static void count_texts(struct batch_work *work, struct entry *entry)
+{
+    entry->done = true;
+    if (work->plan.kind == STORE_SUMS && !entry->failure)
+        tallies_find(&work->tallies, &entry->job)->texts++;
+}
+
+/* A pass that failed says nothing of the texts that were in it: each is run again, alone. */
+static int run_each(struct round *round, const struct pass_group *group, struct tally_sink *sink,
+                    struct err *err)
+{
+    const char *path = inputs_shown_path(round->work->jobs.items.path);
+    for (size_t i = 0; i < group->count; i++) {
+        struct entry *entry = group->entries[i];
+        struct pass_group alone = {&entry, 1, group->first + i};
+        struct tally_sink only;
+        if (sink)
+            only = tally_sink_only(sink, i);
+        err_clear(&round->err);
+        if (run_group(round, &alone, sink ? &only : NULL, &round->err)) {
+            err_prefix(&round->err, "'%s' line %zu", path, entry->job.item.line);
+            if (fail_entry(round, entry, err))
+                return -1;
+        }
+        count_texts(round->work, entry);
+    }
+    return 0;
+}
+
+static int make_sink(struct round *round, const struct pass_group *group, struct tally_sink *sink,
+                     struct err *err)
+{
+    struct tally_subject *subjects =
+        arena_alloc(&round->arena, group->count, sizeof *subjects, err);
+    for (size_t i = 0; i < group->count && subjects; i++) {
+        const struct entry *entry = group->entries[i];
+        subjects[i].tally = &tallies_find(&round->work->tallies, &entry->job)->tally;
+        subjects[i].selection = &entry->prepared.request.selection;
+    }
+    size_t layers = group->entries[0]->prepared.model->viewer.model.config.n_layer;
+    return subjects ? tally_sink_init(sink, subjects, group->count, layers, &round->arena, err)
+                    : -1;
+}
+
+static int run_pass(struct round *round, const struct pass_group *group, struct err *err)
+{
+    struct tally_sink sink;
+    bool tallied = round->work->plan.kind == STORE_SUMS;
+    if (tallied && make_sink(round, group, &sink, err))
+        return -1;
+    if (run_group(round, group, tallied ? &sink : NULL, &round->err))
+        return run_each(round, group, tallied ? &sink : NULL, err);
+    for (size_t i = 0; i < group->count; i++)
+        count_texts(round->work, group->entries[i]);
+    return 0;
+}
+
+/* --- one round -------------------------------------------------------------------------------- */
+
+static bool belongs(const struct round *round, const struct entry *entry, const struct entry *first)
+{
+    return !entry->done && entry->prepared.model == first->prepared.model &&
+           settings_agree(&entry->job.item.options, &first->job.item.options,
+                          round->work->plan.kind == STORE_SUMS);
+}
+
+/* Run the jobs that are like the one at `first` and fit into a pass with it. */
+static int run_alike(struct round *round, size_t first, struct err *err)
+{
+    struct pass_group group = {.first = round->next - round->count + first};
+    size_t tokens = 0;
+    group.entries = arena_alloc(&round->arena, PASS_TEXTS, sizeof *group.entries, err);
+    if (!group.entries)
+        return -1;
+    for (size_t i = first; i < round->count && group.count < PASS_TEXTS; i++) {
+        struct entry *entry = &round->entries[i];
+        size_t more = entry->prepared.subject.sentence.count;
+        if (!belongs(round, entry, &round->entries[first]))
+            continue;
+        if (group.count && tokens + more > PASS_TOKENS + PASS_TOKENS / 4)
+            break;
+        group.entries[group.count++] = entry;
+        tokens += more;
+    }
+    return run_pass(round, &group, err);
+}
+
+static int store_entry(struct batch_work *work, const struct entry *entry, struct err *err)
+{
+    struct place page = store_page(&entry->job.item.options);
+    page.show_tokens = entry->prepared.request.selection.tokens;
+    if (entry->failure)
+        return store_failure(&work->store, &entry->job, entry->failure, entry->message, err);
+    return store_report(&work->store, &entry->job, &entry->prepared.subject, &entry->report, &page,
+                        err);
+}
+
+/* Where results have no place for what went wrong, it is said at once. */
+static void tell_failure(const struct batch_work *work, const struct entry *entry)
+{
+    if (work->plan.kind != STORE_LINES)
+        print_failure(entry->message);
+}
+
+static int stop_at(const struct entry *entry, struct err *err)
+{
+    err_set(err, "%s", entry->message);
+    err->kind = entry->failure;
+    return -1;
+}
+
+static int store_round(struct round *round, struct err *err)
+{
+    struct batch_work *work = round->work;
+    for (size_t i = 0; i < round->count; i++) {
+        const struct entry *entry = &round->entries[i];
+        if (entry->failure && work->options->fail_fast)
+            return store_settle(&work->store, err) ? -1 : stop_at(entry, err);
+        if (entry->failure)
+            tell_failure(work, entry);
+        if (store_entry(work, entry, err))
+            return -1;
+        progress_show(&work->progress, work->store.done, work->store.failed);
+    }
+    return store_settle(&work->store, err);
+}
+
+static int run_round(struct round *round, struct err *err)
+{
+    if (read_round(round, err))
+        return -1;
+    for (size_t i = 0; i < round->count; i++) {
+        if (!round->entries[i].done && run_alike(round, i, err))
+            return -1;
+        progress_show(&round->work->progress, round->work->store.done, round->work->store.failed);
+    }
+    return store_round(round, err);
+}
+
+int batch_run(struct batch_work *work, struct err *err)
+{
+    struct round round = {.work = work};
+    const struct survey *survey = &work->survey;
+    int failed = skip_jobs(&round, survey->first + work->store.done, err);
+    for (struct open_model *model = work->models.first; model; model = model->next)
+        viewer_expect(&model->viewer, model->tokens);
+    progress_begin(&work->progress, survey->end - survey->first, work->store.done,
+                   work->options->quiet);
+    while (round.next < survey->end && !failed)
+        failed = run_round(&round, err);
+    progress_end(&work->progress);
+    arena_release(&round.arena);
+    return failed ? -1 : 0;
+}

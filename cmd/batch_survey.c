@@ -1,0 +1,154 @@
+/* batch_survey.c: all jobs of a batch, read once before anything is computed. */
+#include <string.h>
+
+#include "batch_work.h"
+
+bool batch_is_page(const struct batch_work *work, const struct job *job)
+{
+    const char *format = job->item.options.format;
+    return work->plan.kind == STORE_ITEMS &&
+           strcmp(format ? format : work->plan.format->name, "text") == 0;
+}
+
+/* The selection of a job; of one that is tallied only layers and heads count. */
+static int make_request(struct batch_work *work, const struct job *job, struct prepared *prepared,
+                        struct arena *arena, struct err *err)
+{
+    struct options options = job->item.options;
+    const struct viewer *viewer = &prepared->model->viewer;
+    struct selection *selection = &prepared->request.selection;
+    if (work->plan.kind == STORE_SUMS)
+        options.show = "weights";
+    if (request_make(&prepared->request, &options, batch_is_page(work, job), viewer, arena, err))
+        return -1;
+    if (work->plan.kind == STORE_SUMS)
+        return 0;
+    const struct format *format = store_format(&work->plan, &options, err);
+    if (!format)
+        return -1;
+    if (!selection->sites && !format->has_tokens)
+        return err_usage(err,
+                         "--show tokens: --format %s has no place for them: show a tensor, too",
+                         format->name);
+    return 0;
+}
+
+int batch_prepare(struct batch_work *work, const struct job *job, struct prepared *prepared,
+                  struct arena *arena, struct err *err)
+{
+    *prepared = (struct prepared){0};
+    if (job->item.broken)
+        return -1;
+    prepared->model = open_models_get(&work->models, &job->item.options, err);
+    if (prepared->model && !make_request(work, job, prepared, arena, err) &&
+        !open_model_read(prepared->model, job, &prepared->subject, arena, err))
+        return 0;
+    return err_prefix(err, "'%s' line %zu", inputs_shown_path(work->jobs.items.path),
+                      job->item.line);
+}
+
+/* --- the survey ------------------------------------------------------------------------------- */
+
+/* The walk over all jobs. */
+struct walk {
+    struct batch_work *work;
+    struct err first; /* what was wrong with the first broken job */
+    bool general;     /* … and with every other one, word for word */
+    size_t jobs, broken;
+    uint64_t weight; /* of those that were passed */
+};
+
+/* What a message says behind the place that it is about. */
+static const char *behind_place(const struct err *err)
+{
+    const char *line = strstr(err->text, " line ");
+    const char *colon = line ? strstr(line, ": ") : NULL;
+    return colon ? colon + 2 : err->text;
+}
+
+static void complain(struct walk *walk, const struct err *err)
+{
+    if (walk->broken++ == 0) {
+        walk->first = *err;
+        walk->general = true;
+    }
+    walk->general = walk->general && strcmp(behind_place(err), behind_place(&walk->first)) == 0;
+}
+
+/* A job of this shard. */
+static void count(struct survey *survey, const struct prepared *prepared)
+{
+    const struct reading *sentence = &prepared->subject.sentence;
+    size_t tokens = sentence->count + prepared->subject.source.count;
+    survey->tokens += tokens;
+    survey->dropped += sentence->dropped_count + prepared->subject.source.dropped_count;
+    if (survey->longest < sentence->count)
+        survey->longest = sentence->count;
+    prepared->model->tokens += tokens;
+}
+
+/* One job; `total` is the weight of all, 0 where it is not known yet. */
+static void visit(struct walk *walk, const struct job *job, uint64_t total, struct arena *arena,
+                  struct err *err)
+{
+    struct batch_work *work = walk->work;
+    struct survey *survey = &work->survey;
+    struct prepared prepared;
+    bool sound = !batch_prepare(work, job, &prepared, arena, err);
+    if (sound && work->plan.kind == STORE_SUMS && total == 0)
+        sound = !tallies_note(&work->tallies, job, prepared.model, &prepared.subject, err);
+    size_t weight = sound ? prepared.subject.sentence.count + prepared.subject.source.count : 1;
+    if (!sound)
+        complain(walk, err);
+    const struct job_shard *shard = &work->plan.shard;
+    if (!shard->count || (total && shard_has(shard, walk->weight, weight, total))) {
+        if (survey->end == survey->first)
+            survey->first = walk->jobs;
+        survey->end = walk->jobs + 1;
+        if (sound)
+            count(survey, &prepared);
+    }
+    walk->weight += weight;
+    walk->jobs++;
+}
+
+static void walk_jobs(struct walk *walk, uint64_t total)
+{
+    struct arena arena = {0};
+    struct job job;
+    struct err err = {0};
+    while (jobs_next(&walk->work->jobs, &job, &arena, &err)) {
+        visit(walk, &job, total, &arena, &err);
+        arena_clear(&arena);
+        err_clear(&err);
+        if (walk->broken && walk->work->options->fail_fast)
+            break;
+    }
+    arena_release(&arena);
+    jobs_rewind(&walk->work->jobs);
+}
+
+static int pass_on(const struct err *from, const char *text, struct err *err)
+{
+    err_set(err, "%s", text);
+    err->kind = from->kind;
+    return -1;
+}
+
+int batch_survey(struct batch_work *work, struct err *err)
+{
+    struct walk walk = {.work = work};
+    walk_jobs(&walk, 0);
+    work->survey.jobs = walk.jobs;
+    work->survey.broken = walk.broken;
+    work->survey.weight = walk.weight;
+    if (walk.general && walk.broken == walk.jobs && walk.jobs > 1)
+        return pass_on(&walk.first, behind_place(&walk.first), err);
+    if (walk.broken && work->options->fail_fast)
+        return pass_on(&walk.first, walk.first.text, err);
+    if (work->plan.shard.count) {
+        struct walk again = {.work = work};
+        walk_jobs(&again, walk.weight);
+    }
+    return work->plan.kind == STORE_SUMS ? tallies_begin(&work->tallies, err) : 0;
+}

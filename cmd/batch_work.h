@@ -1,0 +1,69 @@
+/* batch_work.h: what the parts of `batch` share: its jobs, its models, where results go.
+ *
+ *     survey        all jobs are read once, before anything is computed: how many, how long, which
+ *                   of them belong to this shard
+ *     rounds        some jobs are read, those alike run as one ragged batch, and all are handed on
+ * in the order of the input
+ */
+#ifndef ATTN_CMD_BATCH_WORK_H
+#define ATTN_CMD_BATCH_WORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inputs.h"
+#include "jobs.h"
+#include "open_models.h"
+#include "progress.h"
+#include "request.h"
+#include "store.h"
+#include "store_plan.h"
+#include "tallies.h"
+
+struct survey {
+    size_t jobs;       /* of the whole batch */
+    size_t first, end; /* those of this shard */
+    size_t broken;     /* of the whole batch, as far as it can be seen before */
+    uint64_t weight;   /* the tokens of all jobs; one for a job that is broken */
+    uint64_t tokens;   /* of this shard's */
+    size_t longest;    /* of its texts */
+    size_t dropped;    /* marks that vocabularies do not have, in this shard */
+};
+
+struct batch_work {
+    const struct options *options;
+    struct store_plan plan;
+    struct jobs jobs;
+    struct open_models models;
+    struct tallies tallies;
+    struct survey survey;
+    struct store store;
+    struct progress progress;
+};
+
+/* What a job is run with. */
+struct prepared {
+    struct open_model *model;
+    struct subject subject;
+    struct request request;
+};
+
+/* Open the job's model, tokenize its text, and check all that can be wrong before it is run; errors
+ * say which line of the input it is about. `err` may hold what made the item broken. */
+int batch_prepare(struct batch_work *work, const struct job *job, struct prepared *prepared,
+                  struct arena *arena, struct err *err);
+
+/* Whether a job's results are a page for people. */
+bool batch_is_page(const struct batch_work *work, const struct job *job);
+
+/* Read all jobs once. */
+int batch_survey(struct batch_work *work, struct err *err);
+
+/* Run those of this shard that the store does not have yet. */
+int batch_run(struct batch_work *work, struct err *err);
+
+/* Print them instead, with counts and sizes. */
+int batch_print(struct batch_work *work, struct err *err);
+
+#endif

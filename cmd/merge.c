@@ -1,0 +1,386 @@
+/* merge.c: `attn-cli merge`: the shards of a batch become what one process would have written.
+ *
+ * All of them must be there, finished, of the same batch, and as they were written: every file is
+ * held against its hash while it is copied. Items come in the order of the input, sums are exact;
+ * the result has the same bytes whatever the number of shards.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/listing.h"
+#include "base/num.h"
+#include "base/sha256.h"
+#include "command.h"
+#include "shard_manifest.h"
+#include "store.h"
+#include "tallies_file.h"
+
+enum { SHARDS_MAX = 1000000, COPY_BYTES = 64 * 1024 };
+
+struct merging {
+    const struct options *options; /* of the command line */
+    struct options batch;          /* those that the shards were made with */
+    const char *stem;              /* the target without a slash at its end */
+    const char **folders;          /* [count] */
+    size_t count;
+    struct store_plan plan;
+    struct tallies tallies;
+    struct store store;
+    struct arena arena;
+};
+
+/* --- the shards ------------------------------------------------------------------------------- */
+
+/* ".3-of-16" behind a name. */
+static bool read_suffix(const char *text, struct job_shard *shard)
+{
+    char first[24];
+    long long index = 0;
+    long long count = 0;
+    const char *of = *text == '.' ? strstr(text, "-of-") : NULL;
+    size_t size = of ? (size_t)(of - text) - 1 : sizeof first;
+    if (size >= sizeof first)
+        return false;
+    memcpy(first, text + 1, size);
+    first[size] = '\0';
+    if (!num_parse_integer(of + 4, 1, SHARDS_MAX, &count) ||
+        !num_parse_integer(first, 1, count, &index))
+        return false;
+    *shard = (struct job_shard){(size_t)index, (size_t)count};
+    return true;
+}
+
+/* The folder of the target, and where in it the name begins. */
+static const char *parent_of(struct merging *merging, const char **name, struct err *err)
+{
+    const char *slash = strrchr(merging->stem, '/');
+    *name = slash ? slash + 1 : merging->stem;
+    if (!slash)
+        return ".";
+    size_t size = slash == merging->stem ? 1 : (size_t)(slash - merging->stem);
+    return arena_text(&merging->arena, merging->stem, size, err);
+}
+
+static int note_shard(struct merging *merging, const struct job_shard *shard, struct err *err)
+{
+    struct buf path = {0};
+    if (merging->count && merging->count != shard->count)
+        return err_set(err, "'%s': expected the shards of one batch, found some of %zu and of %zu",
+                       merging->stem, merging->count, shard->count);
+    if (!merging->count) {
+        merging->count = shard->count;
+        merging->folders =
+            arena_alloc(&merging->arena, shard->count, sizeof *merging->folders, err);
+        if (!merging->folders)
+            return -1;
+    }
+    buf_text(&path, merging->stem);
+    shard_suffix(&path, shard);
+    if (!buf_check(&path, err))
+        merging->folders[shard->index - 1] =
+            arena_text(&merging->arena, path.bytes, path.size, err);
+    buf_release(&path);
+    return merging->folders[shard->index - 1] ? 0 : -1;
+}
+
+static int check_complete(const struct merging *merging, struct err *err)
+{
+    struct buf missing = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < merging->count; i++) {
+        if (merging->folders[i])
+            continue;
+        if (count++ < 8)
+            buf_format(&missing, "%s%zu", count > 1 ? ", " : "", i + 1);
+    }
+    if (count)
+        err_set(err, "'%s': expected %zu shards, missing are %s%s", merging->stem, merging->count,
+                missing.bytes ? missing.bytes : "", count > 8 ? ", …" : "");
+    buf_release(&missing);
+    return count ? -1 : 0;
+}
+
+static int find_shards(struct merging *merging, struct err *err)
+{
+    struct listing listing;
+    const char *name = NULL;
+    const char *parent = parent_of(merging, &name, err);
+    size_t size = name ? strlen(name) : 0;
+    if (!parent || listing_read(&listing, parent, &merging->arena, err))
+        return -1;
+    for (size_t i = 0; i < listing.count; i++) {
+        struct job_shard shard;
+        if (strncmp(listing.names[i], name, size) == 0 &&
+            read_suffix(listing.names[i] + size, &shard) && note_shard(merging, &shard, err))
+            return -1;
+    }
+    if (!merging->count)
+        return err_set(err, "'%s': expected its shards, '%s.1-of-N' and so on, found none",
+                       merging->stem, merging->stem);
+    return check_complete(merging, err);
+}
+
+/* --- what they were made with ----------------------------------------------------------------- */
+
+/* ["attn-cli", "batch", …] as a command line. */
+static int read_words(struct merging *merging, const struct json *words, struct err *err)
+{
+    size_t count = json_is_array(words) ? json_count(words) : 0;
+    char **arguments = arena_alloc(&merging->arena, count + 1, sizeof *arguments, err);
+    const struct json *word = count ? json_first(words) : NULL;
+    if (!arguments)
+        return -1;
+    for (size_t i = 0; word; word = json_next(word)) {
+        const char *text = "";
+        json_get_text(word, &text);
+        arguments[i++] = arena_text(&merging->arena, text, strlen(text), err);
+    }
+    if (count < 3)
+        return err_set(err, "expected the command of a batch");
+    return options_parse(&merging->batch, FOR_BATCH, arguments + 2, &merging->arena, err);
+}
+
+static int read_command(struct merging *merging, const char *line, struct err *err)
+{
+    static const char name[] = " \"command\": ";
+    size_t begin = sizeof name - 1;
+    struct json *root = NULL;
+    int failed = strncmp(line, name, begin) != 0
+                     ? err_set(err, "expected the command of a batch")
+                     : json_parse(&root, line + begin, strlen(line) - begin - 2, err) ||
+                           read_words(merging, root, err);
+    json_free(root);
+    return failed ? -1 : 0;
+}
+
+/* A merge that did not come to its end is begun anew: it has taken nothing away. */
+static bool is_interrupted(const struct merging *merging)
+{
+    struct work_folder folder;
+    struct job_shard whole = {0};
+    if (work_folder_find(&folder, merging->options->operands.items[0], &whole, NULL))
+        return false;
+    bool interrupted = file_exists(folder.journal) && !file_exists(folder.manifest);
+    work_folder_release(&folder);
+    return interrupted;
+}
+
+/* Options, places and the head of the manifest are those of the first shard, which is to be as its
+ * folder's name says. */
+static int open_target(struct merging *merging, struct err *err)
+{
+    static const char *const names[] = {"version", "command", "input", "models"};
+    struct shard_manifest shard;
+    if (shard_manifest_open(&shard, merging->folders[0], err))
+        return -1;
+    struct journal_head head = {names, shard.lines, sizeof names / sizeof *names};
+    merging->batch = (struct options)OPTIONS_DEFAULT;
+    int failed = shard.line_count != MANIFEST_LINES
+                     ? err_set(err, "expected the manifest of a shard")
+                     : read_command(merging, shard.lines[1], err);
+    if (failed)
+        err_prefix(err, "'%s'", shard.path);
+    merging->batch.output = merging->options->operands.items[0];
+    merging->batch.force = merging->options->force || is_interrupted(merging);
+    failed = failed || store_choose(&merging->plan, &merging->batch, err) ||
+             tallies_open(&merging->tallies, &merging->batch, err) ||
+             store_open(&merging->store, &merging->plan, &merging->tallies, &head, err);
+    shard_manifest_close(&shard);
+    return failed ? -1 : 0;
+}
+
+/* --- one shard -------------------------------------------------------------------------------- */
+
+static int check_head(const struct merging *merging, const struct shard_manifest *shard,
+                      size_t index, struct err *err)
+{
+    char expected[64];
+    struct shard_manifest first;
+    if (shard_manifest_open(&first, merging->folders[0], err))
+        return -1;
+    int failed = 0;
+    for (size_t i = 0; i + 1 < MANIFEST_LINES && !failed; i++)
+        if (shard->line_count != MANIFEST_LINES || strcmp(shard->lines[i], first.lines[i]) != 0)
+            failed = err_set(err, "'%s': expected a shard of the same batch as '%s', found another",
+                             shard->folder, first.folder);
+    snprintf(expected, sizeof expected, " \"shard\": {\"index\": %zu, \"of\": %zu},\n", index + 1,
+             merging->count);
+    if (!failed && strcmp(shard->lines[MANIFEST_LINES - 1], expected) != 0)
+        failed = err_set(err, "'%s': expected shard %zu of %zu, found another", shard->folder,
+                         index + 1, merging->count);
+    shard_manifest_close(&first);
+    return failed;
+}
+
+/* Copy what is left of a file, and hash it. */
+static int copy_bytes(struct stream *out, int descriptor, struct sha256 *hash)
+{
+    char part[COPY_BYTES];
+    for (;;) {
+        ssize_t got = read(descriptor, part, sizeof part);
+        if (got == 0)
+            return 0;
+        if (got < 0 && errno != EINTR)
+            return -1;
+        if (got > 0) {
+            sha256_add(hash, part, (size_t)got);
+            stream_bytes(out, part, (size_t)got);
+        }
+    }
+}
+
+/* Copy a file of a shard into a stream, and hold it against its hash. */
+static int copy_file(struct stream *out, const struct shard_manifest *shard,
+                     const struct shard_file *file, struct err *err)
+{
+    struct buf path = {0};
+    struct sha256 hash;
+    char digits[SHA256_DIGITS + 1];
+    int failed = 0;
+    sha256_begin(&hash);
+    buf_format(&path, "%s/%s", shard->folder, file->name);
+    if (buf_check(&path, err)) {
+        buf_release(&path);
+        return -1;
+    }
+    int descriptor = open(path.bytes, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0 || copy_bytes(out, descriptor, &hash))
+        failed = err_set(err, "cannot read '%s': %s", path.bytes, strerror(errno));
+    sha256_end(&hash, digits);
+    if (!failed && strcmp(digits, file->sha256) != 0)
+        failed = err_set(err,
+                         "'%s': expected the file that its manifest has the hash of, found "
+                         "another",
+                         path.bytes);
+    if (descriptor >= 0)
+        close(descriptor);
+    buf_release(&path);
+    return failed;
+}
+
+/* FOLDER/FILE of the target, whose sub-folder is made. */
+static int open_copy(struct merging *merging, struct stream *out, const char *name, struct err *err)
+{
+    struct buf path = {0};
+    const char *slash = strchr(name, '/');
+    buf_format(&path, "%s/%.*s", merging->store.folder.path, slash ? (int)(slash - name) : 0, name);
+    int failed = buf_check(&path, err) || file_make_directory(path.bytes, err);
+    buf_clear(&path);
+    buf_format(&path, "%s/%s", merging->store.folder.path, name);
+    failed = failed || buf_check(&path, err) || stream_open(out, path.bytes, err);
+    buf_release(&path);
+    return failed ? -1 : 0;
+}
+
+/* Copy the files of one item. */
+static int copy_files(struct merging *merging, const struct shard_manifest *shard, struct err *err)
+{
+    const struct json *files = json_member(shard->root, "files");
+    const struct json *entry = files ? json_first(files) : NULL;
+    for (; entry; entry = json_next(entry)) {
+        struct shard_file file;
+        struct stream out = {0};
+        int failed = shard_manifest_file(shard, entry, &file, err) ||
+                     open_copy(merging, &out, file.name, err) ||
+                     copy_file(&out, shard, &file, err) || stream_commit(&out, err);
+        stream_discard(&out);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+/* What belongs to no item: the lines of all of them, or the sums. */
+static int take_files(struct merging *merging, const struct shard_manifest *shard, struct err *err)
+{
+    struct shard_file file;
+    size_t done = 0;
+    struct stream nowhere = {0};
+    struct buf path = {0};
+    const struct json *entry = json_first(shard->files);
+    if (merging->plan.kind == STORE_ITEMS)
+        return 0;
+    if (!entry || shard_manifest_file(shard, entry, &file, err))
+        return err_set(err, "'%s': expected a file of results, found none", shard->path);
+    if (merging->plan.kind == STORE_LINES)
+        return copy_file(&merging->store.lines, shard, &file, err);
+    buf_format(&path, "%s/%s", shard->folder, file.name);
+    int failed = stream_open(&nowhere, "/dev/null", err) ||
+                 copy_file(&nowhere, shard, &file, err) || buf_check(&path, err) ||
+                 tallies_load(&merging->tallies, path.bytes, &done, err);
+    stream_discard(&nowhere);
+    buf_release(&path);
+    return failed ? -1 : 0;
+}
+
+static int take_items(struct merging *merging, struct shard_manifest *shard, struct err *err)
+{
+    bool more = true;
+    for (;;) {
+        if (shard_manifest_next(shard, &more, err))
+            return -1;
+        if (!more)
+            return take_files(merging, shard, err) || store_settle(&merging->store, err) ? -1 : 0;
+        bool failed_item = json_member(shard->root, "error") != NULL;
+        if (merging->plan.kind == STORE_ITEMS && copy_files(merging, shard, err))
+            return -1;
+        if (store_adopt(&merging->store, shard->item, shard->item_size, failed_item, err))
+            return -1;
+    }
+}
+
+static int take_shard(struct merging *merging, size_t index, struct err *err)
+{
+    struct shard_manifest shard;
+    if (shard_manifest_open(&shard, merging->folders[index], err))
+        return -1;
+    int failed = check_head(merging, &shard, index, err) || take_items(merging, &shard, err);
+    shard_manifest_close(&shard);
+    return failed ? -1 : 0;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static int find_stem(struct merging *merging, struct err *err)
+{
+    const struct texts *operands = &merging->options->operands;
+    if (operands->count != 1)
+        return err_usage(err,
+                         "expected one place, that of the whole: what --output said, found "
+                         "%zu",
+                         operands->count);
+    size_t size = strlen(operands->items[0]);
+    while (size > 1 && operands->items[0][size - 1] == '/')
+        size--;
+    if (!size)
+        return err_usage(err, "expected a path, found ''");
+    merging->stem = arena_text(&merging->arena, operands->items[0], size, err);
+    return merging->stem ? 0 : -1;
+}
+
+static int merge_all(struct merging *merging, struct err *err)
+{
+    if (find_stem(merging, err) || find_shards(merging, err) || open_target(merging, err))
+        return -1;
+    for (size_t i = 0; i < merging->count; i++)
+        if (take_shard(merging, i, err))
+            return -1;
+    return store_finish(&merging->store, err);
+}
+
+int merge_command(const struct options *options, struct err *err)
+{
+    struct merging merging = {.options = options};
+    int failed = merge_all(&merging, err);
+    if (!failed && merging.store.failed)
+        failed =
+            err_failed(err, "%zu of %zu items failed", merging.store.failed, merging.store.done);
+    store_close(&merging.store);
+    tallies_release(&merging.tallies);
+    arena_release(&merging.arena);
+    return failed;
+}

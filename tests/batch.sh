@@ -1,0 +1,145 @@
+#!/bin/sh
+# A large batch: the same bytes whatever the threads and the shards, and after it was killed at any
+# moments; memory that does not grow with it.
+#
+#     sh tests/batch.sh [BUILD]
+#     BATCH_ITEMS=500 sh tests/batch.sh build/asan        (10000 items unless told otherwise)
+set -u
+cd "$(dirname "$0")/.." || exit 1
+case ${1:-build} in
+/*) attn=$1/attn-cli ;;
+*) attn=$(pwd)/${1:-build}/attn-cli ;;
+esac
+items=${BATCH_ITEMS:-10000}
+KILLS=20
+
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+words=$(pwd)/models/tiny/vocab.json
+cd "$folder" || exit 1
+passed=0 failed=0 skipped=0
+
+check() { # WHAT COMMAND...: passes when the command does
+    what=$1
+    shift
+    if "$@" >log 2>&1; then
+        passed=$((passed + 1))
+    else
+        printf 'failed: %s\n' "$what"
+        head -n 5 log
+        failed=$((failed + 1))
+    fi
+}
+
+# Sentences of 4 to 40 words, the same in every run.
+tr -c 'a-zA-Z' '\n' <"$words" | grep . >words
+awk -v items="$items" '
+    { word[NR - 1] = $0 }
+    function roll(n) {
+        state = (state * 1103515245 + 12345) % 2147483648
+        return int(state / 65536) % n
+    }
+    END {
+        state = 7
+        for (i = 0; i < items; i++) {
+            line = word[roll(NR)]
+            for (k = roll(37) + 3; k > 0; k--)
+                line = line " " word[roll(NR)]
+            print line
+        }
+    }' words >all.txt
+head -n $((items / 20)) all.txt >some.txt
+head -n 100 all.txt >hundred.txt
+
+# Three kinds of results: lines, files and sums; a file takes longer than a line.
+options() { # KIND
+    case $1 in
+    lines) echo "all.txt --layer 0 --head 1" ;;
+    files) echo "some.txt --head 1 --format csv" ;;
+    sums) echo "all.txt --reduce mean,max,entropy,first-token,previous-token,distance" ;;
+    esac
+}
+
+run() { # KIND PLACE OPTION...
+    kind=$1 place=$2
+    shift 2
+    # shellcheck disable=SC2046 # a word an option
+    "$attn" batch $(options "$kind") -q -o "$place/" "$@"
+}
+
+shards() { # KIND N: merged to `merged`
+    rm -rf merged merged.*
+    i=1
+    while [ $i -le "$2" ]; do
+        run "$1" merged --shard "$i/$2" || return 1
+        i=$((i + 1))
+    done
+    "$attn" merge merged/
+}
+
+now() {
+    date +%s.%N | sed 's/N$/0/'
+}
+
+# Kill it again and again, and let it go on each time; the moments are spread over about the time
+# that all of it takes, so that some come at the very beginning and some at the end.
+killed() { # KIND SECONDS: to `killed`
+    rm -rf killed
+    kills=0
+    while [ $kills -lt $KILLS ]; do
+        [ ! -e killed/manifest.json ] || rm -rf killed
+        # shellcheck disable=SC2046 # a word an option
+        "$attn" batch $(options "$1") -q -o killed/ --resume -t 2 >/dev/null 2>&1 &
+        process=$!
+        sleep "$(awk -v seed="$kills$(date +%N)" -v all="$2" \
+            'BEGIN { srand(seed); printf "%.4f", rand() * all / 6 }')"
+        kill -9 $process 2>/dev/null && kills=$((kills + 1))
+        wait $process 2>/dev/null
+    done
+    run "$1" killed --resume
+}
+
+for kind in lines files sums; do
+    began=$(now)
+    check "$kind: on one thread" run $kind whole -t 1
+    seconds=$(printf '%s %s\n' "$(now)" "$began" | awk '{ print $1 - $2 }')
+    check "$kind: on two" run $kind threads -t 2
+    check "$kind: two threads give the same bytes" diff -r whole threads
+    for n in 1 3 16; do
+        check "$kind: $n shards are merged" shards $kind $n
+        check "$kind: $n shards give the same bytes" diff -r whole merged
+    done
+    check "$kind: it goes on after kill -9" killed $kind "$seconds"
+    check "$kind: and gives the same bytes" diff -r whole killed
+    rm -rf whole threads merged merged.* killed
+done
+
+# The most memory that a command ever takes, in KiB.
+memory() { # COMMAND...
+    python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
+}
+
+flat() { # OPTION...: no more than 2 MiB for all that what a hundred do not take
+    few=$(memory "$attn" batch hundred.txt "$@") || return 1
+    many=$(memory "$attn" batch all.txt "$@") || return 1
+    echo "$few KiB for 100 items, $many KiB for $items"
+    [ $((many - few)) -le 2048 ]
+}
+
+if [ "$items" -lt 10000 ]; then
+    printf 'skipped: memory: %s items are too few to see it grow\n' "$items"
+    skipped=2
+elif command -v python3 >/dev/null 2>&1; then
+    check 'lines: memory is flat' flat -q --layer 0 --head 1
+    check 'sums: memory is flat' flat -q --reduce mean,max,entropy
+else
+    printf 'skipped: memory: python3 is not installed\n'
+    skipped=2
+fi
+
+closing="$passed passed, $failed failed"
+[ $skipped = 0 ] || closing="$closing, $skipped skipped"
+printf '%s\n' "$closing"
+[ $failed = 0 ]
