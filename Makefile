@@ -65,7 +65,7 @@ $(BUILD)/flags: FORCE
 
 # Looked for before anything is compiled; only `run` and `test` install.
 ACTION = check
-run test: ACTION = install
+run test test-cluster: ACTION = install
 SETUP = CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' sh ./dependencies.sh $(ACTION)
 
 $(BUILD)/dependencies: dependencies.sh $(BUILD)/flags
@@ -101,6 +101,10 @@ asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD
 	@ASAN_OPTIONS=allocator_may_return_null=1 BATCH_ITEMS=400 \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/asan WERROR= \
 		CFLAGS='-O1 -g -fopenmp-simd -fno-math-errno -fno-trapping-math $(SANITIZE)'
+
+test-cluster: all ## experiments under GNU parallel, mpirun and Slurm, which it installs
+	@$(SETUP) cluster || true # what is not there is left out, and said
+	@sh tests/cluster.sh $(BUILD)
 
 valgrind: $(TEST_PROGRAMS) ## the unit tests and a few command lines under valgrind
 	@sh tests/valgrind.sh $(BUILD)
@@ -167,6 +171,6 @@ clean: ## remove everything built
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all run test asan valgrind format format-check bench-peers models pictures
+.PHONY: all run test test-cluster asan valgrind format format-check bench-peers models pictures
 .PHONY: install uninstall clean help FORCE
 .DELETE_ON_ERROR:

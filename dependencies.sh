@@ -3,9 +3,11 @@
 #
 #     ./dependencies.sh check            compiler and libraries; status 1 when something is missing
 #     ./dependencies.sh check tests      those, and what only the tests need
+#     ./dependencies.sh check cluster    those, and the schedulers of `make test-cluster`
 #     ./dependencies.sh install [tests]  the same, but install with apt-get what is missing
 #
-# A library is there when a program that names it compiles and links, with CC, CPPFLAGS and LDFLAGS.
+# A library is there when a program that names it compiles and links, with CC, CPPFLAGS and LDFLAGS;
+# a program when its name is found.
 set -u
 
 # name | header | library | apt | dnf | brew ("-": no such package)
@@ -14,11 +16,19 @@ libxsmm|libxsmm_generator.h|-lxsmmgen|libxsmm-dev|libxsmm-devel|-
 cJSON|cjson/cJSON.h|-lcjson|libcjson-dev|cjson-devel|cjson
 utf8proc|utf8proc.h|-lutf8proc|libutf8proc-dev|utf8proc-devel|utf8proc'
 needed_by_tests='Check|check.h|-lcheck|check libsubunit-dev|check-devel|check'
+needed_by_clusters='Slurm|program slurmctld||slurmctld slurmd slurm-client munge|slurm-slurmd|-
+Open MPI|program mpirun||openmpi-bin|openmpi|open-mpi
+GNU parallel|program parallel||parallel|parallel|parallel'
 
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-links() { # HEADER LIBRARY
+links() { # HEADER LIBRARY, or "program NAME"
+    case $1 in "program "*)
+        PATH=$PATH:/usr/sbin:/sbin command -v "${1#program }" >/dev/null
+        return
+        ;;
+    esac
     printf '#include <stddef.h>\n#include <%s>\nint main(void) { return 0; }\n' "$1" \
         >"$scratch/probe.c"
     # shellcheck disable=SC2086 # each may hold several words, or none
@@ -39,7 +49,7 @@ column() { # NUMBER [SEPARATOR]: that column of the missing rows, in one line
 
 explain() {
     {
-        printf 'attn-cli cannot be built yet. Missing: %s\n' "$(column 1 ', ')"
+        printf '%s Missing: %s\n' "$verdict" "$(column 1 ', ')"
         printf '  Debian, Ubuntu  apt-get install %s\n' "$(column 4)"
         printf '  Fedora, EPEL    dnf install %s\n' "$(column 5)"
         printf '  macOS           brew install %s\n' "$(column 6)"
@@ -72,8 +82,16 @@ install() { # PACKAGE...
 }
 
 rows=$needed
-[ "${2-}" = tests ] && rows="$needed
-$needed_by_tests"
+verdict='attn-cli cannot be built yet.'
+case ${2-} in
+tests) rows="$needed
+$needed_by_tests" ;;
+cluster)
+    rows="$needed
+$needed_by_clusters"
+    verdict='Not every scheduler can be tried.'
+    ;;
+esac
 
 look
 [ -z "$missing" ] && exit 0

@@ -1,0 +1,22 @@
+#!/bin/sh
+# A batch on the ranks that mpirun starts, on one machine or on those of a host file.
+#
+#     sh mpi.sh RANKS PLACE FILE [OPTION]...
+#     sh mpi.sh 16 results/ sentences.txt --reduce entropy
+#     MPIRUN='mpirun --hostfile hosts' sh mpi.sh 64 results/ sentences.txt --reduce entropy
+#
+# Each rank does one part: `--shard auto` reads rank and size from the environment (Open MPI's and
+# PMI's names are known), and ranks never speak to each other. Within a job of Slurm or PBS mpirun
+# knows the machines by itself. All of them must see this folder under the same name (NFS). `merge`
+# puts the parts together: what is in PLACE then has the bytes of a single run. A rank that was
+# interrupted goes on when the same line is typed again.
+set -eu
+[ $# -ge 3 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+ranks=$1 place=$2
+shift 2
+# A status of 1 says that some items failed, which `merge` will say again; for it mpirun would end
+# all ranks.
+# shellcheck disable=SC2016 # the ranks' shell expands it
+${MPIRUN:-mpirun --bind-to none} -n "$ranks" sh -c 'attn-cli "$@" || [ $? = 1 ]' sh \
+    batch "$@" -o "$place" --shard auto --resume -t 1 -q || true
+attn-cli merge "$place"

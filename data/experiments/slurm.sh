@@ -1,0 +1,18 @@
+#!/bin/sh
+#SBATCH --job-name=attn-cli
+#SBATCH --array=1-16
+#SBATCH --cpus-per-task=1
+#SBATCH --output=attn-cli-%A_%a.log
+# A batch as an array of Slurm: each task does one part, whenever there is room for it.
+#
+#     sbatch slurm.sh -o results/ sentences.txt --reduce entropy
+#     sbatch --array=1-200 --cpus-per-task=4 slurm.sh -o results/ sentences.txt --reduce entropy
+#     attn-cli merge results/                                  (when all tasks are done)
+#
+# Options before the script's name are Slurm's and win over the lines above; those behind it are
+# attn-cli's. `--shard auto` reads from the array's variables which part this task is. Nodes must
+# see this folder under the same name, as they do on a cluster. `merge` says which parts are
+# missing: submit the same line again, and finished parts end at once, interrupted ones go on. To
+# merge without waiting: sbatch --dependency=afterany:JOB --wrap 'attn-cli merge results/'.
+set -eu
+exec attn-cli batch "$@" --shard auto --resume -t "${SLURM_CPUS_PER_TASK:-1}"

@@ -1,0 +1,201 @@
+#!/bin/sh
+# The scripts of data/experiments under the schedulers they are for: what each gives has the bytes
+# of a single run.
+#
+#     sh tests/cluster.sh [BUILD]
+#
+# Slurm is a real one, of Debian's packages: a munged, slurmctld and slurmd of our own on this
+# machine, with keys, ports, files and logs in a temporary folder, ended when the test ends.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+root=$(pwd)
+case ${1:-build} in
+/*) build=$1 ;;
+*) build=$root/${1:-build} ;;
+esac
+PATH=$build:$PATH:/usr/sbin:/sbin
+LIMIT=180 # seconds that one of them may take
+TASKS=4
+
+folder=$(mktemp -d /tmp/attn-cluster.XXXXXX) || exit 1
+passed=0 failed=0 skipped=0
+daemons=
+
+finish() {
+    # shellcheck disable=SC2086 # a word a process
+    [ -z "$daemons" ] || kill $daemons 2>/dev/null
+    # shellcheck disable=SC2086
+    [ -z "$daemons" ] || wait $daemons 2>/dev/null
+    rm -rf "$folder"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM HUP
+cd "$folder" || exit 1
+chmod 700 .
+
+check() { # WHAT COMMAND...: passes when the command does
+    what=$1
+    shift
+    if "$@" >log 2>&1 </dev/null; then
+        passed=$((passed + 1))
+    else
+        printf 'failed: %s\n' "$what"
+        tail -n 20 log
+        failed=$((failed + 1))
+    fi
+}
+
+experiment() { # SCRIPT ARGUMENT...
+    script=$1
+    shift
+    timeout "$LIMIT" sh "$root/data/experiments/$script.sh" "$@"
+}
+
+has() { # COMMAND...: or says what is left out
+    for tool in "$@"; do
+        command -v "$tool" >/dev/null 2>&1 && continue
+        printf 'skipped: %s is not installed\n' "$tool"
+        skipped=$((skipped + 1))
+        return 1
+    done
+}
+
+# --- what all of them do ------------------------------------------------------------------------
+
+i=0
+while [ $i -lt 60 ]; do
+    echo 'Life is short, eat dessert first'
+    echo 'the big dog sat on the old mat'
+    echo 'eat'
+    i=$((i + 1))
+done >lines.txt
+attn-cli batch lines.txt --reduce mean,max,entropy -o sums.expected/ -q || exit 1
+attn-cli batch lines.txt --head 0 --format csv -o files.expected/ -q || exit 1
+
+# --- GNU parallel and mpirun --------------------------------------------------------------------
+
+if has parallel; then
+    check 'parallel: sums' experiment parallel 5 sums/ lines.txt --reduce mean,max,entropy
+    check 'parallel: sums are those of one run' diff -r sums sums.expected
+    check 'parallel: files' experiment parallel 3 files/ lines.txt --head 0 --format csv
+    check 'parallel: files are those of one run' diff -r files files.expected
+    rm -rf sums sums.*-of-* files files.*-of-*
+fi
+
+if has mpirun; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container one is root
+    export MPIRUN='mpirun --oversubscribe --bind-to none'
+    check 'mpirun: sums' experiment mpi 2 sums/ lines.txt --reduce mean,max,entropy
+    check 'mpirun: two ranks did it' test -e sums.2-of-2/manifest.json
+    check 'mpirun: sums are those of one run' diff -r sums sums.expected
+    check 'mpirun: files' experiment mpi 2 files/ lines.txt --head 0 --format csv
+    check 'mpirun: files are those of one run' diff -r files files.expected
+    rm -rf sums sums.*-of-* files files.*-of-*
+fi
+
+# --- Slurm --------------------------------------------------------------------------------------
+
+free_port() { # NUMBER: one that nobody listens at, from there on
+    port=$1
+    while grep -qi "$(printf ':%04X ' "$port")" /proc/net/tcp /proc/net/tcp6 2>/dev/null; do
+        port=$((port + 1))
+    done
+    echo "$port"
+}
+
+start_munge() {
+    head -c 128 /dev/urandom >munge.key
+    chmod 400 munge.key
+    munged --foreground --force --key-file="$folder/munge.key" --socket="$folder/munge.socket" \
+        --pid-file="$folder/munged.pid" --seed-file="$folder/munge.seed" \
+        --log-file="$folder/munged.log" >munged.out 2>&1 &
+    daemons="$daemons $!"
+}
+
+start_slurm() {
+    user=$(id -un)
+    host=$(hostname -s 2>/dev/null || hostname)
+    first=$((20000 + $$ % 20000))
+    mkdir state spool
+    cat >slurm.conf <<END
+ClusterName=attn
+SlurmctldHost=$host(127.0.0.1)
+SlurmUser=$user
+SlurmdUser=$user
+AuthType=auth/munge
+AuthInfo=socket=$folder/munge.socket
+CredType=cred/munge
+SlurmctldPort=$(free_port $first)
+SlurmdPort=$(free_port $((first + 100)))
+StateSaveLocation=$folder/state
+SlurmdSpoolDir=$folder/spool
+SlurmctldPidFile=$folder/slurmctld.pid
+SlurmdPidFile=$folder/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SchedulerType=sched/backfill
+SchedulerParameters=sched_interval=1,batch_sched_delay=0
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+ReturnToService=2
+KillWait=5
+NodeName=$host NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
+PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
+END
+    printf 'CgroupPlugin=autodetect\nIgnoreSystemd=yes\n' >cgroup.conf
+    export SLURM_CONF="$folder/slurm.conf"
+    slurmctld -D -L "$folder/slurmctld.log" >slurmctld.out 2>&1 &
+    daemons="$daemons $!"
+    slurmd -D -N "$host" -L "$folder/slurmd.log" >slurmd.out 2>&1 &
+    daemons="$daemons $!"
+}
+
+# The node is there and idle, within half a minute.
+wait_for_slurm() {
+    for attempt in $(seq 60); do
+        [ "$(sinfo -h -o %t 2>/dev/null)" = idle ] && return 0
+        sleep 0.5
+    done
+    echo "no node after $attempt tries"
+    sinfo
+    tail -n 20 munged.out munged.log slurmctld.out slurmctld.log slurmd.out slurmd.log
+    return 1
+}
+
+slurm_array() { # PLACE OPTION...
+    place=$1
+    shift
+    timeout "$LIMIT" sbatch --wait --array=1-$TASKS "$root/data/experiments/slurm.sh" \
+        lines.txt "$@" -o "$place" || {
+        cat attn-cli-*.log
+        return 1
+    }
+    attn-cli merge "$place"
+}
+
+if has munged slurmctld slurmd sbatch; then
+    start_munge
+    start_slurm
+    export SLURM_CONF
+    if wait_for_slurm >slurm.log 2>&1; then
+        passed=$((passed + 1))
+        check 'slurm: sums' slurm_array sums/ --reduce mean,max,entropy
+        check 'slurm: four tasks did it' test -e sums.4-of-4/manifest.json
+        check 'slurm: sums are those of one run' diff -r sums sums.expected
+        check 'slurm: files' slurm_array files/ --head 0 --format csv
+        check 'slurm: files are those of one run' diff -r files files.expected
+    else
+        printf 'failed: slurm did not start\n'
+        cat slurm.log
+        failed=$((failed + 1))
+    fi
+fi
+
+closing="$passed passed, $failed failed"
+[ $skipped = 0 ] || closing="$closing, $skipped skipped"
+printf '%s\n' "$closing"
+[ $failed = 0 ]
