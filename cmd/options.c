@@ -107,6 +107,8 @@ static int unknown_name(const struct reader *reader, const char *name, size_t si
     char word[NAME_BYTES];
     size_t count = 0;
     snprintf(word, sizeof word, "%.*s", (int)size, name);
+    if (reader->command == FOR_ITEM && find_name(&any, name, size))
+        return err_usage(reader->err, "option '--%s' is not for one item alone", word);
     if (find_name(&any, name, size))
         return err_usage(reader->err,
                          "unknown option '--%s': it is one of other commands; --help lists those "

@@ -46,10 +46,10 @@ START_TEST(what_an_item_may_not_set_is_named)
         const char *name, *value, *message;
     } cases[] = {
         {"heads", "0", "unknown option '--heads': did you mean '--head'?"},
-        {"output", "x", "unknown option '--output': --help lists them"},
-        {"threads", "2", "unknown option '--threads': did you mean '--head'?"},
-        {"quiet", "true", "unknown option '--quiet': --help lists them"},
-        {"help", "true", "unknown option '--help': did you mean '--head'?"},
+        {"output", "x", "option '--output' is not for one item alone"},
+        {"threads", "2", "option '--threads' is not for one item alone"},
+        {"quiet", "true", "option '--quiet' is not for one item alone"},
+        {"help", "true", "option '--help' is not for one item alone"},
         {"m", "life", "unknown option '--m': --help lists them"},
         {"bos", "yes", "--bos: expected true or false, found 'yes'"},
         {"width", "x", "--width: expected a whole number from 20 to 100000, found 'x'"},
