@@ -14,8 +14,8 @@ Suite *gemm_edges_suite(void);
  * 192). Columns: of a register (16) and its multiples, of a panel (32), of a copied one (64), of a
  * slab (768). The sum: of a slab (16), of a chunk in place (192) and of a panel (768). */
 struct edges {
-    const size_t *rows, *columns, *depths;
-    size_t row_count, column_count, depth_count;
+    const size_t *rows, *columns;
+    size_t row_count, column_count;
 };
 
 static const size_t all_rows[] = {1,  2,   3,   7,   8,   9,   11,  12,  13,  15,  16,  17,  63, 64,
@@ -30,24 +30,24 @@ static const size_t all_columns[] = {2,   3,   15,  16,  17,  31,  32,  33,   47
 static const size_t all_depths[] = {1,   2,   3,   15,  16,  17,  63,   191,
                                     192, 193, 385, 767, 768, 769, 1536, 1537};
 
-static const struct edges tall = {all_rows,        few_columns,        few_depths,
-                                  COUNT(all_rows), COUNT(few_columns), COUNT(few_depths)};
-static const struct edges wide = {few_rows,        all_columns,        all_depths,
-                                  COUNT(few_rows), COUNT(all_columns), COUNT(all_depths)};
+static const struct edges tall = {all_rows, few_columns, COUNT(all_rows), COUNT(few_columns)};
+static const struct edges wide = {few_rows, all_columns, COUNT(few_rows), COUNT(all_columns)};
 
 /* Every instruction set that LIBXSMM_TARGET leads to, but for plain C. NULL: the processor's. */
 static const char *const targets[] = {NULL, "hsw", "snb", "sse3"};
 
 static struct gemm_rig rig;
 
+/* Under valgrind the judge's own sums take most of the time: half of them there, the shorter ones.
+ */
 static void open_tall(void)
 {
-    gemm_rig_open(&rig, 513, 129, few_depths, COUNT(few_depths));
+    gemm_rig_open(&rig, 513, 129, few_depths, COUNT(few_depths) / one_of(2));
 }
 
 static void open_wide(void)
 {
-    gemm_rig_open(&rig, 17, 1537, all_depths, COUNT(all_depths));
+    gemm_rig_open(&rig, 17, 1537, all_depths, COUNT(all_depths) / one_of(2));
 }
 
 static void close_rig(void)
@@ -61,7 +61,7 @@ static void sweep(const struct edges *edges, const char *target, size_t step)
     struct machine machine;
     gemm_rig_machine(&machine, target, 1);
     bool fused = gemm_rig_is_fused(&machine);
-    size_t sizes = edges->row_count * edges->column_count * edges->depth_count;
+    size_t sizes = edges->row_count * edges->column_count * rig.judge.depth_count;
     for (size_t i = 0; i < sizes; i += step) {
         size_t weight = i / edges->row_count; /* the same one for all rows */
         struct gemm_example e = {.rows = edges->rows[i % edges->row_count],
@@ -80,13 +80,13 @@ static void sweep(const struct edges *edges, const char *target, size_t step)
 
 START_TEST(rows_around_every_edge)
 {
-    sweep(&tall, targets[_i], one_of(67));
+    sweep(&tall, targets[_i], one_of(29));
 }
 END_TEST
 
 START_TEST(columns_and_sums_around_every_edge)
 {
-    sweep(&wide, targets[_i], one_of(671));
+    sweep(&wide, targets[_i], one_of(331));
 }
 END_TEST
 

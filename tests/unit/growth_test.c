@@ -53,8 +53,8 @@ static void check_beginnings(size_t step)
 START_TEST(a_text_that_grows_has_the_bits_of_the_whole_at_every_length)
 {
     open_way(growth_tiny, 64, &ways[_i]);
-    check_beginnings(1);
-    growth_by(&growth, 1);
+    check_beginnings(one_of(9));
+    growth_by(&growth, one_of(9));
     growth_release(&growth);
 }
 END_TEST
@@ -118,7 +118,7 @@ START_TEST(a_text_may_grow_in_pieces_of_any_size)
     static const size_t pieces[] = {1, 2, 15, 16, 17, 63, 64, 65, 150};
     for (size_t i = 0; i < COUNT(configs); i++) {
         growth_open(&growth, configs[i], lengths[i], (enum precision)_i);
-        for (size_t k = 0; k < COUNT(pieces); k++)
+        for (size_t k = i % one_of(3); k < COUNT(pieces); k += one_of(3))
             growth_by(&growth, pieces[k]);
         growth_release(&growth);
     }
@@ -133,7 +133,7 @@ START_TEST(processors_do_not_change_a_bit)
         for (size_t threads = 1; threads <= 2; threads++) {
             ck_assert_int_eq(setenv("LIBXSMM_TARGET", targets[i], 1), 0);
             growth_threads(&growth, threads);
-            growth_by(&growth, 1);
+            growth_by(&growth, one_of(19));
             growth_by(&growth, 70);
         }
     growth_release(&growth);
