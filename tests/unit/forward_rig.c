@@ -2,6 +2,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <string.h>
 
 #include "model/model.h"
 #include "reference_model.h"
@@ -35,6 +36,13 @@ void rig_watch_all(struct rig *rig)
         for (size_t layer = 0; layer < config->n_layer; layer++)
             if (model_has_site(config, (enum site)site))
                 watch_add(&rig->watch, (enum site)site, layer);
+}
+
+void rig_soil(struct arena *memory)
+{
+    size_t bytes = (size_t)1 << 22;
+    memset(arena_room(memory, bytes, 1, NULL), 0xff, bytes);
+    arena_clear(memory);
 }
 
 static int record(void *context, const struct announcement *seen, struct err *err)

@@ -31,6 +31,9 @@ void rig_close(struct rig *rig);
 void rig_watch_all(struct rig *rig);
 void rig_watch_nothing(struct rig *rig);
 
+/* Memory in which every number is NaN, as a pass before may have left it. */
+void rig_soil(struct arena *memory);
+
 /* A dense copy of what was announced; layer -1: of none. */
 struct record {
     enum site site;

@@ -10,7 +10,7 @@ Suite *pass_heads_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { LENGTH = 70, LAST = 1 };
+enum { LENGTH = 70 };
 
 /* clang-format off */
 static const char gpt2[] =
@@ -22,6 +22,9 @@ static const char one_panel_a_head[] =
 static const char grouped[] =
     JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 12, "n_layer": 2, "n_head": 6,
           "n_kv_head": 2, "d_k": 5, "d_v": 4, "causal": true, "out_proj": true, "bias": true});
+static const char one_layer[] =
+    JSON({"model_type": "gpt2", "vocab_size": 40, "n_positions": 80, "n_embd": 12, "n_layer": 1,
+          "n_head": 3});
 static const char bare[] =
     JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 12, "n_layer": 2, "n_head": 3,
           "projections": false});
@@ -38,15 +41,17 @@ static void run(struct recording *seen)
     ck_assert_msg(!rig_run(&rig, seen, &text, 1, &err), "%s", err.text);
 }
 
-/* Run with everything of the last layer watched that has heads, and nothing behind it. */
-static void run_heads(struct recording *seen, struct span heads, bool packed)
+/* Run with everything of the last layer watched that has heads, and nothing behind it; in fresh
+ * memory, where it is NULL. */
+static void run_heads(struct recording *seen, struct span heads, bool packed, struct arena *memory)
 {
     rig_open(&rig, &model, 1);
+    rig.memory = memory;
     rig.weights.packing = packed;
     rig.watch.first_head = heads.first;
     rig.watch.head_count = heads.count;
     for (int site = SITE_Q; site <= SITE_CONTEXT; site++)
-        watch_add(&rig.watch, (enum site)site, LAST);
+        watch_add(&rig.watch, (enum site)site, model.config.n_layer - 1);
     run(seen);
     rig_close(&rig);
 }
@@ -120,7 +125,7 @@ START_TEST(heads_that_nobody_looks_at_are_not_computed)
     static struct recording all, some;
     for (size_t i = 0; i < COUNT(configs); i++) {
         tiny_model_make(&model, configs[i]);
-        run_heads(&all, (struct span){0}, false);
+        run_heads(&all, (struct span){0}, false, NULL);
         size_t n = model.config.n_head;
         tiny_model_release(&model);
         for (size_t pair = 0; pair < n * n; pair++) {
@@ -129,13 +134,27 @@ START_TEST(heads_that_nobody_looks_at_are_not_computed)
                 continue;
             tiny_model_make(&model, configs[i]);
             poison_others(heads);
-            run_heads(&some, heads, pair % 2);
+            run_heads(&some, heads, pair % 2, NULL);
             check_heads(&some, &all, heads);
             recording_release(&some);
             tiny_model_release(&model);
         }
         recording_release(&all);
     }
+}
+END_TEST
+
+/* No layer before this one has computed them either. */
+START_TEST(what_is_not_computed_need_not_be_a_number)
+{
+    static struct recording seen;
+    struct arena memory = {0};
+    tiny_model_make(&model, one_layer);
+    rig_soil(&memory);
+    run_heads(&seen, (struct span){1, 1}, false, &memory);
+    recording_release(&seen);
+    arena_release(&memory);
+    tiny_model_release(&model);
 }
 END_TEST
 
@@ -176,6 +195,7 @@ Suite *pass_heads_suite(void)
     Suite *suite = suite_create("pass_heads");
     TCase *tests = tcase_create("pass_heads");
     tcase_add_test(tests, heads_that_nobody_looks_at_are_not_computed);
+    tcase_add_test(tests, what_is_not_computed_need_not_be_a_number);
     tcase_add_test(tests, heads_that_something_is_made_of_are_computed);
     suite_add_tcase(suite, tests);
     return suite;

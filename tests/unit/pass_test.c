@@ -195,14 +195,6 @@ START_TEST(nothing_watched_is_nothing_announced)
 }
 END_TEST
 
-/* Memory in which every number is NaN, as a pass before may have left it. */
-static void soil(struct arena *arena)
-{
-    size_t bytes = (size_t)1 << 22;
-    memset(arena_room(arena, bytes, 1, NULL), 0xff, bytes);
-    arena_clear(arena);
-}
-
 START_TEST(what_its_memory_held_before_does_not_show_in_a_pass)
 {
     static const char *const configs[] = {gpt2, self, cross, bare};
@@ -215,7 +207,7 @@ START_TEST(what_its_memory_held_before_does_not_show_in_a_pass)
         struct sequence sequences[2] = {text(), text()};
         seen = again = (struct recording){0};
         ck_assert_int_eq(rig_run(&rig, &seen, sequences, 2, NULL), 0);
-        soil(&memory);
+        rig_soil(&memory);
         rig.memory = &memory;
         ck_assert_int_eq(rig_run(&rig, &again, sequences, 2, NULL), 0);
         ck_assert_uint_eq(again.count, seen.count);
