@@ -11,19 +11,18 @@
 #include "base/heap.h"
 #include "model/parameter_table.h"
 
-enum { PAGE = 4096 }; /* what tensors fill; the processor's pages may be larger */
+enum { PAGE = 4096 }; /* tensors fill whole ones */
 
 bool paged_model_works(void)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
     unsigned char there[2] = {0, 1};
-    char *bytes = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *bytes = mmap(NULL, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bytes == MAP_FAILED)
         return false;
     bool zero = *(volatile char *)bytes == 0; /* from now on the first page is there */
-    bool told = mincore(bytes, 2 * page, there) == 0;
-    munmap(bytes, 2 * page);
-    return zero && told && there[0] & 1 && !(there[1] & 1);
+    bool told = mincore(bytes, 2 * PAGE, there) == 0;
+    munmap(bytes, 2 * PAGE);
+    return sysconf(_SC_PAGESIZE) == PAGE && zero && told && there[0] & 1 && !(there[1] & 1);
 }
 
 static void add_tensor(struct paged_model *model, enum parameter_id id, size_t layer)
@@ -78,7 +77,7 @@ static void write_header(struct buf *header, const struct paged_model *model, en
         write_entry(header, model, &model->tensors[i], dtype);
     }
     buf_char(header, '}');
-    while (header->size % model->page_bytes)
+    while (header->size % PAGE)
         buf_char(header, ' ');
     ck_assert_int_eq(buf_check(header, NULL), 0);
     for (size_t i = 0; i < 8; i++)
@@ -103,17 +102,14 @@ void paged_model_make(struct paged_model *model, const char *config, enum dtype 
 {
     struct err err = {0};
     struct buf header = {0};
-    *model = (struct paged_model){
-        .element_bytes = dtype_size_bytes(dtype),
-        .page_bytes = (size_t)sysconf(_SC_PAGESIZE),
-    };
+    *model = (struct paged_model){.element_bytes = dtype_size_bytes(dtype)};
     model->files[0] = (struct folder_file){"config.json", config, strlen(config)};
     model->folder = (struct folder){"paged", model->files, 1};
     ck_assert_msg(config_open(&model->config, &model->folder, &err) == 0, "%s", err.text);
     model->data_bytes = add_tensors(model);
     write_header(&header, model, dtype);
     map_file(model, &header);
-    model->pages = (model->data_bytes + model->page_bytes - 1) / model->page_bytes;
+    model->pages = model->data_bytes / PAGE;
     model->needed = heap_alloc(model->pages, sizeof *model->needed, NULL);
     ck_assert_ptr_nonnull(model->needed);
     buf_release(&header);
@@ -145,8 +141,8 @@ void paged_model_forget(struct paged_model *model)
 
 static void need_bytes(struct paged_model *model, size_t first, size_t count)
 {
-    size_t last = (first + count - 1) / model->page_bytes;
-    for (size_t page = first / model->page_bytes; page <= last; page++)
+    size_t last = (first + count - 1) / PAGE;
+    for (size_t page = first / PAGE; page <= last; page++)
         model->needed[page] = true;
 }
 
@@ -216,10 +212,10 @@ size_t paged_model_check(const struct paged_model *model)
     unsigned char *touched = touched_pages(model);
     for (size_t page = 0; page < model->pages; page++) {
         if (touched[page] != model->needed[page])
-            ck_abort_msg("%s: %s", describe(model, page * model->page_bytes, text, sizeof text),
+            ck_abort_msg("%s: %s", describe(model, page * PAGE, text, sizeof text),
                          touched[page] ? "read, not needed" : "needed, not read");
         count += touched[page];
     }
     heap_free(touched);
-    return count * model->page_bytes;
+    return count * PAGE;
 }

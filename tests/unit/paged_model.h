@@ -40,12 +40,12 @@ struct paged_model {
     struct paged_tensor tensors[PAGED_TENSORS_MAX];
     size_t count;
     char *data; /* [data_bytes] what follows the header */
-    size_t data_bytes, page_bytes, pages;
+    size_t data_bytes, pages;
     bool *needed; /* [pages] */
     size_t file_bytes;
 };
 
-/* Does the system tell? Some that imitate Linux know no untouched pages. */
+/* Does the system tell, and in pages of 4 KiB? Some that imitate Linux know no untouched pages. */
 bool paged_model_works(void);
 
 /* Every tensor begins with a page: the config's sizes must fill whole ones. */
