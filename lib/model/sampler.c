@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "math/chance.h"
 #include "math/exp.h"
 #include "math/isa.h"
 
@@ -25,11 +26,9 @@ int sampler_init(struct sampler *sampler, const struct sampling *how, size_t cou
 
 uint64_t sampler_random(uint64_t *state)
 {
+    uint64_t number = chance(*state);
     *state += 0x9e3779b97f4a7c15u;
-    uint64_t z = *state;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
+    return number;
 }
 
 static size_t most_likely(const float *logits, size_t count)
