@@ -1,0 +1,51 @@
+/* pattern.h: which keys a query of sparse attention sees: any of four parts, joined.
+ *
+ *     window   the last `window` keys up to the query's own; without a mask as many behind it
+ *     stride   every key that is a multiple of `stride` away
+ *     global   the first `global` keys; and that many first queries see all
+ *     random   the query's own, and `random` others, drawn by the seed for each query
+ *
+ * What comes of that for one query is its sight: keys in rising order, mostly in two stretches.
+ *
+ *     uint32_t *singles = ...                       (pattern_singles of them)
+ *     struct view view = {.query = 9, .visible = 10, .drawn = ..., .drawn_count = ...};
+ *     struct sight sight = pattern_look(&pattern, &view, singles);
+ */
+#ifndef ATTN_MODEL_PATTERN_H
+#define ATTN_MODEL_PATTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct pattern {
+    size_t window, stride, global, random; /* 0: it has no such part */
+    uint64_t seed;                         /* of the random keys */
+};
+
+/* A query, and what the mask lets it see: keys 0 … visible - 1. */
+struct view {
+    size_t query;
+    size_t visible;
+    const uint32_t *drawn; /* the random part, as pattern_draw gave it */
+    size_t drawn_count;
+};
+
+struct sight {
+    size_t low;              /* keys 0 … low - 1, */
+    size_t first, end;       /* keys first … end - 1, not below low, */
+    const uint32_t *singles; /* and these, rising, in neither stretch */
+    size_t single_count;
+};
+
+/* How many single keys a query that sees at most `keys` can have. */
+size_t pattern_singles(const struct pattern *pattern, size_t keys);
+
+/* The keys of the random part, rising, the query's own among them; fewer where the mask leaves
+ * fewer. Returns how many; `drawn` has room for pattern->random + 1. */
+size_t pattern_draw(const struct pattern *pattern, size_t query, size_t visible, uint32_t *drawn);
+
+/* What a query sees; `singles` is room for them. */
+struct sight pattern_look(const struct pattern *pattern, const struct view *view,
+                          uint32_t *singles);
+
+#endif
