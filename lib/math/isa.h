@@ -15,4 +15,14 @@
 
 enum { LANES = 16 }; /* floats summed side by side: one AVX-512 register, whatever the machine */
 
+/* LANES sums side by side, added pairwise: one order for every instruction set. */
+static inline float add_lanes(float lanes[LANES])
+{
+    for (int i = 0; i < LANES / 2; i++)
+        lanes[i] += lanes[i + LANES / 2];
+    for (int i = 0; i < LANES / 4; i++)
+        lanes[i] += lanes[i + LANES / 4];
+    return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+}
+
 #endif

@@ -7,15 +7,6 @@
 #include "math/exp.h"
 #include "math/isa.h"
 
-/* LANES sums side by side, then added pairwise: one order for every instruction set. */
-static inline float add_lanes(float lanes[LANES])
-{
-    for (size_t width = LANES / 2; width > 0; width /= 2)
-        for (size_t i = 0; i < width; i++)
-            lanes[i] += lanes[i + width];
-    return lanes[0];
-}
-
 FOR_EACH_ISA
 static float sum(const float *x, size_t count)
 {
@@ -115,10 +106,14 @@ void scale_row(float *y, const float *x, size_t count, float factor)
         y[i] = x[i] * factor;
 }
 
-/* The largest element that is a number. Maxima may be taken in any order: in four chains, so that
- * no one waits for the one before. */
+static inline float larger(float a, float b)
+{
+    return b > a ? b : a;
+}
+
+/* Maxima may be taken in any order: in four chains, so that no one waits for the one before. */
 FOR_EACH_ISA
-static float largest(const float *x, size_t count)
+float largest_of_row(const float *x, size_t count)
 {
     enum { CHAINS = 4 * LANES };
     float lanes[CHAINS];
@@ -128,17 +123,22 @@ static float largest(const float *x, size_t count)
     for (size_t i = 0; i < whole; i += CHAINS)
         for (size_t lane = 0; lane < CHAINS; lane++)
             lanes[lane] = x[i + lane] > lanes[lane] ? x[i + lane] : lanes[lane];
-    float max = -INFINITY;
     for (size_t i = whole; i < count; i++)
-        max = x[i] > max ? x[i] : max;
-    for (size_t lane = 0; lane < CHAINS; lane++)
-        max = lanes[lane] > max ? lanes[lane] : max;
-    return max;
+        lanes[i - whole] = x[i] > lanes[i - whole] ? x[i] : lanes[i - whole];
+    for (size_t lane = 0; lane < 2 * LANES; lane++)
+        lanes[lane] = larger(lanes[lane], lanes[lane + 2 * LANES]);
+    for (size_t lane = 0; lane < LANES; lane++)
+        lanes[lane] = larger(lanes[lane], lanes[lane + LANES]);
+    for (size_t lane = 0; lane < LANES / 2; lane++)
+        lanes[lane] = larger(lanes[lane], lanes[lane + LANES / 2]);
+    for (size_t lane = 0; lane < LANES / 4; lane++)
+        lanes[lane] = larger(lanes[lane], lanes[lane + LANES / 4]);
+    return larger(larger(lanes[0], lanes[2]), larger(lanes[1], lanes[3]));
 }
 
 /* x = e^(x - max), and their sum in the order of `sum`. */
 FOR_EACH_ISA
-static float exponentials(float *x, size_t count, float max)
+float exp_row(float *x, size_t count, float max)
 {
     float lanes[LANES] = {0};
     size_t whole = count / LANES * LANES;
@@ -155,7 +155,7 @@ static float exponentials(float *x, size_t count, float max)
 }
 
 FOR_EACH_ISA
-static void divide(float *x, size_t count, float divisor)
+void divide_row(float *x, size_t count, float divisor)
 {
     for (size_t i = 0; i < count; i++)
         x[i] /= divisor;
@@ -163,13 +163,22 @@ static void divide(float *x, size_t count, float divisor)
 
 bool softmax_row(float *x, size_t count)
 {
-    float max = largest(x, count);
+    float max = largest_of_row(x, count);
     if (!isfinite(max))
         return false;
-    float total = exponentials(x, count, max); /* NaN where an element was: maxima pass it over */
+    float total = exp_row(x, count, max); /* NaN where an element was: maxima pass it over */
     if (!(total >= 1.0f) || isinf(total))
         return false;
-    divide(x, count, total);
+    divide_row(x, count, total);
+    return true;
+}
+
+bool share_row(float *x, size_t count)
+{
+    float total = sum(x, count);
+    if (!(total > 0.0f) || isinf(total))
+        return false;
+    divide_row(x, count, total);
     return true;
 }
 

@@ -243,6 +243,36 @@ START_TEST(a_scaled_row_is_added_with_one_rounding)
 }
 END_TEST
 
+START_TEST(a_row_is_shared_out_if_there_is_something_to_share)
+{
+    float row[] = {1, 0, 2, 5};
+    ck_assert(share_row(row, 4));
+    ck_assert_mem_eq(row, ((float[]){0.125f, 0, 0.25f, 0.625f}), sizeof row);
+    static const float none[][2] = {{0, 0}, {1, -1}, {NAN, 1}, {INFINITY, 1}, {3e38f, 3e38f}};
+    for (size_t i = 0; i < COUNT(none); i++) {
+        float bad[] = {none[i][0], none[i][1]};
+        ck_assert(!share_row(bad, 2));
+    }
+    ck_assert(!share_row(row, 0));
+}
+END_TEST
+
+/* Of every length, so that each lane is once the one that holds it. */
+START_TEST(the_largest_number_of_a_row_is_found_wherever_it_stands)
+{
+    float row[150];
+    for (size_t count = 1; count <= COUNT(row); count++) {
+        for (size_t at = 0; at < count; at++) {
+            for (size_t i = 0; i < count; i++)
+                row[i] = i % 5 == 4 ? NAN : -(float)(i + 2);
+            row[at] = -1;
+            ck_assert_float_eq(largest_of_row(row, count), -1);
+        }
+    }
+    ck_assert_float_eq(largest_of_row(NULL, 0), -INFINITY);
+}
+END_TEST
+
 START_TEST(the_first_bad_number_is_found)
 {
     static const struct {
@@ -277,6 +307,8 @@ Suite *rows_suite(void)
     tcase_add_test(tests, rows_of_every_length_end_where_they_end);
     tcase_add_test(tests, rows_are_added_column_by_column);
     tcase_add_test(tests, a_scaled_row_is_added_with_one_rounding);
+    tcase_add_test(tests, a_row_is_shared_out_if_there_is_something_to_share);
+    tcase_add_test(tests, the_largest_number_of_a_row_is_found_wherever_it_stands);
     tcase_add_test(tests, the_first_bad_number_is_found);
     suite_add_tcase(suite, tests);
     return suite;
