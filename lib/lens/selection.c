@@ -19,6 +19,17 @@ static int unknown_site(const char *name, size_t size, const struct config *conf
     return -1;
 }
 
+static int missing_site(enum site site, const struct config *config, struct err *err)
+{
+    const char *name = site_rows[site].name;
+    if (site == SITE_SOFTMAX)
+        return err_usage(err, "--show: '%s' is there with --mask-method renormalise alone", name);
+    if (config->kind == MODEL_GPT2)
+        return err_usage(err, "--show: '%s' is left out by --without mlp", name);
+    return err_usage(err, "--show: a model of type \"%s\" has no '%s'", config_kind_name(config),
+                     name);
+}
+
 static int add_name(struct selection *selection, const char *name, size_t size,
                     const struct config *config, struct err *err)
 {
@@ -37,8 +48,7 @@ static int add_name(struct selection *selection, const char *name, size_t size,
     if (!site_find(name, size, &site))
         return unknown_site(name, size, config, err);
     if (!model_has_site(config, site))
-        return err_usage(err, "--show: a model of type \"%s\" has no '%s'",
-                         config_kind_name(config), site_rows[site].name);
+        return missing_site(site, config, err);
     selection->sites |= site_bit(site);
     return 0;
 }

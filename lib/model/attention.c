@@ -2,11 +2,163 @@
 
 #include <stdatomic.h>
 
+#include "base/num.h"
+#include "math/chance.h"
+#include "math/spill.h"
 #include "model/attention_dense.h"
+#include "model/attention_job.h"
+
+static const struct attention_way *const ways[ATTENTION_KINDS] = {
+    [ATTENTION_DENSE] = &attention_dense,
+};
+
+static const struct attention_way *way_of(const struct config *config)
+{
+    return ways[config->mechanism.kind];
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static struct attention_demand demand_of(const struct pass *pass)
+{
+    const struct batch *batch = pass->batch;
+    struct attention_demand demand = {
+        .config = pass->config,
+        .queries = batch->longest_queries,
+        .keys = batch->longest_keys,
+        .scores = squares_are_wanted(pass, SITE_SCORES),
+    };
+    for (size_t s = 0; s < batch->count; s++)
+        if (!batch->sequences[s].cache && batch->keys[s].count > demand.fresh_keys)
+            demand.fresh_keys = batch->keys[s].count;
+    for (int i = 0; i < SQUARES; i++)
+        demand.squares |= squares_are_wanted(pass, (enum site)(SITE_SCORES + i));
+    return demand;
+}
+
+/* The bytes of all parts; false: more than can be counted. */
+static bool add_up(size_t *bytes, const struct attention_size *size)
+{
+    const size_t pairs[][2] = {
+        {size->panels, 1},  {size->rows, size->stride},
+        {size->context, 1}, {size->row, 1},
+        {size->sums, 1},    {size->single_rows, size->single_room},
+    };
+    *bytes = 0;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        size_t count = 0;
+        if (!num_multiply(&count, pairs[i][0], pairs[i][1]) ||
+            !num_multiply(&count, count, sizeof(float)) || !num_add(bytes, *bytes, count))
+            return false;
+    }
+    return true;
+}
+
+size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
+{
+    struct attention_demand demand = {
+        .config = config, .queries = queries, .keys = keys, .fresh_keys = keys};
+    struct attention_size size = {0};
+    size_t bytes = 0;
+    return way_of(config)->measure(&size, &demand) && add_up(&bytes, &size) ? bytes : SIZE_MAX;
+}
+
+static float *take_floats(struct pass *pass, size_t count)
+{
+    return arena_room(pass->arena, count, sizeof(float), pass->err);
+}
+
+static int take_for_thread(struct pass *pass, struct attention_memory *memory,
+                           const struct attention_size *size)
+{
+    size_t singles = size->single_rows * size->single_room;
+    *memory = (struct attention_memory){
+        .panels = take_floats(pass, size->panels),
+        .scores = take_floats(pass, size->rows * size->stride),
+        .context = take_floats(pass, size->context),
+        .row = take_floats(pass, size->row),
+        .sums = take_floats(pass, size->sums),
+        .singles = arena_room(pass->arena, singles, sizeof(uint32_t), pass->err),
+        .stride = size->stride,
+        .single_room = size->single_room,
+    };
+    return memory->panels && memory->scores && memory->context && memory->row && memory->sums &&
+                   memory->singles
+               ? 0
+               : -1;
+}
+
+/* Every thread's working memory, for the longest sequence of the batch; one layer uses it after the
+ * other. */
+static int take_memory(struct pass *pass)
+{
+    size_t threads = pool_threads(pass->machine->pool);
+    struct attention_demand demand = demand_of(pass);
+    struct attention_size size = {0};
+    size_t bytes = 0;
+    if (!way_of(pass->config)->measure(&size, &demand) || !add_up(&bytes, &size))
+        return err_memory(pass->err, SIZE_MAX);
+    struct attention_memory *memory = arena_alloc(pass->arena, threads, sizeof *memory, pass->err);
+    if (!memory)
+        return -1;
+    for (size_t t = 0; t < threads; t++)
+        if (take_for_thread(pass, &memory[t], &size))
+            return -1;
+    pass->scratch.attention = memory;
+    return 0;
+}
+
+/* --- the work --------------------------------------------------------------------------------- */
 
 static struct matrix head_part(struct matrix whole, struct span rows, size_t head, size_t width)
 {
     return matrix_columns(matrix_rows(whole, rows.first, rows.count), head * width, width);
+}
+
+/* A number for a head of a text, whatever batch it is in. */
+static uint64_t chance_of(const struct layer_job *layer, size_t sequence, size_t head)
+{
+    const struct pass *pass = layer->pass;
+    uint64_t text = chance(pass->config->mechanism.seed) + pass->batch->first + sequence;
+    return chance(chance(chance(text) + layer->layer) + head);
+}
+
+static struct head_job job_of(const struct layer_job *layer, size_t sequence, size_t head)
+{
+    const struct pass *pass = layer->pass;
+    const struct config *c = pass->config;
+    const struct scratch *s = &pass->scratch;
+    size_t group = head / (c->n_head / c->n_kv_head);
+    struct span queries = pass->batch->queries[sequence];
+    struct span keys = pass->batch->keys[sequence];
+    return (struct head_job){
+        .layer = layer,
+        .q = head_part(s->q, queries, head, c->d_k),
+        .k = head_part(s->k, keys, group, c->d_k),
+        .v = head_part(s->v, keys, group, c->d_v),
+        .context = head_part(s->context, queries, head, c->d_v),
+        .cache = pass->batch->sequences[sequence].cache,
+        .sequence = sequence,
+        .head = head,
+        .group = group,
+        .past = pass->batch->past[sequence],
+        .keys = batch_keys(pass->batch, sequence),
+        .scores = squares_at(pass, SITE_SCORES, sequence, head),
+        .softmax = squares_at(pass, SITE_SOFTMAX, sequence, head),
+        .masked = squares_at(pass, SITE_MASKED, sequence, head),
+        .weights = squares_at(pass, SITE_WEIGHTS, sequence, head),
+        .chance = chance_of(layer, sequence, head),
+    };
+}
+
+/* Remember the fault of the lowest round. */
+static void note_fault(struct layer_job *layer, size_t round, enum head_fault fault)
+{
+    size_t found = round * HEAD_FAULTS + fault;
+    size_t lowest = atomic_load(&layer->first_fault);
+    while (found < lowest)
+        if (atomic_compare_exchange_weak(&layer->first_fault, &lowest, found))
+            break;
 }
 
 /* One round: a head of a sequence. */
@@ -14,38 +166,18 @@ static void compute_head(void *context, size_t round, size_t thread)
 {
     struct layer_job *layer = context;
     const struct pass *pass = layer->pass;
-    const struct config *c = pass->config;
-    const struct scratch *s = &pass->scratch;
-    size_t sequence = round / c->n_head;
-    size_t head = round % c->n_head;
-    size_t group = head / (c->n_head / c->n_kv_head);
+    size_t head = round % pass->config->n_head;
     struct span heads = pass_heads(pass, SITE_CONTEXT, layer->layer);
-    struct span queries = pass->batch->queries[sequence];
-    struct span keys = pass->batch->keys[sequence];
     if (head < heads.first || head >= heads.first + heads.count)
         return;
-    struct head_job job = {
-        .layer = layer,
-        .memory = &s->strips[thread],
-        .q = head_part(s->q, queries, head, c->d_k),
-        .k = head_part(s->k, keys, group, c->d_k),
-        .v = head_part(s->v, keys, group, c->d_v),
-        .context = head_part(s->context, queries, head, c->d_v),
-        .cache = pass->batch->sequences[sequence].cache,
-        .group = group,
-        .past = pass->batch->past[sequence],
-        .keys = batch_keys(pass->batch, sequence),
-        .scores = squares_at(pass, SITE_SCORES, sequence, head),
-        .masked = squares_at(pass, SITE_MASKED, sequence, head),
-        .weights = squares_at(pass, SITE_WEIGHTS, sequence, head),
-    };
-    if (!layer->wants_context && !job.scores && !job.masked && !job.weights)
+    struct head_job job = job_of(layer, round / pass->config->n_head, head);
+    job.memory = &pass->scratch.attention[thread];
+    if (!layer->wants_context && !job.scores && !job.softmax && !job.masked && !job.weights)
         return;
-    bool sound = attention_dense_head(&job);
-    size_t lowest = atomic_load(&layer->first_failure);
-    while (!sound && round < lowest)
-        if (atomic_compare_exchange_weak(&layer->first_failure, &lowest, round))
-            break;
+    enum head_fault fault = way_of(pass->config)->compute(&job);
+    spill_end();
+    if (fault != HEAD_SOUND)
+        note_fault(layer, round, fault);
 }
 
 /* About how many multiply-adds all heads take, so that the pool can judge. */
@@ -60,10 +192,10 @@ static double work_of(const struct pass *pass)
 
 static bool announce_all(struct pass *pass, size_t layer)
 {
-    return squares_announce(pass, SITE_SCORES, layer) ||
-           squares_announce(pass, SITE_MASKED, layer) ||
-           squares_announce(pass, SITE_WEIGHTS, layer) ||
-           tap_heads(pass, SITE_CONTEXT, layer, pass->scratch.context);
+    for (int site = SITE_SCORES; site <= SITE_WEIGHTS; site++)
+        if (squares_announce(pass, (enum site)site, layer))
+            return true;
+    return tap_heads(pass, SITE_CONTEXT, layer, pass->scratch.context);
 }
 
 /* One round: a key/value head of a sequence. */
@@ -95,32 +227,38 @@ void attention_store(struct pass *pass, size_t layer)
     pool_run(pass->machine->pool, loop, &job);
 }
 
+static int prepare(struct layer_job *job)
+{
+    struct pass *pass = job->pass;
+    if ((!pass->scratch.attention && take_memory(pass)) || squares_begin(pass, job->layer))
+        return -1;
+    return way_of(pass->config)->prepare(job);
+}
+
 bool attention(struct pass *pass, size_t layer)
 {
     struct layer_job job = {
         .pass = pass,
         .layer = layer,
-        .scale = config_scale(pass->config, layer),
+        .scale = mechanism_scale(pass->config, layer),
         .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
     };
     size_t heads = pass->config->n_head;
     size_t rounds = pass->batch->count * heads;
-    if ((!pass->scratch.strips && attention_dense_take(pass)) || squares_begin(pass, layer)) {
+    if (prepare(&job)) {
         pass->tap->failed = true;
         return true;
     }
-    atomic_init(&job.first_failure, rounds);
-    attention_dense_prepare(&job);
+    atomic_init(&job.first_fault, rounds * HEAD_FAULTS);
     pool_run(pass->machine->pool,
              (struct loop){.rounds = rounds, .work = work_of(pass), .round = compute_head}, &job);
-    size_t failure = atomic_load(&job.first_failure);
-    if (failure < rounds)
-        return pass_fail_number(
-            pass, &(struct place_in_pass){SITE_SCORES, layer, failure / heads, failure % heads});
-    return announce_all(pass, layer);
-}
-
-size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
-{
-    return attention_dense_bytes(config, queries, keys);
+    size_t fault = atomic_load(&job.first_fault);
+    size_t round = fault / HEAD_FAULTS;
+    if (round == rounds)
+        return announce_all(pass, layer);
+    struct place_in_pass place = {SITE_SCORES, layer, round / heads, round % heads};
+    if (fault % HEAD_FAULTS == HEAD_NO_NUMBER)
+        return pass_fail_number(pass, &place);
+    place.site = SITE_WEIGHTS;
+    return pass_fail_weight(pass, &place);
 }

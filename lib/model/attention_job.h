@@ -1,4 +1,5 @@
-/* attention_job.h: what attention's own files share: the work on one layer, and on one head of it.
+/* attention_job.h: what attention's own files share: the work on one layer, and on one head of it;
+ * and what a kind of attention must be able to do.
  */
 #ifndef ATTN_MODEL_ATTENTION_JOB_H
 #define ATTN_MODEL_ATTENTION_JOB_H
@@ -8,17 +9,37 @@
 #include "model/pass.h"
 
 enum {
-    STRIP = 64, /* queries of a strip */
+    STRIP = 64, /* queries that are worked on together, at most */
     STEP = 16,  /* kernels exist for one row, and for multiples of this many rows and keys */
     ROW_SIZES = 1 + STRIP / STEP,
     KEY_SIZES = KEY_PANEL / STEP,
 };
 
-struct strip_memory {
+/* What a thread works in. Not every kind uses all of it. */
+struct attention_memory {
     float *panels;  /* [panel][dk, KEY_PANEL] the keys of one head, transposed */
-    float *scores;  /* [STRIP, stride], or as few rows as are needed */
-    float *context; /* [STRIP, dv], likewise */
+    float *scores;  /* [rows of a strip, stride] */
+    float *context; /* [rows of a strip, dv] */
+    float *row;     /* of one query, or a few numbers for each of a strip */
+    float *sums;    /* of linear attention */
+    uint32_t *singles;
     size_t stride;
+    size_t single_room; /* of each query */
+};
+
+/* How many of each: floats, and keys. */
+struct attention_size {
+    size_t panels, rows, stride, context, row, sums;
+    size_t single_rows, single_room;
+};
+
+/* What the memory must be large enough for: the longest text of a batch. */
+struct attention_demand {
+    const struct config *config;
+    size_t queries, keys;
+    size_t fresh_keys; /* those that are in no cache */
+    bool scores;       /* raw scores are wanted in some layer */
+    bool squares;      /* any square is */
 };
 
 /* What all heads of one layer share. */
@@ -27,21 +48,40 @@ struct layer_job {
     size_t layer;
     float scale;
     bool wants_context;
-    struct kernel score_kernels[ROW_SIZES]; /* by rows */
-    struct kernel context_kernels[ROW_SIZES][KEY_SIZES]
-                                 [2]; /* by rows, keys; add to what is there */
-    atomic_size_t first_failure;      /* the lowest round whose softmax failed */
+    struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
+    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* …; add to what is there */
+    atomic_size_t first_fault; /* that of the lowest round: round · HEAD_FAULTS + fault */
 };
 
 /* One head of one sequence. */
 struct head_job {
     const struct layer_job *layer;
-    const struct strip_memory *memory;
-    struct matrix q, k, v, context;   /* this head's columns, this sequence's rows */
-    const struct cache *cache;        /* NULL, or where all keys and values are */
-    size_t group;                     /* of keys and values */
-    size_t past, keys;                /* keys before the first query's own; all of them */
-    float *scores, *masked, *weights; /* [T, S] where wanted, else NULL */
+    const struct attention_memory *memory;
+    struct matrix q, k, v, context; /* this head's columns, this sequence's rows */
+    struct cache *cache;            /* NULL, or where all keys and values are */
+    size_t sequence, head;
+    size_t group;                               /* of keys and values */
+    size_t past, keys;                          /* keys before the first query's own; all of them */
+    float *scores, *softmax, *masked, *weights; /* [T, S] where wanted, else NULL */
+    uint64_t chance;                            /* a number for the head, to draw others by */
+};
+
+/* How a head can fail. */
+enum head_fault {
+    HEAD_SOUND,
+    HEAD_NO_NUMBER, /* a score is not finite */
+    HEAD_NO_WEIGHT, /* a row of weights sums to 0 */
+    HEAD_FAULTS,
+};
+
+/* One kind of attention. */
+struct attention_way {
+    /* Say how much memory a thread needs; false: more than can be counted. */
+    bool (*measure)(struct attention_size *size, const struct attention_demand *demand);
+    /* Before the heads of a layer: fetch kernels. 0; or -1 with an error. */
+    int (*prepare)(struct layer_job *layer);
+    /* One head of one sequence: its squares where they are wanted, and its context. */
+    enum head_fault (*compute)(const struct head_job *head);
 };
 
 #endif

@@ -44,33 +44,51 @@ static bool attend(struct pass *pass, size_t layer, struct matrix x, struct matr
     return over || attention(pass, layer);
 }
 
-/* x + attention(norm(x)), then x + mlp(norm(x)). */
+/* out = from · w, and the residual stream x += out; or x = out, where there is no such stream. */
+static void write_out(const struct pass *pass, struct matrix from, const struct weight *w)
+{
+    const struct scratch *s = &pass->scratch;
+    if (!mechanism_lacks(&pass->config->mechanism, PART_RESIDUAL)) {
+        linear_add(pass->machine, s->x, s->out, from, w);
+        return;
+    }
+    linear(pass->machine, s->out, from, w, ACTIVATION_NONE);
+    copy_rows(s->x, s->out);
+}
+
+/* x + mlp(norm(x)) */
+static bool gpt2_mlp(struct pass *pass, size_t layer, const struct block_weights *w)
+{
+    struct scratch *s = &pass->scratch;
+
+    pass_norm(pass, s->norm, s->x, &w->ln_2);
+    if (tap_rows(pass, SITE_LN_2, layer, s->norm))
+        return true;
+    linear(pass->machine, s->hidden, s->norm, &w->fc, pass->config->activation);
+    if (tap_rows(pass, SITE_MLP_ACT, layer, s->hidden))
+        return true;
+    write_out(pass, s->hidden, &w->proj);
+    return tap_rows(pass, SITE_MLP_OUT, layer, s->out);
+}
+
+/* x + attention(norm(x)), then the MLP */
 static bool gpt2_block(struct pass *pass, size_t layer, const struct block_weights *w)
 {
-    struct machine *machine = pass->machine;
     struct scratch *s = &pass->scratch;
 
     if (tap_rows(pass, SITE_RESID_PRE, layer, s->x))
         return true;
-    layernorm_rows(s->norm, s->x, &w->ln_1);
+    pass_norm(pass, s->norm, s->x, &w->ln_1);
     if (tap_rows(pass, SITE_LN_1, layer, s->norm))
         return true;
     if (attend(pass, layer, s->norm, s->norm, w))
         return true;
-    linear_add(machine, s->x, s->out, s->context, &w->out);
+    write_out(pass, s->context, &w->out);
     if (tap_rows(pass, SITE_ATTN_OUT, layer, s->out))
         return true;
     if (tap_rows(pass, SITE_RESID_MID, layer, s->x))
         return true;
-
-    layernorm_rows(s->norm, s->x, &w->ln_2);
-    if (tap_rows(pass, SITE_LN_2, layer, s->norm))
-        return true;
-    linear(machine, s->hidden, s->norm, &w->fc, pass->config->activation);
-    if (tap_rows(pass, SITE_MLP_ACT, layer, s->hidden))
-        return true;
-    linear_add(machine, s->x, s->out, s->hidden, &w->proj);
-    if (tap_rows(pass, SITE_MLP_OUT, layer, s->out))
+    if (!mechanism_lacks(&pass->config->mechanism, PART_MLP) && gpt2_mlp(pass, layer, w))
         return true;
     return tap_rows(pass, SITE_RESID_POST, layer, s->x);
 }

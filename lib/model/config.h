@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/folder.h"
 #include "math/activation.h"
+#include "model/mechanism.h"
 
 enum model_kind { MODEL_GPT2, MODEL_ATTENTION };
 
@@ -27,17 +28,18 @@ struct config {
     size_t d_k, d_v;    /* of one head */
     size_t n_inner;     /* hidden channels of the MLP */
     enum activation activation;
-    float epsilon;            /* of the layer norms */
-    float scale;              /* of the scores */
-    bool scale_by_layer;      /* … and divided by the layer's number, counted from 1 */
-    bool tied;                /* the logits use the token embedding */
-    bool causal;              /* a query sees itself and what came before */
-    bool cross;               /* keys and values come from a second text */
-    bool projections;         /* else q = k = v = the input */
-    bool out_proj;            /* else the heads stand side by side */
-    bool bias;                /* of the projections */
-    long long bos_id, eos_id; /* -1: none */
-    double initializer_range; /* the spread of weights that are not trained yet */
+    float epsilon;              /* of the layer norms */
+    float scale;                /* of the scores */
+    bool scale_by_layer;        /* … and divided by the layer's number, counted from 1 */
+    bool tied;                  /* the logits use the token embedding */
+    bool causal;                /* a query sees itself and what came before */
+    bool cross;                 /* keys and values come from a second text */
+    bool projections;           /* else q = k = v = the input */
+    bool out_proj;              /* else the heads stand side by side */
+    bool bias;                  /* of the projections */
+    long long bos_id, eos_id;   /* -1: none */
+    double initializer_range;   /* the spread of weights that are not trained yet */
+    struct mechanism mechanism; /* all zero: the model as it is; no field of config.json */
 };
 
 /* Read `config.json` of a folder. Errors name the file and the field. */
@@ -46,7 +48,7 @@ int config_open(struct config *config, const struct folder *folder, struct err *
 /* The same from the text of such a file. Errors name the field. */
 int config_parse(struct config *config, const char *text, size_t size, struct err *err);
 
-/* The scale of a layer's scores. */
+/* The scale of a layer's scores, as the model has it; see mechanism_scale. */
 float config_scale(const struct config *config, size_t layer);
 
 /* "gpt2" or "attention". */

@@ -12,7 +12,8 @@ static void embed(struct pass *pass, struct matrix x, const uint32_t *ids, size_
     for (size_t i = 0; i < x.rows; i++) {
         float *row = x.data + i * x.stride;
         weights_embed_token(pass->weights, row, ids[i]);
-        weights_add_position(pass->weights, row, past + i);
+        if (!mechanism_lacks(&pass->config->mechanism, PART_POSITIONS))
+            weights_add_position(pass->weights, row, past + i);
     }
 }
 
@@ -114,7 +115,7 @@ static bool finish(struct pass *pass)
         pass->tap->failed = true;
         return true;
     }
-    layernorm_rows(pass->scratch.norm, pass->scratch.x, &ln_f);
+    pass_norm(pass, pass->scratch.norm, pass->scratch.x, &ln_f);
     return tap_rows(pass, SITE_LN_F, 0, pass->scratch.norm) || unembed(pass);
 }
 

@@ -62,6 +62,11 @@ void model_release(struct model *model)
 
 bool model_has_site(const struct config *config, enum site site)
 {
+    const struct mechanism *mechanism = &config->mechanism;
+    if (site == SITE_SOFTMAX)
+        return mechanism->renormalise;
+    if (site == SITE_LN_2 || site == SITE_MLP_ACT || site == SITE_MLP_OUT)
+        return config->kind == MODEL_GPT2 && !mechanism_lacks(mechanism, PART_MLP);
     if (config->kind == MODEL_GPT2 || site == SITE_EMBEDDING)
         return true;
     return site >= SITE_Q && site <= SITE_ATTN_OUT;

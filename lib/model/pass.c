@@ -220,19 +220,39 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
     return (struct span){first, last + 1 - first};
 }
 
+/* "'h.0.scores' head 1" */
+struct place_name {
+    char site[SITE_NAME_BYTES];
+    char head[32];
+};
+
+static struct place_name name_of(const struct place_in_pass *place)
+{
+    struct place_name name = {.head = ""};
+    site_tensor_name(name.site, place->site, (int)place->layer);
+    if (place->head != NO_HEAD)
+        snprintf(name.head, sizeof name.head, " head %zu", place->head);
+    return name;
+}
+
 bool pass_fail_number(struct pass *pass, const struct place_in_pass *place)
 {
-    char name[SITE_NAME_BYTES];
-    char head[32] = "";
+    struct place_name name = name_of(place);
     bool in_layer = site_rows[place->site].in_layer;
     pass->tap->failed = true;
     if (weights_check_finite(pass->weights, in_layer ? (int)place->layer : -1, pass->err))
         return true;
-    if (place->head != NO_HEAD)
-        snprintf(head, sizeof head, " head %zu", place->head);
     err_set(pass->err, "'%s'%s: expected finite numbers, found infinity or nan (text %zu)",
-            site_tensor_name(name, place->site, (int)place->layer), head,
-            pass->batch->first + place->sequence);
+            name.site, name.head, pass->batch->first + place->sequence);
+    return true;
+}
+
+bool pass_fail_weight(struct pass *pass, const struct place_in_pass *place)
+{
+    struct place_name name = name_of(place);
+    pass->tap->failed = true;
+    err_set(pass->err, "'%s'%s: expected rows that sum to more than 0, found one of 0 (text %zu)",
+            name.site, name.head, pass->batch->first + place->sequence);
     return true;
 }
 
@@ -360,6 +380,14 @@ bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix ro
         announce(pass, site, layer, s, values);
     }
     return pass_is_over(pass, site, layer);
+}
+
+void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm)
+{
+    if (mechanism_lacks(&pass->config->mechanism, PART_NORM))
+        copy_rows(y, x);
+    else
+        layernorm_rows(y, x, norm);
 }
 
 struct span pass_logit_rows(const struct pass *pass, size_t sequence)

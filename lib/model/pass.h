@@ -37,7 +37,7 @@ struct scratch {
     struct matrix logits;  /* [V, T], or [V, sequences] where only the last are wanted; in bf16
                               [T, V] and [sequences, V] */
     struct squares squares;
-    struct strip_memory *strips; /* [thread] attention's working memory, from the first layer on */
+    struct attention_memory *attention; /* [thread] what it works in, from the first layer on */
 };
 
 struct pass {
@@ -77,6 +77,9 @@ void tap_show(struct pass *pass, enum site site, size_t layer, size_t sequence,
               struct tensor values);
 bool pass_is_over(const struct pass *pass, enum site site, size_t layer);
 
+/* y = x, normed; or x as it is, where norms are left out. */
+void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm);
+
 /* True when anything from `site` of `layer` on is watched or goes into a cache. */
 bool pass_goes_to(const struct pass *pass, enum site site, size_t layer);
 
@@ -109,8 +112,11 @@ struct place_in_pass {
  * Returns true, as the taps do. */
 bool pass_fail_number(struct pass *pass, const struct place_in_pass *place);
 
-/* The same, if the embedding of any sequence or its source holds something that is no number, or
- * the stream that leaves a layer; false when all is well. */
+/* Fail for a row of weights that leaves nothing to divide by. */
+bool pass_fail_weight(struct pass *pass, const struct place_in_pass *place);
+
+/* The first of these, if the embedding of any sequence or its source holds something that is no
+ * number, or the stream that leaves a layer; false when all is well. */
 bool pass_check_embedding(struct pass *pass);
 bool pass_check_stream(struct pass *pass, size_t layer);
 

@@ -54,39 +54,36 @@ size_t pattern_draw(const struct pattern *pattern, size_t query, size_t visible,
     return count + 1;
 }
 
-static struct sight stretches(const struct pattern *pattern, const struct view *view)
+void pattern_stretches(struct sight *sight, const struct pattern *pattern, const struct view *view)
 {
-    struct sight sight = {.first = view->visible, .end = view->visible};
-    sight.low = smaller(pattern->global, view->visible);
-    if (view->query < pattern->global)
-        sight.low = view->visible;
+    sight->low =
+        view->query < pattern->global ? view->visible : smaller(pattern->global, view->visible);
+    sight->first = sight->end = view->visible;
     if (pattern->window) {
-        sight.first = view->query < pattern->window ? 0 : view->query - pattern->window + 1;
-        sight.end = smaller(view->visible, view->query + pattern->window);
+        sight->first = view->query < pattern->window ? 0 : view->query - pattern->window + 1;
+        sight->end = smaller(view->visible, view->query + pattern->window);
     }
-    if (sight.first <= sight.low) { /* they are one */
-        sight.low = sight.low > sight.end ? sight.low : sight.end;
-        sight.first = sight.end = sight.low;
+    if (sight->first <= sight->low) { /* they are one */
+        sight->low = sight->low > sight->end ? sight->low : sight->end;
+        sight->first = sight->end = sight->low;
     }
-    return sight;
+    sight->single_count = 0;
 }
 
-struct sight pattern_look(const struct pattern *pattern, const struct view *view, uint32_t *singles)
+void pattern_look(struct sight *sight, const struct pattern *pattern, const struct view *view,
+                  uint32_t *singles)
 {
-    struct sight sight = stretches(pattern, view);
     size_t step = pattern->stride;
     size_t strided = step ? view->query % step : view->visible; /* the next one of each part */
     size_t drawn = 0;
-    size_t count = 0;
+    pattern_stretches(sight, pattern, view);
+    sight->singles = singles;
     while (strided < view->visible || drawn < view->drawn_count) {
         size_t random = drawn < view->drawn_count ? view->drawn[drawn] : view->visible;
         size_t key = smaller(strided, random);
         strided += strided == key ? step : 0;
         drawn += random == key;
-        if (key >= sight.low && (key < sight.first || key >= sight.end))
-            singles[count++] = (uint32_t)key;
+        if (key >= sight->low && (key < sight->first || key >= sight->end))
+            singles[sight->single_count++] = (uint32_t)key;
     }
-    sight.singles = singles;
-    sight.single_count = count;
-    return sight;
 }

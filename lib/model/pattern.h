@@ -9,7 +9,8 @@
  *
  *     uint32_t *singles = ...                       (pattern_singles of them)
  *     struct view view = {.query = 9, .visible = 10, .drawn = ..., .drawn_count = ...};
- *     struct sight sight = pattern_look(&pattern, &view, singles);
+ *     struct sight sight;
+ *     pattern_look(&sight, &pattern, &view, singles);
  */
 #ifndef ATTN_MODEL_PATTERN_H
 #define ATTN_MODEL_PATTERN_H
@@ -44,8 +45,11 @@ size_t pattern_singles(const struct pattern *pattern, size_t keys);
  * fewer. Returns how many; `drawn` has room for pattern->random + 1. */
 size_t pattern_draw(const struct pattern *pattern, size_t query, size_t visible, uint32_t *drawn);
 
+/* The two stretches of what a query sees; no single keys. */
+void pattern_stretches(struct sight *sight, const struct pattern *pattern, const struct view *view);
+
 /* What a query sees; `singles` is room for them. */
-struct sight pattern_look(const struct pattern *pattern, const struct view *view,
-                          uint32_t *singles);
+void pattern_look(struct sight *sight, const struct pattern *pattern, const struct view *view,
+                  uint32_t *singles);
 
 #endif

@@ -20,6 +20,7 @@ enum site {
     SITE_K,
     SITE_V,
     SITE_SCORES,
+    SITE_SOFTMAX,
     SITE_MASKED,
     SITE_WEIGHTS,
     SITE_CONTEXT,

@@ -1,12 +1,19 @@
 #include "model/squares.h"
 
 #include "base/num.h"
+#include "model/model.h"
 #include "model/pass.h"
 
-static bool is_watched(const struct pass *pass, enum site site)
+/* Watched, and something the mechanism makes. */
+static bool is_wanted(const struct pass *pass, enum site site, size_t layer)
+{
+    return watch_has(pass->tap->watch, site, layer) && model_has_site(pass->config, site);
+}
+
+bool squares_are_wanted(const struct pass *pass, enum site site)
 {
     for (size_t layer = 0; layer < pass->config->n_layer; layer++)
-        if (watch_has(pass->tap->watch, site, layer))
+        if (is_wanted(pass, site, layer))
             return true;
     return false;
 }
@@ -37,7 +44,7 @@ int squares_init(struct pass *pass)
     if (count_cells(pass, &total))
         return -1;
     for (int i = 0; i < SQUARES; i++) {
-        if (!is_watched(pass, (enum site)(SITE_SCORES + i)))
+        if (!squares_are_wanted(pass, (enum site)(SITE_SCORES + i)))
             continue;
         squares->places[i] = arena_alloc(pass->arena, heads, sizeof(float *), pass->err);
         if (!pass->tap->lend)
@@ -83,7 +90,7 @@ int squares_begin(struct pass *pass, size_t layer)
         float **places = squares->places[i];
         for (size_t k = 0; places && k < heads; k++)
             places[k] = NULL;
-        if (!watch_has(pass->tap->watch, site, layer))
+        if (!is_wanted(pass, site, layer))
             continue;
         if (squares->own[i])
             use_own(pass, places, squares->own[i]);
@@ -104,7 +111,7 @@ bool squares_announce(struct pass *pass, enum site site, size_t layer)
     const struct batch *batch = pass->batch;
     const float *own = pass->scratch.squares.own[site - SITE_SCORES];
     size_t heads = pass->config->n_head;
-    if (!own || !watch_has(pass->tap->watch, site, layer))
+    if (!own || !is_wanted(pass, site, layer))
         return pass_is_over(pass, site, layer);
     for (size_t s = 0; s < batch->count; s++) {
         size_t keys = batch_keys(batch, s);

@@ -1,4 +1,5 @@
-/* squares.h: where a layer's squares go: scores, masked and weights [T, S] of every head.
+/* squares.h: where a layer's squares go: scores, what leads from them to weights, and weights, [T,
+ * S] of every head.
  *
  * They are as large as all else together, so each is written once, at the place where it stays:
  * memory that the tap lends, else a buffer of the pass, one layer deep, that is announced.
@@ -19,6 +20,9 @@ struct squares {
     float **places[SQUARES]; /* [sequence][head] in the layer that is next; NULL: no layer's */
     float *own[SQUARES];     /* [sequence][H, T, S] where they are not lent; NULL likewise */
 };
+
+/* In any layer. */
+bool squares_are_wanted(const struct pass *pass, enum site site);
 
 /* Reserve what is watched in any layer and not lent. */
 int squares_init(struct pass *pass);

@@ -134,9 +134,23 @@ START_TEST(bare_attention_has_no_sites_of_a_transformer_block)
         bool is_shared = false;
         for (size_t i = 0; i < COUNT(shared); i++)
             is_shared |= (int)shared[i] == site;
-        ck_assert(model_has_site(&gpt2, (enum site)site));
+        ck_assert_int_eq(model_has_site(&gpt2, (enum site)site), site != SITE_SOFTMAX);
         ck_assert_int_eq(model_has_site(&attention, (enum site)site), is_shared);
     }
+}
+END_TEST
+
+START_TEST(a_mechanism_brings_sites_and_takes_others_away)
+{
+    struct config gpt2 = {.kind = MODEL_GPT2};
+    gpt2.mechanism.without = 1U << PART_MLP | 1U << PART_NORM;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        bool of_mlp = site == SITE_LN_2 || site == SITE_MLP_ACT || site == SITE_MLP_OUT;
+        bool expected = !of_mlp && site != SITE_SOFTMAX;
+        ck_assert_int_eq(model_has_site(&gpt2, (enum site)site), expected);
+    }
+    struct config attention = {.kind = MODEL_ATTENTION, .mechanism.renormalise = true};
+    ck_assert(model_has_site(&attention, SITE_SOFTMAX));
 }
 END_TEST
 
@@ -153,6 +167,7 @@ Suite *model_suite(void)
     tcase_add_test(tests, a_directory_is_a_model_when_its_files_are);
     tcase_add_test(tests, without_memory_nothing_is_held);
     tcase_add_test(tests, bare_attention_has_no_sites_of_a_transformer_block);
+    tcase_add_test(tests, a_mechanism_brings_sites_and_takes_others_away);
     suite_add_tcase(suite, tests);
     return suite;
 }

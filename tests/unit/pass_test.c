@@ -167,6 +167,8 @@ START_TEST(what_comes_after_the_last_watched_site_is_not_computed)
     struct err err;
     for (int site = 0; site < SITE_COUNT; site++) {
         for (size_t layer = 0; layer < (site_rows[site].in_layer ? 2 : 1); layer++) {
+            if (site == SITE_SOFTMAX) /* of another mechanism */
+                continue;
             tiny_model_make(&model, gpt2);
             for (size_t t = 0; t < model.count; t++)
                 for (size_t i = 0; i < model.tensors[t].count; i++)

@@ -70,7 +70,8 @@ static void check(const struct pattern *pattern, size_t query, size_t visible)
     struct view view = {.query = query, .visible = visible, .drawn = drawn};
     if (pattern->random)
         view.drawn_count = pattern_draw(pattern, query, visible, drawn);
-    struct sight sight = pattern_look(pattern, &view, singles);
+    struct sight sight;
+    pattern_look(&sight, pattern, &view, singles);
     ck_assert_uint_le(sight.low, sight.first);
     ck_assert_uint_le(sight.first, sight.end);
     ck_assert_uint_le(sight.end, visible);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reference_attention.h"
+
 double reference_activation(enum activation activation, double x)
 {
     double u = sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x);
@@ -85,11 +87,20 @@ static double *by_heads(struct reference *r, const double *x, size_t rows, size_
     return y;
 }
 
+static bool lacks(const struct reference *r, enum block_part part)
+{
+    return mechanism_lacks(&r->model->config.mechanism, part);
+}
+
 static double *norm(struct reference *r, const double *x, size_t rows, const float *scale,
                     const float *shift)
 {
     size_t width = r->model->config.n_embd;
     double *y = taken(r, rows * width);
+    if (lacks(r, PART_NORM)) {
+        memcpy(y, x, rows * width * sizeof *y);
+        return y;
+    }
     for (size_t row = 0; row < rows; row++, x += width) {
         double mean = 0;
         double variance = 0;
@@ -105,26 +116,6 @@ static double *norm(struct reference *r, const double *x, size_t rows, const flo
     return y;
 }
 
-static void softmax(double *y, const double *x, size_t count)
-{
-    double max = -INFINITY;
-    double total = 0;
-    for (size_t i = 0; i < count; i++)
-        max = fmax(max, x[i]);
-    for (size_t i = 0; i < count; i++)
-        total += exp(x[i] - max);
-    for (size_t i = 0; i < count; i++)
-        y[i] = exp(x[i] - max) / total;
-}
-
-static double dot(const double *a, const double *b, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
 /* q [T, H·dk], k [S, Hkv·dk], v [S, Hkv·dv]; returns the heads side by side, [T, H·dv]. */
 struct inputs {
     const double *q, *k, *v;
@@ -135,11 +126,11 @@ static double *attend(struct reference *r, size_t layer, struct inputs in)
 {
     const struct config *c = &r->model->config;
     size_t cells = c->n_head * in.queries * in.keys;
-    double scale = c->scale_by_layer ? c->scale / (double)(layer + 1) : c->scale;
     const double *q = by_heads(r, in.q, in.queries, c->n_head, c->d_k);
     const double *k = by_heads(r, in.k, in.keys, c->n_kv_head, c->d_k);
     const double *v = by_heads(r, in.v, in.keys, c->n_kv_head, c->d_v);
     double *scores = taken(r, cells);
+    double *softmax = taken(r, cells);
     double *masked = taken(r, cells);
     double *weights = taken(r, cells);
     double *context = taken(r, in.queries * c->n_head * c->d_v);
@@ -148,16 +139,14 @@ static double *attend(struct reference *r, size_t layer, struct inputs in)
         size_t query = row % in.queries;
         size_t head = row / in.queries;
         size_t group = head / (c->n_head / c->n_kv_head);
-        for (size_t key = 0; key < in.keys; key++) {
-            size_t at = row * in.keys + key;
-            scores[at] = dot(q + row * c->d_k, k + (group * in.keys + key) * c->d_k, c->d_k);
-            masked[at] = c->causal && key > query ? -INFINITY : scores[at] * scale;
-        }
-        softmax(weights + row * in.keys, masked + row * in.keys, in.keys);
+        size_t first = row * in.keys;
+        reference_attend(&(struct reference_row){c, layer, query, in.keys, q + row * c->d_k,
+                                                 k + group * in.keys * c->d_k, scores + first,
+                                                 softmax + first, masked + first, weights + first});
         for (size_t i = 0; i < c->d_v; i++) {
             double *cell = &context[row * c->d_v + i];
             for (size_t key = 0; key < in.keys; key++)
-                *cell += weights[row * in.keys + key] * v[(group * in.keys + key) * c->d_v + i];
+                *cell += weights[first + key] * v[(group * in.keys + key) * c->d_v + i];
             joined[(query * c->n_head + head) * c->d_v + i] = *cell;
         }
     }
@@ -165,6 +154,8 @@ static double *attend(struct reference *r, size_t layer, struct inputs in)
     keep(r, SITE_K, layer, k, in.keys * c->n_kv_head * c->d_k);
     keep(r, SITE_V, layer, v, in.keys * c->n_kv_head * c->d_v);
     keep(r, SITE_SCORES, layer, scores, cells);
+    if (c->mechanism.renormalise)
+        keep(r, SITE_SOFTMAX, layer, softmax, cells);
     keep(r, SITE_MASKED, layer, masked, cells);
     keep(r, SITE_WEIGHTS, layer, weights, cells);
     keep(r, SITE_CONTEXT, layer, context, in.queries * c->n_head * c->d_v);
@@ -179,16 +170,17 @@ static double *embedding(struct reference *r, const uint32_t *ids, size_t count)
         size_t row = i / c->n_embd;
         size_t column = i % c->n_embd;
         x[i] = (double)of_model(r, "wte.weight")[ids[row] * c->n_embd + column];
-        if (c->kind == MODEL_GPT2)
+        if (c->kind == MODEL_GPT2 && !lacks(r, PART_POSITIONS))
             x[i] += (double)of_model(r, "wpe.weight")[i];
     }
     return x;
 }
 
-static void add(double *x, const double *y, size_t count)
+/* x += y; or x = y, where there is no residual stream. */
+static void add(const struct reference *r, double *x, const double *y, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        x[i] += y[i];
+        x[i] = lacks(r, PART_RESIDUAL) ? y[i] : x[i] + y[i];
 }
 
 static struct columns whole(const float *w, const float *bias, size_t in, size_t out)
@@ -196,12 +188,33 @@ static struct columns whole(const float *w, const float *bias, size_t in, size_t
     return (struct columns){w, bias, out, 0, in, out};
 }
 
+/* The second half of a GPT-2 layer; x is changed in place. */
+static void gpt2_mlp(struct reference *r, size_t layer, double *x)
+{
+    size_t rows = r->sequence->count;
+    size_t width = r->model->config.n_embd;
+    size_t inner = r->model->config.n_inner;
+    const double *normed =
+        norm(r, x, rows, of_layer(r, layer, "ln_2.weight"), of_layer(r, layer, "ln_2.bias"));
+    keep(r, SITE_LN_2, layer, normed, rows * width);
+    double *hidden = product(r, normed, rows,
+                             whole(of_layer(r, layer, "mlp.c_fc.weight"),
+                                   of_layer(r, layer, "mlp.c_fc.bias"), width, inner));
+    for (size_t i = 0; i < rows * inner; i++)
+        hidden[i] = reference_activation(r->model->config.activation, hidden[i]);
+    keep(r, SITE_MLP_ACT, layer, hidden, rows * inner);
+    const double *out = product(r, hidden, rows,
+                                whole(of_layer(r, layer, "mlp.c_proj.weight"),
+                                      of_layer(r, layer, "mlp.c_proj.bias"), inner, width));
+    keep(r, SITE_MLP_OUT, layer, out, rows * width);
+    add(r, x, out, rows * width);
+}
+
 /* One GPT-2 layer; x is changed in place. */
 static void gpt2_layer(struct reference *r, size_t layer, double *x)
 {
     size_t rows = r->sequence->count;
     size_t width = r->model->config.n_embd;
-    size_t inner = r->model->config.n_inner;
     struct columns part = {of_layer(r, layer, "attn.c_attn.weight"),
                            of_layer(r, layer, "attn.c_attn.bias"),
                            3 * width,
@@ -221,22 +234,11 @@ static void gpt2_layer(struct reference *r, size_t layer, double *x)
                                 whole(of_layer(r, layer, "attn.c_proj.weight"),
                                       of_layer(r, layer, "attn.c_proj.bias"), width, width));
     keep(r, SITE_ATTN_OUT, layer, out, rows * width);
-    add(x, out, rows * width);
+    add(r, x, out, rows * width);
     keep(r, SITE_RESID_MID, layer, x, rows * width);
 
-    normed = norm(r, x, rows, of_layer(r, layer, "ln_2.weight"), of_layer(r, layer, "ln_2.bias"));
-    keep(r, SITE_LN_2, layer, normed, rows * width);
-    double *hidden = product(r, normed, rows,
-                             whole(of_layer(r, layer, "mlp.c_fc.weight"),
-                                   of_layer(r, layer, "mlp.c_fc.bias"), width, inner));
-    for (size_t i = 0; i < rows * inner; i++)
-        hidden[i] = reference_activation(r->model->config.activation, hidden[i]);
-    keep(r, SITE_MLP_ACT, layer, hidden, rows * inner);
-    out = product(r, hidden, rows,
-                  whole(of_layer(r, layer, "mlp.c_proj.weight"),
-                        of_layer(r, layer, "mlp.c_proj.bias"), inner, width));
-    keep(r, SITE_MLP_OUT, layer, out, rows * width);
-    add(x, out, rows * width);
+    if (!lacks(r, PART_MLP))
+        gpt2_mlp(r, layer, x);
     keep(r, SITE_RESID_POST, layer, x, rows * width);
 }
 

@@ -46,8 +46,8 @@ START_TEST(sites_are_chosen_by_their_names)
         {"logits,q,q,embedding", bit(SITE_LOGITS) | bit(SITE_Q) | bit(SITE_EMBEDDING), false},
         {"tokens", 0, true},
         {"k,tokens", bit(SITE_K), true},
-        {"all", bit(SITE_COUNT) - 1, true},
-        {"all,q", bit(SITE_COUNT) - 1, true},
+        {"all", (bit(SITE_COUNT) - 1) & ~bit(SITE_SOFTMAX), true},
+        {"all,q", (bit(SITE_COUNT) - 1) & ~bit(SITE_SOFTMAX), true},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         ck_assert_int_eq(selection_sites(&selection, cases[i].list, &gpt2, &err), 0);
@@ -94,6 +94,18 @@ START_TEST(a_site_that_the_model_lacks_is_refused)
     ck_assert_int_eq(selection_sites(&selection, "weights,ln_1", &attention, &err), -1);
     ck_assert_str_eq(err.text, "--show: a model of type \"attention\" has no 'ln_1'");
     ck_assert_int_eq(err.kind, ERR_USAGE);
+}
+END_TEST
+
+START_TEST(a_site_of_another_mechanism_is_refused)
+{
+    struct config without = gpt2;
+    without.mechanism.without = 1U << PART_MLP;
+    ck_assert_int_eq(selection_sites(&selection, "softmax", &gpt2, &err), -1);
+    ck_assert_str_eq(err.text, "--show: 'softmax' is there with --mask-method renormalise alone");
+    err_clear(&err);
+    ck_assert_int_eq(selection_sites(&selection, "q,mlp_act", &without, &err), -1);
+    ck_assert_str_eq(err.text, "--show: 'mlp_act' is left out by --without mlp");
 }
 END_TEST
 
@@ -271,6 +283,7 @@ Suite *selection_suite(void)
     tcase_add_test(tests, all_is_what_the_model_has);
     tcase_add_test(tests, a_site_that_is_none_is_refused_with_those_there_are);
     tcase_add_test(tests, a_site_that_the_model_lacks_is_refused);
+    tcase_add_test(tests, a_site_of_another_mechanism_is_refused);
     tcase_add_test(tests, numbers_ranges_and_the_end_are_understood);
     tcase_add_test(tests, numbers_that_the_model_lacks_are_refused_with_its_range);
     tcase_add_test(tests, a_model_of_one_layer_says_so);

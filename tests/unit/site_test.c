@@ -9,9 +9,9 @@ Suite *site_suite(void);
 
 /* The names users type, in the order of the pass. */
 static const char *const names[] = {
-    "embedding", "resid_pre", "ln_1",    "q",          "k",        "v",
-    "scores",    "masked",    "weights", "context",    "attn_out", "resid_mid",
-    "ln_2",      "mlp_act",   "mlp_out", "resid_post", "ln_f",     "logits",
+    "embedding", "resid_pre", "ln_1",       "q",       "k",        "v",         "scores",
+    "softmax",   "masked",    "weights",    "context", "attn_out", "resid_mid", "ln_2",
+    "mlp_act",   "mlp_out",   "resid_post", "ln_f",    "logits",
 };
 
 START_TEST(sites_are_these_in_the_order_of_the_pass)
@@ -66,8 +66,9 @@ START_TEST(every_row_is_whole)
         bool square = row->axes == AXES_HEAD_QUERY_KEY;
         ck_assert(row->about && *row->about);
         ck_assert_int_eq(row->in_layer, !of_model);
-        ck_assert_int_eq(row->masked, square && site != SITE_SCORES);
-        ck_assert_int_eq(row->alias == NULL, site == SITE_SCORES);
+        bool whole = site == SITE_SCORES || site == SITE_SOFTMAX; /* before any mask */
+        ck_assert_int_eq(row->masked, square && !whole);
+        ck_assert_int_eq(row->alias == NULL, whole);
         if (row->alias)
             ck_assert_int_eq(strncmp(row->alias, "blocks.L.", 9) == 0, row->in_layer);
     }

@@ -1,0 +1,161 @@
+#include "model/attention_strip.h"
+
+#include <string.h>
+
+#include "math/chance.h"
+#include "math/dropout.h"
+#include "math/spill.h"
+#include "math/transpose.h"
+
+size_t strip_round_up(size_t size, size_t step)
+{
+    return (size + step - 1) / step * step;
+}
+
+struct strip strip_at(const struct head_job *head, size_t first, size_t most)
+{
+    size_t rest = head->q.rows - first;
+    return (struct strip){first, rest < most ? rest : most};
+}
+
+size_t strip_row_size(size_t rows)
+{
+    return rows == 1 ? 0 : strip_round_up(rows, STEP) / STEP;
+}
+
+size_t strip_rows_of_size(size_t size)
+{
+    return size == 0 ? 1 : size * STEP;
+}
+
+void strip_fetch_scores(struct layer_job *layer, size_t row_size, size_t keys)
+{
+    const struct pass *pass = layer->pass;
+    struct kernel_shape shape = {
+        .m = (int)keys,
+        .n = (int)strip_rows_of_size(row_size),
+        .k = (int)pass->config->d_k,
+        .a_stride = KEY_PANEL,
+        .b_stride = (int)pass->scratch.q.stride,
+        .c_stride = (int)pass->scratch.attention[0].stride,
+    };
+    kernels_get(pass->machine->kernels, &layer->score_kernels[row_size][keys / STEP - 1], &shape);
+}
+
+void strip_fetch_context(struct layer_job *layer, size_t row_size, size_t keys, bool add)
+{
+    const struct pass *pass = layer->pass;
+    struct kernel_shape shape = {
+        .m = (int)pass->config->d_v,
+        .n = (int)strip_rows_of_size(row_size),
+        .k = (int)keys,
+        .a_stride = (int)pass->scratch.v.stride,
+        .b_stride = (int)pass->scratch.attention[0].stride,
+        .c_stride = (int)pass->config->d_v,
+        .accumulate = add,
+    };
+    kernels_get(pass->machine->kernels, &layer->context_kernels[row_size][keys / STEP - 1][add],
+                &shape);
+}
+
+void strip_fetch_all(struct layer_job *layer, size_t row_size)
+{
+    size_t widest = layer->pass->scratch.attention[0].stride;
+    for (size_t keys = STEP; keys <= KEY_PANEL && keys <= widest; keys += STEP) {
+        strip_fetch_scores(layer, row_size, keys);
+        strip_fetch_context(layer, row_size, keys, false);
+        strip_fetch_context(layer, row_size, keys, true);
+    }
+}
+
+size_t strip_visible(const struct head_job *head, size_t query)
+{
+    return head->layer->pass->config->causal ? head->past + query + 1 : head->keys;
+}
+
+/* Keys [S, dk] as panels [dk, KEY_PANEL]; keys that do not exist are 0. */
+void strip_turn_keys(const struct head_job *head)
+{
+    struct matrix keys = head->k;
+    float *panels = head->memory->panels;
+    size_t size = KEY_PANEL * keys.columns;
+    if (head->cache)
+        return;
+    for (size_t key = 0; key < keys.rows; key += KEY_PANEL, panels += size) {
+        size_t rest = keys.rows - key;
+        size_t count = rest < KEY_PANEL ? rest : KEY_PANEL;
+        struct matrix panel = {panels, keys.columns, count, KEY_PANEL};
+        if (count < KEY_PANEL)
+            memset(panels, 0, size * sizeof *panels);
+        transpose(panel, matrix_rows(keys, key, count));
+    }
+}
+
+const float *strip_panel(const struct head_job *head, size_t key)
+{
+    if (head->cache)
+        return cache_keys(head->cache, head->layer->layer, head->group, key);
+    return head->memory->panels + key / KEY_PANEL * KEY_PANEL * head->k.columns;
+}
+
+const float *strip_values(const struct head_job *head, size_t key)
+{
+    if (head->cache)
+        return cache_values(head->cache, head->layer->layer, head->group, key);
+    return head->v.data + key * head->v.stride;
+}
+
+/* The part of a stretch from `key` on that lies in one panel. */
+static size_t part_of_panel(struct stretch keys, size_t key)
+{
+    size_t in_panel = KEY_PANEL - key % KEY_PANEL;
+    return keys.end - key < in_panel ? keys.end - key : in_panel;
+}
+
+void strip_scores(const struct head_job *head, const struct strip *strip, struct stretch keys,
+                  float *to)
+{
+    const struct kernel *kernels = head->layer->score_kernels[strip_row_size(strip->rows)];
+    const float *q = head->q.data + strip->first * head->q.stride;
+    for (size_t key = keys.first, count = 0; key < keys.end; key += count, to += count) {
+        count = part_of_panel(keys, key);
+        kernel_call(&kernels[count / STEP - 1], strip_panel(head, key) + key % KEY_PANEL, q, to, q);
+    }
+}
+
+void strip_context(const struct head_job *head, const struct strip *strip, struct stretch keys,
+                   const float *weights, bool add)
+{
+    const struct kernel(*kernels)[2] = head->layer->context_kernels[strip_row_size(strip->rows)];
+    for (size_t key = keys.first, count = 0; key < keys.end; key += count, weights += count) {
+        count = part_of_panel(keys, key);
+        const float *v = strip_values(head, key);
+        kernel_call(&kernels[count / STEP - 1][add], v, weights, head->memory->context, v);
+        add = true;
+    }
+}
+
+void strip_write_context(const struct head_job *head, const struct strip *strip)
+{
+    size_t columns = head->v.columns;
+    for (size_t row = 0; row < strip->rows; row++)
+        memcpy(head->context.data + (strip->first + row) * head->context.stride,
+               head->memory->context + row * columns, columns * sizeof(float));
+}
+
+void strip_put_row(const struct head_job *head, float *square, size_t query, const float *from,
+                   size_t count, float others)
+{
+    if (!square)
+        return;
+    spill_copy(square + query * head->keys, from, count);
+    spill_fill(square + query * head->keys + count, head->keys - count, others);
+}
+
+void strip_drop(const struct head_job *head, float *weights, size_t query, struct stretch keys)
+{
+    float share = head->layer->pass->config->mechanism.dropout;
+    struct dropout dropout = {share, chance(head->chance + head->past + query)};
+    if (share > 0)
+        dropout_apply(&dropout, weights, keys.first, keys.end - keys.first);
+}

@@ -1,0 +1,74 @@
+/* attention_strip.h: a few queries of one head against a stretch of keys, by kernels.
+ *
+ * Keys are turned into panels of KEY_PANEL once a head, or are in a cache as such. A strip's scores
+ * become weights where they lie and are multiplied with the values. Stretches begin and end at
+ * multiples of STEP; keys that do not exist score 0, and values there are numbers: their weight
+ * must be 0.
+ *
+ *     strip_turn_keys(head);
+ *     strip_scores(head, &strip, stretch, memory->scores);
+ *     ... weights in place of scores ...
+ *     strip_context(head, &strip, stretch, memory->scores, false);
+ *     strip_write_context(head, &strip);
+ */
+#ifndef ATTN_MODEL_ATTENTION_STRIP_H
+#define ATTN_MODEL_ATTENTION_STRIP_H
+
+#include "model/attention_job.h"
+
+/* Queries first … first + rows - 1 of the sequence's new ones. */
+struct strip {
+    size_t first, rows;
+};
+
+/* Keys first … end - 1. */
+struct stretch {
+    size_t first, end;
+};
+
+size_t strip_round_up(size_t size, size_t step);
+
+/* The strip of at most `most` queries that begins with one. */
+struct strip strip_at(const struct head_job *head, size_t first, size_t most);
+
+/* Kernels by the rows they compute: 1, 16, 32, 48, 64, as sizes 0 … 4. One row is what every step
+ * of a text that grows takes; it has less to compute than to read. */
+size_t strip_row_size(size_t rows);
+size_t strip_rows_of_size(size_t size);
+
+/* Fetch the kernels for strips of such a size against stretches of `keys` keys, a multiple of STEP
+ * up to KEY_PANEL; `add`: to a context that is begun. */
+void strip_fetch_scores(struct layer_job *layer, size_t row_size, size_t keys);
+void strip_fetch_context(struct layer_job *layer, size_t row_size, size_t keys, bool add);
+
+/* The same for stretches of every length that fits into a strip. */
+void strip_fetch_all(struct layer_job *layer, size_t row_size);
+
+/* How many keys, from the first on, the mask lets a query see. */
+size_t strip_visible(const struct head_job *head, size_t query);
+
+/* Fill memory->panels, unless the keys are in a cache; the panel that begins with a key; the values
+ * from a key on. */
+void strip_turn_keys(const struct head_job *head);
+const float *strip_panel(const struct head_job *head, size_t key);
+const float *strip_values(const struct head_job *head, size_t key);
+
+/* q · k of a strip and a stretch into to[rows, stride]. */
+void strip_scores(const struct head_job *head, const struct strip *strip, struct stretch keys,
+                  float *to);
+
+/* memory->context [rows, dv] = weights [rows, stride] · v of the stretch; or that, added. */
+void strip_context(const struct head_job *head, const struct strip *strip, struct stretch keys,
+                   const float *weights, bool add);
+
+/* memory->context to where the head's context is. */
+void strip_write_context(const struct head_job *head, const struct strip *strip);
+
+/* Write one row of a square, if it is wanted: its first `count` cells, and what the others are. */
+void strip_put_row(const struct head_job *head, float *square, size_t query, const float *from,
+                   size_t count, float others);
+
+/* Let weights of the keys from `first` on go, where the mechanism has dropout. */
+void strip_drop(const struct head_job *head, float *weights, size_t query, struct stretch keys);
+
+#endif

@@ -1,0 +1,26 @@
+/* reference_attention.h: one row of attention as its definition has it, in double, whatever the
+ * mechanism: a sum over all keys with a question for each.
+ *
+ *     struct reference_row row = {config, layer, query, keys, q, k, scores, softmax, masked,
+ * weights}; reference_attend(&row);
+ */
+#ifndef ATTN_TESTS_REFERENCE_ATTENTION_H
+#define ATTN_TESTS_REFERENCE_ATTENTION_H
+
+#include <stddef.h>
+
+#include "model/config.h"
+
+struct reference_row {
+    const struct config *config;
+    size_t layer;
+    size_t query, keys;                          /* which row of a square, and how wide it is */
+    const double *q;                             /* [dk] */
+    const double *k;                             /* [keys, dk] */
+    double *scores, *softmax, *masked, *weights; /* [keys] filled in; softmax only where it is */
+};
+
+/* No dropout: that is drawn. */
+void reference_attend(const struct reference_row *row);
+
+#endif
