@@ -7,9 +7,11 @@
 #include "math/spill.h"
 #include "model/attention_dense.h"
 #include "model/attention_job.h"
+#include "model/attention_sparse.h"
 
 static const struct attention_way *const ways[ATTENTION_KINDS] = {
     [ATTENTION_DENSE] = &attention_dense,
+    [ATTENTION_SPARSE] = &attention_sparse,
 };
 
 static const struct attention_way *way_of(const struct config *config)

@@ -38,6 +38,7 @@ struct scratch {
                               [T, V] and [sequences, V] */
     struct squares squares;
     struct attention_memory *attention; /* [thread] what it works in, from the first layer on */
+    uint32_t **drawn; /* [sequence] random keys of every query, likewise; see attention_sparse.c */
 };
 
 struct pass {

@@ -1,0 +1,34 @@
+#include "math/scattered_dots.h"
+
+#include <math.h>
+
+#include "math/isa.h"
+
+enum { CHAINS = 8 }; /* a fused multiply-add takes four steps, and two begin in each */
+
+FOR_EACH_ISA
+static void dots_of_eight(float *restrict y, const float *restrict x,
+                          const float *const rows[CHAINS], struct scattered_form form)
+{
+    float sums[CHAINS] = {0};
+    for (size_t i = 0; i < form.width; i++)
+        for (size_t c = 0; c < CHAINS; c++)
+            sums[c] = fmaf(x[i], rows[c][i * form.step], sums[c]);
+    for (size_t c = 0; c < CHAINS; c++)
+        y[c] = sums[c];
+}
+
+void scattered_dots(float *y, const float *x, const float *const *rows, size_t count,
+                    struct scattered_form form)
+{
+    for (size_t first = 0; first < count; first += CHAINS) {
+        const float *eight[CHAINS];
+        float found[CHAINS];
+        size_t rest = count - first < CHAINS ? count - first : CHAINS;
+        for (size_t c = 0; c < CHAINS; c++) /* a last one stands in for those that are missing */
+            eight[c] = rows[first + (c < rest ? c : rest - 1)];
+        dots_of_eight(found, x, eight, form);
+        for (size_t c = 0; c < rest; c++)
+            y[first + c] = found[c];
+    }
+}

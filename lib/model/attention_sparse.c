@@ -1,0 +1,144 @@
+#include "model/attention_sparse.h"
+
+#include <string.h>
+
+#include "base/num.h"
+#include "model/sparse_row.h"
+
+/* --- memory, kernels and random keys ---------------------------------------------------------- */
+
+static const struct pattern *pattern_of(const struct config *config)
+{
+    return &config->mechanism.pattern;
+}
+
+/* Columns that a strip's stretches can need. */
+static size_t widest_reach(const struct attention_demand *demand)
+{
+    const struct pattern *p = pattern_of(demand->config);
+    size_t all = strip_round_up(demand->keys, STEP);
+    size_t window = demand->config->causal ? p->window : 2 * p->window;
+    size_t some = window ? window + 3 * STEP : 0;
+    return p->global || demand->scores || some > all ? all : some;
+}
+
+static bool measure(struct attention_size *size, const struct attention_demand *demand)
+{
+    const struct config *c = demand->config;
+    size_t rows = demand->queries < STEP ? demand->queries : STEP;
+    size_t reach = widest_reach(demand);
+    size->rows = strip_rows_of_size(strip_row_size(rows));
+    size->stride = matrix_stride(reach ? reach : 1);
+    size->context = size->rows * c->d_v;
+    size->single_rows = rows;
+    size->single_room = pattern_singles(pattern_of(c), demand->keys);
+    size->row = demand->keys + rows * size->single_room; /* gathered, and single weights */
+    size_t keys = reach ? strip_round_up(demand->fresh_keys, KEY_PANEL) : 0;
+    return num_multiply(&size->panels, keys, c->d_k);
+}
+
+/* The random keys of every query of a sequence, the same for all layers and heads. */
+static int draw_sequence(struct pass *pass, size_t sequence)
+{
+    const struct pattern *pattern = pattern_of(pass->config);
+    size_t room = pattern->random + 1;
+    size_t queries = pass->batch->queries[sequence].count;
+    size_t past = pass->batch->past[sequence];
+    size_t keys = batch_keys(pass->batch, sequence);
+    size_t count = 0;
+    room = room < keys ? room : keys;
+    if (!num_multiply(&count, queries, room))
+        return err_memory(pass->err, SIZE_MAX);
+    uint32_t *drawn = arena_room(pass->arena, count, sizeof *drawn, pass->err);
+    for (size_t i = 0; drawn && i < queries; i++) {
+        size_t visible = pass->config->causal ? past + i + 1 : keys;
+        pattern_draw(pattern, past + i, visible, drawn + i * room);
+    }
+    pass->scratch.drawn[sequence] = drawn;
+    return drawn ? 0 : -1;
+}
+
+static int draw_keys(struct pass *pass)
+{
+    struct scratch *s = &pass->scratch;
+    s->drawn = arena_alloc(pass->arena, pass->batch->count, sizeof *s->drawn, pass->err);
+    if (!s->drawn)
+        return -1;
+    for (size_t i = 0; i < pass->batch->count; i++)
+        if (draw_sequence(pass, i))
+            return -1;
+    return 0;
+}
+
+static int prepare(struct layer_job *layer)
+{
+    struct pass *pass = layer->pass;
+    bool single = false;
+    bool many = false;
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        single |= pass->batch->queries[s].count % STEP == 1;
+        many |= pass->batch->queries[s].count > 1;
+    }
+    kernels_begin(pass->machine->kernels);
+    if (single)
+        strip_fetch_all(layer, strip_row_size(1));
+    if (many)
+        strip_fetch_all(layer, strip_row_size(STEP));
+    if (pattern_of(pass->config)->random && !pass->scratch.drawn)
+        return draw_keys(pass);
+    return 0;
+}
+
+/* --- the work --------------------------------------------------------------------------------- */
+
+/* context = weights · v, in the order of the keys. */
+static void compute_context(const struct head_job *head, const struct strip *strip,
+                            const struct sparse_reach *reach, const struct sparse_row *rows)
+{
+    const struct attention_memory *memory = head->memory;
+    if (reach->low.end)
+        strip_context(head, strip, reach->low, memory->scores, false);
+    else
+        memset(memory->context, 0,
+               strip_rows_of_size(strip_row_size(strip->rows)) * head->v.columns * sizeof(float));
+    for (size_t i = 0; i < strip->rows; i++)
+        sparse_row_add_singles(&rows[i], head, reach, (struct stretch){0, reach->window.first});
+    strip_context(head, strip, reach->window, memory->scores + reach->low.end, true);
+    for (size_t i = 0; i < strip->rows; i++)
+        sparse_row_add_singles(&rows[i], head, reach,
+                               (struct stretch){reach->window.end, head->keys});
+    strip_write_context(head, strip);
+}
+
+static enum head_fault compute_strip(const struct head_job *head, const struct strip *strip)
+{
+    const struct attention_memory *memory = head->memory;
+    struct sparse_reach reach = sparse_reach_of(head, strip);
+    struct sparse_row rows[STEP];
+    strip_scores(head, strip, reach.low, memory->scores);
+    strip_scores(head, strip, reach.window, memory->scores + reach.low.end);
+    for (size_t i = 0; i < strip->rows; i++) {
+        sparse_row_begin(&rows[i], head, strip, i);
+        enum head_fault fault = sparse_row_weigh(&rows[i], head, &reach);
+        if (fault != HEAD_SOUND)
+            return fault;
+    }
+    if (head->layer->wants_context)
+        compute_context(head, strip, &reach, rows);
+    return HEAD_SOUND;
+}
+
+static enum head_fault compute(const struct head_job *head)
+{
+    enum head_fault fault = HEAD_SOUND;
+    const struct pattern *pattern = pattern_of(head->layer->pass->config);
+    if (pattern->window || pattern->global || head->scores)
+        strip_turn_keys(head);
+    for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STEP) {
+        struct strip strip = strip_at(head, first, STEP);
+        fault = compute_strip(head, &strip);
+    }
+    return fault;
+}
+
+const struct attention_way attention_sparse = {measure, prepare, compute};
