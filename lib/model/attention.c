@@ -7,11 +7,13 @@
 #include "math/spill.h"
 #include "model/attention_dense.h"
 #include "model/attention_job.h"
+#include "model/attention_linear.h"
 #include "model/attention_sparse.h"
 
 static const struct attention_way *const ways[ATTENTION_KINDS] = {
     [ATTENTION_DENSE] = &attention_dense,
     [ATTENTION_SPARSE] = &attention_sparse,
+    [ATTENTION_LINEAR] = &attention_linear,
 };
 
 static const struct attention_way *way_of(const struct config *config)

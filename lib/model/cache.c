@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/running_sum.h"
 
 int cache_init(struct cache *cache, const struct config *config, struct err *err)
 {
@@ -81,8 +82,27 @@ static int add_page(struct cache *cache, struct err *err)
     return 0;
 }
 
+static int take_sums(struct cache *cache, struct err *err)
+{
+    const struct config *c = cache->config;
+    size_t size = running_sum_size(c->d_k, c->d_v);
+    size_t count = 0;
+    if (!num_multiply(&count, c->n_layer, c->n_head))
+        return err_memory(err, SIZE_MAX);
+    struct cache_sum *sums = arena_alloc(&cache->arena, count, sizeof *sums, err);
+    for (size_t i = 0; sums && i < count; i++) {
+        sums[i].values = arena_room(&cache->arena, size, sizeof(float), err);
+        if (!sums[i].values)
+            return -1;
+    }
+    cache->sums = sums;
+    return sums ? 0 : -1;
+}
+
 int cache_reserve(struct cache *cache, size_t count, struct err *err)
 {
+    if (cache->config->mechanism.kind == ATTENTION_LINEAR && !cache->sums && take_sums(cache, err))
+        return -1;
     while (cache->page_count < pages_for(cache->count + count))
         if (add_page(cache, err))
             return -1;
@@ -137,8 +157,12 @@ static void clear_values(struct cache *cache, size_t layer, size_t first)
 
 void cache_forget(struct cache *cache, size_t count)
 {
+    size_t sums = cache->sums ? cache->config->n_layer * cache->config->n_head : 0;
     assert(count <= cache->count);
     cache->count = count;
+    for (size_t i = 0; i < sums; i++) /* nothing is taken out of a sum: it begins anew */
+        if (cache->sums[i].count > count)
+            cache->sums[i].count = 0;
     for (size_t layer = 0; layer < cache->config->n_layer; layer++)
         clear_values(cache, layer, count);
 }
@@ -151,4 +175,10 @@ const float *cache_keys(const struct cache *cache, size_t layer, size_t group, s
 const float *cache_values(const struct cache *cache, size_t layer, size_t group, size_t key)
 {
     return value_of(cache, layer, group, key);
+}
+
+struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head)
+{
+    assert(cache->sums);
+    return &cache->sums[layer * cache->config->n_head + head];
 }

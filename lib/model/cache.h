@@ -28,6 +28,12 @@
 
 enum { KEY_PANEL = 64 };
 
+/* What linear attention keeps of the first `count` keys, for one head of one layer. */
+struct cache_sum {
+    float *values; /* see running_sum.h */
+    size_t count;
+};
+
 struct cache {
     const struct config *config;
     size_t count;  /* tokens in it */
@@ -35,6 +41,7 @@ struct cache {
                       [KEY_PANEL, Hkv·dv] */
     size_t page_count;
     size_t page_room;
+    struct cache_sum *sums; /* [L][H], where attention is linear */
     struct arena arena;
 };
 
@@ -43,7 +50,7 @@ struct cache {
 int cache_init(struct cache *cache, const struct config *config, struct err *err);
 void cache_release(struct cache *cache);
 
-/* What a cache of so many tokens takes. */
+/* What the keys and values of so many tokens take. */
 size_t cache_bytes(const struct config *config, size_t count);
 
 /* Have room for `count` tokens behind those in it. */
@@ -62,5 +69,9 @@ void cache_forget(struct cache *cache, size_t count);
 const float *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t key);
 const float *cache_values(const struct cache *cache, size_t layer, size_t group, size_t key);
 size_t cache_stride(const struct config *config);
+
+/* The running sums of a head, which the pass takes further. Linear attention only, in a cache with
+ * room for a token. */
+struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head);
 
 #endif
