@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "math/chance.h"
 #include "math/spill.h"
+#include "model/attention_blocked.h"
 #include "model/attention_dense.h"
 #include "model/attention_job.h"
 #include "model/attention_linear.h"
@@ -14,6 +15,7 @@ static const struct attention_way *const ways[ATTENTION_KINDS] = {
     [ATTENTION_DENSE] = &attention_dense,
     [ATTENTION_SPARSE] = &attention_sparse,
     [ATTENTION_LINEAR] = &attention_linear,
+    [ATTENTION_BLOCKED] = &attention_blocked,
 };
 
 static const struct attention_way *way_of(const struct config *config)

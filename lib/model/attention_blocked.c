@@ -1,0 +1,204 @@
+#include "model/attention_blocked.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "math/rows.h"
+#include "math/spill.h"
+#include "model/attention_strip.h"
+
+/* What is known of each query of a strip so far. */
+struct so_far {
+    float *largest; /* [rows] of its scores */
+    float *sum;     /* [rows] of e^(score - largest) */
+};
+
+static size_t block_of(const struct config *config)
+{
+    return config->mechanism.block;
+}
+
+static struct so_far so_far_of(const struct head_job *head)
+{
+    return (struct so_far){head->memory->row, head->memory->row + STRIP};
+}
+
+static bool measure(struct attention_size *size, const struct attention_demand *demand)
+{
+    const struct config *c = demand->config;
+    size_t rows = demand->queries < STRIP ? demand->queries : STRIP;
+    size_t keys = strip_round_up(demand->keys, KEY_PANEL);
+    size_t block = strip_round_up(block_of(c), STEP) + STEP; /* it may begin within a step */
+    size->rows = strip_rows_of_size(strip_row_size(rows));
+    size->stride = matrix_stride(block < keys ? block : keys);
+    if (size->stride < KEY_PANEL) /* raw scores go by panels */
+        size->stride = matrix_stride(KEY_PANEL);
+    size->context = size->rows * c->d_v;
+    size->row = 2 * STRIP;
+    return num_multiply(&size->panels, strip_round_up(demand->fresh_keys, KEY_PANEL), c->d_k);
+}
+
+static int prepare(struct layer_job *layer)
+{
+    const struct pass *pass = layer->pass;
+    bool fetched[ROW_SIZES] = {false};
+    kernels_begin(pass->machine->kernels);
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        size_t queries = pass->batch->queries[s].count;
+        if (queries >= STRIP)
+            fetched[strip_row_size(STRIP)] = true;
+        if (queries % STRIP)
+            fetched[strip_row_size(queries % STRIP)] = true;
+    }
+    for (size_t rows = 0; rows < ROW_SIZES; rows++)
+        if (fetched[rows])
+            strip_fetch_all(layer, rows);
+    return 0;
+}
+
+/* --- squares that are watched ----------------------------------------------------------------- */
+
+/* Raw scores, the future included, panel by panel. */
+static enum head_fault put_scores(const struct head_job *head, const struct strip *strip)
+{
+    const struct attention_memory *memory = head->memory;
+    for (size_t key = 0; head->scores && key < head->keys; key += KEY_PANEL) {
+        size_t count = head->keys - key < KEY_PANEL ? head->keys - key : KEY_PANEL;
+        strip_scores(head, strip, (struct stretch){key, key + KEY_PANEL}, memory->scores);
+        for (size_t i = 0; i < strip->rows; i++) {
+            const float *row = memory->scores + i * memory->stride;
+            if (first_bad(row, count) < count)
+                return HEAD_NO_NUMBER;
+            spill_copy(head->scores + (strip->first + i) * head->keys + key, row, count);
+        }
+    }
+    return HEAD_SOUND;
+}
+
+/* Scaled scores of a block; weights are made of them when their sum is known. */
+static void put_block(const struct head_job *head, size_t query, struct stretch keys,
+                      const float *scaled)
+{
+    float *const squares[] = {head->masked, head->weights};
+    for (size_t i = 0; i < 2; i++)
+        if (squares[i])
+            memcpy(squares[i] + query * head->keys + keys.first, scaled,
+                   (keys.end - keys.first) * sizeof *scaled);
+}
+
+static void finish_squares(const struct head_job *head, size_t query, float largest, float sum)
+{
+    size_t visible = strip_visible(head, query);
+    size_t future = head->keys - visible;
+    size_t first = query * head->keys;
+    if (head->masked)
+        spill_fill(head->masked + first + visible, future, -INFINITY);
+    if (!head->weights)
+        return;
+    exp_row(head->weights + first, visible, largest);
+    divide_row(head->weights + first, visible, sum);
+    strip_drop(head, head->weights + first, query, (struct stretch){0, visible});
+    spill_fill(head->weights + first + visible, future, 0.0f);
+}
+
+/* --- the work --------------------------------------------------------------------------------- */
+
+/* Take one query's scores of a block in: they become e^(score - largest), and what was summed
+ * before is made smaller. */
+static void take_in(const struct head_job *head, size_t query, size_t index, float *scores,
+                    struct stretch keys)
+{
+    struct so_far so_far = so_far_of(head);
+    size_t count = keys.end - keys.first;
+    float *context = head->memory->context + index * head->v.columns;
+    scale_row(scores, scores, count, head->layer->scale);
+    put_block(head, query, keys, scores);
+    float before = so_far.largest[index];
+    float here = largest_of_row(scores, count);
+    float largest = here > before ? here : before;
+    if (largest == -INFINITY) { /* nothing so far that is to be seen */
+        memset(scores, 0, count * sizeof *scores);
+        return;
+    }
+    if (largest > before && before > -INFINITY) {
+        float factor = before;
+        exp_row(&factor, 1, largest);
+        so_far.sum[index] *= factor;
+        scale_row(context, context, head->v.columns, factor);
+    }
+    so_far.largest[index] = largest;
+    so_far.sum[index] += exp_row(scores, count, largest);
+    strip_drop(head, scores, query, keys);
+}
+
+static void compute_block(const struct head_job *head, const struct strip *strip,
+                          struct stretch block)
+{
+    const struct attention_memory *memory = head->memory;
+    struct stretch steps = {block.first / STEP * STEP, strip_round_up(block.end, STEP)};
+    size_t lead = block.first - steps.first;
+    strip_scores(head, strip, steps, memory->scores);
+    for (size_t i = 0; i < strip->rows; i++) {
+        float *row = memory->scores + i * memory->stride;
+        size_t visible = strip_visible(head, strip->first + i);
+        size_t end = visible < block.end ? visible : block.end;
+        if (end > block.first)
+            take_in(head, strip->first + i, i, row + lead, (struct stretch){block.first, end});
+        else
+            end = block.first;
+        memset(row, 0, lead * sizeof *row);
+        memset(row + end - steps.first, 0, (steps.end - end) * sizeof *row);
+    }
+    if (head->layer->wants_context)
+        strip_context(head, strip, steps, memory->scores, true);
+}
+
+static enum head_fault finish(const struct head_job *head, const struct strip *strip)
+{
+    struct so_far so_far = so_far_of(head);
+    for (size_t i = 0; i < strip->rows; i++) {
+        float *context = head->memory->context + i * head->v.columns;
+        if (!(so_far.sum[i] >= 1.0f) || isinf(so_far.sum[i]) || !isfinite(so_far.largest[i]))
+            return HEAD_NO_NUMBER;
+        divide_row(context, head->v.columns, so_far.sum[i]);
+        finish_squares(head, strip->first + i, so_far.largest[i], so_far.sum[i]);
+    }
+    if (head->layer->wants_context)
+        strip_write_context(head, strip);
+    return HEAD_SOUND;
+}
+
+static enum head_fault compute_strip(const struct head_job *head, const struct strip *strip)
+{
+    struct so_far so_far = so_far_of(head);
+    size_t block = block_of(head->layer->pass->config);
+    size_t keys = strip_visible(head, strip->first + strip->rows - 1);
+    enum head_fault fault = put_scores(head, strip);
+    if (fault != HEAD_SOUND)
+        return fault;
+    size_t rows = strip_rows_of_size(strip_row_size(strip->rows));
+    memset(head->memory->context, 0, rows * head->v.columns * sizeof(float));
+    for (size_t i = 0; i < strip->rows; i++) {
+        so_far.largest[i] = -INFINITY;
+        so_far.sum[i] = 0.0f;
+    }
+    for (size_t first = 0; first < keys; first += block) {
+        size_t rest = keys - first;
+        compute_block(head, strip, (struct stretch){first, first + (rest < block ? rest : block)});
+    }
+    return finish(head, strip);
+}
+
+static enum head_fault compute(const struct head_job *head)
+{
+    enum head_fault fault = HEAD_SOUND;
+    strip_turn_keys(head);
+    for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STRIP) {
+        struct strip strip = strip_at(head, first, STRIP);
+        fault = compute_strip(head, &strip);
+    }
+    return fault;
+}
+
+const struct attention_way attention_blocked = {measure, prepare, compute};
