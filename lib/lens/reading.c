@@ -9,14 +9,6 @@
 
 enum { NUMBER_BYTES = 24 };
 
-/* One thing that gets a label. */
-struct thing {
-    size_t place;
-    const char *bytes;
-    size_t size;
-    bool goes_on; /* it ends inside a character, which the next one goes on */
-};
-
 /* False for a part of a character, and where a text in C would end early. */
 static bool is_text(const struct thing *thing)
 {
@@ -24,9 +16,7 @@ static bool is_text(const struct thing *thing)
            (thing->size == 0 || !memchr(thing->bytes, 0, thing->size));
 }
 
-/* Its forms: its own text, what is seen of it, and that with its place before it. */
-static int make_label(struct label *label, const struct thing *thing, struct arena *arena,
-                      struct err *err)
+int label_make(struct label *label, const struct thing *thing, struct arena *arena, struct err *err)
 {
     struct buf exact = {0};
     int failed = -1;
@@ -54,7 +44,7 @@ static int label_id(struct label *label, struct thing thing, uint32_t id, struct
         thing.size = (size_t)snprintf(number, sizeof number, "%u", id);
         thing.bytes = number;
     }
-    return make_label(label, &thing, arena, err);
+    return label_make(label, &thing, arena, err);
 }
 
 static struct token_bytes bytes_of(const struct tokenizer *tokenizer, uint32_t id)

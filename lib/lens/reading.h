@@ -2,6 +2,7 @@
 #ifndef ATTN_LENS_READING_H
 #define ATTN_LENS_READING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -21,6 +22,18 @@ struct lexicon {
     const struct tokenizer *tokenizer; /* NULL: only ids will do */
     size_t id_limit;                   /* ids are below it: vocab_size */
 };
+
+/* One thing that gets a label. */
+struct thing {
+    size_t place;
+    const char *bytes;
+    size_t size;
+    bool goes_on; /* it ends inside a character, which the next one goes on */
+};
+
+/* Its forms: its own text, what is seen of it, and that with its place before it. */
+int label_make(struct label *label, const struct thing *thing, struct arena *arena,
+               struct err *err);
 
 /* Tokenize and label; all memory is the arena's. An empty text is refused, and a token whose id is
  * not below the limit. */

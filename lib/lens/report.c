@@ -1,6 +1,7 @@
 #include "lens/report.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "text/label.h"
@@ -22,19 +23,23 @@ static const struct axis_row axis_rows[][2] = {
     [AXES_HEAD_QUERY_KEY] = {{"query", OF_SENTENCE}, {"key", OF_SOURCE}},
 };
 
-/* What is looked at: the sentence itself, unless there is a source. */
-static const struct reading *looked_at(const struct report *report)
+const struct reading *report_looked_at(const struct report *report)
 {
     return report->source.count ? &report->source : &report->sentence;
+}
+
+static const struct label *labels_of_text(const struct reading *reading)
+{
+    return reading->words ? reading->word_labels : reading->labels;
 }
 
 static const struct label *labels_of(const struct report *report, enum things things)
 {
     switch (things) {
     case OF_SENTENCE:
-        return report->sentence.labels;
+        return labels_of_text(&report->sentence);
     case OF_SOURCE:
-        return looked_at(report)->labels;
+        return labels_of_text(report_looked_at(report));
     case OF_WORDS:
         return report->words ? report->words : report->numbers;
     case OF_NUMBERS:
@@ -45,11 +50,37 @@ static const struct label *labels_of(const struct report *report, enum things th
 
 static struct axis make_axis(const struct report *report, const struct axis_row *row, size_t size)
 {
+    bool of_text = row->things == OF_SENTENCE || row->things == OF_SOURCE;
+    size_t first = of_text ? report->first_shown : 0;
     return (struct axis){
         .name = row->name,
         .size = size,
-        .labels = labels_of(report, row->things),
+        .labels = labels_of(report, row->things) + first,
+        .first = first,
     };
+}
+
+bool kept_is_mean_of_heads(const struct kept *kept)
+{
+    return !kept->heads && site_has_heads(kept->site);
+}
+
+bool kept_is_mean_of_layers(const struct kept *kept)
+{
+    return kept->layer < 0 && site_rows[kept->site].in_layer;
+}
+
+const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept)
+{
+    const char *site = site_rows[kept->site].name;
+    const char *ending = kept_is_mean_of_heads(kept) ? ".mean" : "";
+    if (kept_is_mean_of_layers(kept))
+        snprintf(name, SITE_NAME_BYTES, "h.mean.%s%s", site, ending);
+    else if (kept->layer >= 0)
+        snprintf(name, SITE_NAME_BYTES, "h.%d.%s%s", kept->layer, site, ending);
+    else
+        snprintf(name, SITE_NAME_BYTES, "%s%s", site, ending);
+    return name;
 }
 
 size_t kept_sheet_count(const struct kept *kept)
@@ -73,6 +104,8 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
         .columns = make_axis(report, &axes[1], columns),
         .values = kept->data + index * rows * columns,
         .causal = report->causal && site->masked,
+        .mean_of_layers = kept_is_mean_of_layers(kept),
+        .mean_of_heads = kept_is_mean_of_heads(kept),
     };
 }
 

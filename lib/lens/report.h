@@ -21,7 +21,8 @@
 #include "model/site.h"
 #include "text/token.h"
 
-/* A tensor that was kept: dense, with only the heads that were asked for. */
+/* A tensor that was kept: dense, with only the heads that were asked for. One whose site has heads
+ * or a layer but which has none itself is the mean over them (mean.h). */
 struct kept {
     enum site site;
     int layer; /* -1: belongs to no layer */
@@ -37,6 +38,12 @@ struct token_bytes {
     size_t size;
 };
 
+/* Tokens in a row that make a word. */
+struct word_span {
+    size_t first;
+    size_t count;
+};
+
 /* A text with its tokens and their labels. */
 struct reading {
     const char *text; /* NULL when ids were given in its place */
@@ -47,6 +54,10 @@ struct reading {
     size_t count;
     size_t dropped_count;       /* marks that the vocabulary does not have */
     struct token dropped_first; /* where the first of them stood */
+    const struct word_span
+        *words; /* [word_count] what axes count in place of tokens; NULL: tokens */
+    const struct label *word_labels;
+    size_t word_count;
 };
 
 struct report {
@@ -58,10 +69,24 @@ struct report {
     size_t tensor_count;
     const size_t *heads; /* the heads that were asked for; NULL: all */
     size_t head_count;
+    const size_t *layers; /* the layers that were asked for */
+    size_t layer_count;
+    size_t first_shown;          /* tokens, or words, before this one are not on any axis */
     const struct label *numbers; /* "0", "1", …: as many as a tensor has channels or dimensions */
     const struct label *words;   /* the vocabulary, or NULL: numbers serve */
     bool causal;
 };
+
+/* What is looked at: the sentence itself, unless there is a source. */
+const struct reading *report_looked_at(const struct report *report);
+
+/* True for the mean over heads, and for the mean over layers. */
+bool kept_is_mean_of_heads(const struct kept *kept);
+bool kept_is_mean_of_layers(const struct kept *kept);
+
+/* The tensor's name in files: `h.3.weights`, `ln_f`; of means `h.3.weights.mean` (over its heads),
+ * `h.mean.weights` (over layers). Returns `name`. */
+const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept);
 
 /* The sheets of one tensor: one for each of its heads, or one. */
 size_t kept_sheet_count(const struct kept *kept);

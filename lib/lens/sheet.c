@@ -4,29 +4,44 @@
 
 enum { PART_BYTES = 24 }; /* " layer " and any int */
 
-/* The tensor's name with its layer and its head, where it has them. */
-static void join(char *name, const struct sheet *sheet, const char *layer, const char *head)
+/* How a layer or a head is written: where it has a number, and where it is a mean. */
+struct form {
+    const char *number;
+    const char *mean;
+};
+
+static const char *write_part(char part[PART_BYTES], const struct form *form, int index, bool mean)
 {
-    snprintf(name, SHEET_NAME_BYTES, "%s%s%s", sheet->tensor, sheet->layer < 0 ? "" : layer,
-             sheet->head < 0 ? "" : head);
+    part[0] = '\0';
+    if (mean)
+        snprintf(part, PART_BYTES, "%s", form->mean);
+    else if (index >= 0)
+        snprintf(part, PART_BYTES, form->number, index);
+    return part;
+}
+
+/* The tensor's name with its layer and its head, where it has them. */
+static const char *join(char name[SHEET_NAME_BYTES], const struct sheet *sheet,
+                        const struct form *layers, const struct form *heads)
+{
+    char layer[PART_BYTES];
+    char head[PART_BYTES];
+    snprintf(name, SHEET_NAME_BYTES, "%s%s%s", sheet->tensor,
+             write_part(layer, layers, sheet->layer, sheet->mean_of_layers),
+             write_part(head, heads, sheet->head, sheet->mean_of_heads));
+    return name;
 }
 
 const char *sheet_title(char title[SHEET_NAME_BYTES], const struct sheet *sheet)
 {
-    char layer[PART_BYTES];
-    char head[PART_BYTES];
-    snprintf(layer, sizeof layer, " layer %d", sheet->layer);
-    snprintf(head, sizeof head, " head %d", sheet->head);
-    join(title, sheet, layer, head);
-    return title;
+    static const struct form layers = {" layer %d", " mean of layers"};
+    static const struct form heads = {" head %d", " mean of heads"};
+    return join(title, sheet, &layers, &heads);
 }
 
 const char *sheet_stem(char stem[SHEET_NAME_BYTES], const struct sheet *sheet)
 {
-    char layer[PART_BYTES];
-    char head[PART_BYTES];
-    snprintf(layer, sizeof layer, ".l%02d", sheet->layer);
-    snprintf(head, sizeof head, ".h%02d", sheet->head);
-    join(stem, sheet, layer, head);
-    return stem;
+    static const struct form layers = {".l%02d", ".lmean"};
+    static const struct form heads = {".h%02d", ".hmean"};
+    return join(stem, sheet, &layers, &heads);
 }

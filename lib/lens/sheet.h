@@ -26,16 +26,19 @@ struct axis {
     const char *name; /* "query", "key", "token", "channel", "dim", "word" */
     size_t size;
     const struct label *labels; /* [size] */
+    size_t first;               /* the number of the first place: 1 where token 0 is hidden */
 };
 
 struct sheet {
     const char *tensor; /* the site's name: "weights" */
-    int layer;          /* -1: the tensor belongs to no layer */
-    int head;           /* -1: the tensor has no heads */
+    int layer;          /* -1: the tensor belongs to no layer, or is the mean over layers */
+    int head;           /* -1: the tensor has no heads, or is the mean over them */
     struct axis rows;
     struct axis columns;
     const float *values; /* [rows, columns], dense */
     bool causal;         /* cells right of the diagonal are hidden */
+    bool mean_of_layers;
+    bool mean_of_heads;
 };
 
 static inline float sheet_cell(const struct sheet *sheet, size_t row, size_t column)
@@ -50,11 +53,11 @@ static inline bool sheet_hides(const struct sheet *sheet, size_t row, size_t col
 
 enum { SHEET_NAME_BYTES = 64 };
 
-/* "weights layer 0 head 0", for headings; returns `title`. */
+/* "weights layer 0 head 0", "weights layer 0 mean of heads", for headings; returns `title`. */
 const char *sheet_title(char title[SHEET_NAME_BYTES], const struct sheet *sheet);
 
-/* "weights.l00.h00", for file names: as long as there are at most 100 layers and 100 heads their
- * order by name is their order; returns `stem`. */
+/* "weights.l00.h00", "weights.l00.hmean", for file names: as long as there are at most 100 layers
+ * and 100 heads their order by name is their order; returns `stem`. */
 const char *sheet_stem(char stem[SHEET_NAME_BYTES], const struct sheet *sheet);
 
 #endif

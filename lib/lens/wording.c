@@ -26,7 +26,7 @@ static const struct script {
     {0x20000, 0x3ffff}, /* Han */
 };
 
-static bool takes_no_blanks(uint32_t c)
+bool wording_has_no_blanks(uint32_t c)
 {
     for (size_t i = 0; i < sizeof without_blanks / sizeof *without_blanks; i++)
         if (c >= without_blanks[i].first && c <= without_blanks[i].last)
@@ -66,7 +66,7 @@ static bool needs_blank(const struct buf *text, const char *word, size_t size)
         return false;
     if (is_one_of(last, opening) || is_one_of(first, closing))
         return false;
-    return !(takes_no_blanks(last) && takes_no_blanks(first));
+    return !(wording_has_no_blanks(last) && wording_has_no_blanks(first));
 }
 
 size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t id)

@@ -11,6 +11,7 @@
 #ifndef ATTN_LENS_WORDING_H
 #define ATTN_LENS_WORDING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,8 @@
 /* Append a token, and what stands before it; returns where its own bytes begin. A token that the
  * tokenizer does not know is written as its number. `tokenizer` may be NULL. */
 size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t id);
+
+/* True for a character of a script that puts no blanks between words: Han, kana, Thai, … */
+bool wording_has_no_blanks(uint32_t character);
 
 #endif

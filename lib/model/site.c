@@ -44,6 +44,12 @@ const struct site_row site_rows[SITE_COUNT] = {
                      "unembed"},
 };
 
+bool site_has_heads(enum site site)
+{
+    enum site_axes axes = site_rows[site].axes;
+    return axes != AXES_TOKEN_CHANNEL && axes != AXES_TOKEN_WORD;
+}
+
 bool site_find(const char *name, size_t size, enum site *site)
 {
     for (int i = 0; i < SITE_COUNT; i++) {

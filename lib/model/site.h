@@ -61,6 +61,9 @@ static inline uint64_t site_bit(enum site site)
     return (uint64_t)1 << site;
 }
 
+/* True when a site's first axis is that of heads. */
+bool site_has_heads(enum site site);
+
 /* The site of that name; false when there is none. */
 bool site_find(const char *name, size_t size, enum site *site);
 

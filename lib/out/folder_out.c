@@ -37,7 +37,7 @@ static void make_part(struct part *part, const struct format *format, const stru
     }
     if (format->unit == UNIT_TENSOR) {
         part->one = report->tensors[index];
-        site_tensor_name(part->stem, part->one.site, part->one.layer);
+        kept_name(part->stem, &part->one);
     } else {
         struct sheet sheet = report_sheet(report, index);
         part->one = report_kept(report, index);
@@ -77,14 +77,14 @@ static void write_entry(struct stream *out, const char *file, const struct kept 
 {
     char name[SITE_NAME_BYTES];
     stream_format(out, "{\"file\": \"%s\", \"tensor\": \"%s\", \"layer\": ", file,
-                  site_tensor_name(name, kept->site, kept->layer));
+                  kept_name(name, kept));
     if (kept->layer < 0)
         stream_text(out, "null");
     else
         stream_format(out, "%d", kept->layer);
     stream_text(out, ", \"heads\": ");
     if (kept->heads)
-        json_origin_heads(out, kept->heads, kept->shape[0]);
+        json_origin_numbers(out, kept->heads, kept->shape[0]);
     else
         stream_text(out, "null");
     stream_char(out, '}');

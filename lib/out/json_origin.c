@@ -46,12 +46,48 @@ static void write_tokens(struct stream *out, const struct reading *reading)
     }
 }
 
-void json_origin_heads(struct stream *out, const size_t *heads, size_t count)
+/* The words that axes count in place of tokens: which tokens each is made of. */
+static void write_words(struct stream *out, const struct reading *reading, const char *name,
+                        const char *gap)
+{
+    if (!reading->words)
+        return;
+    stream_format(out, ",%s\"%s\": [", gap, name);
+    for (size_t i = 0; i < reading->word_count; i++) {
+        const char *plain = reading->word_labels[i].plain;
+        stream_text(out, i ? ", {\"text\": " : "{\"text\": ");
+        json_write_text(out, plain, strlen(plain));
+        stream_format(out, ", \"first_token\": %zu, \"tokens\": %zu}", reading->words[i].first,
+                      reading->words[i].count);
+    }
+    stream_char(out, ']');
+}
+
+void json_origin_numbers(struct stream *out, const size_t *numbers, size_t count)
 {
     stream_char(out, '[');
     for (size_t i = 0; i < count; i++)
-        stream_format(out, i ? ", %zu" : "%zu", heads[i]);
+        stream_format(out, i ? ", %zu" : "%zu", numbers[i]);
     stream_char(out, ']');
+}
+
+/* What the tensors are the mean of: "layers" says of which, as "heads" does. */
+static void write_means(struct stream *out, const struct report *report, const char *gap)
+{
+    bool heads = false;
+    bool layers = false;
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        heads |= kept_is_mean_of_heads(&report->tensors[i]);
+        layers |= kept_is_mean_of_layers(&report->tensors[i]);
+    }
+    if (!heads && !layers)
+        return;
+    stream_format(out, ",%s\"mean\": [%s%s%s]", gap, heads ? "\"heads\"" : "",
+                  heads && layers ? ", " : "", layers ? "\"layers\"" : "");
+    if (layers) {
+        stream_format(out, ",%s\"layers\": ", gap);
+        json_origin_numbers(out, report->layers, report->layer_count);
+    }
 }
 
 void json_origin_write(struct stream *out, const struct report *report, const char *gap)
@@ -65,15 +101,20 @@ void json_origin_write(struct stream *out, const struct report *report, const ch
     stream_format(out, ",%s\"tokens\": [", gap);
     write_tokens(out, &report->sentence);
     stream_char(out, ']');
+    write_words(out, &report->sentence, "words", gap);
     if (report->source.count) {
         stream_format(out, ",%s\"source\": ", gap);
         write_text(out, report->source.text, report->source.size);
         stream_format(out, ",%s\"source_tokens\": [", gap);
         write_tokens(out, &report->source);
         stream_char(out, ']');
+        write_words(out, &report->source, "source_words", gap);
     }
     if (report->heads) {
         stream_format(out, ",%s\"heads\": ", gap);
-        json_origin_heads(out, report->heads, report->head_count);
+        json_origin_numbers(out, report->heads, report->head_count);
     }
+    write_means(out, report, gap);
+    if (report->first_shown)
+        stream_format(out, ",%s\"first_shown\": %zu", gap, report->first_shown);
 }

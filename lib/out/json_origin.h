@@ -3,9 +3,11 @@
  *     "model": "life", "sentence": "Life is", "tokens": [{"id": 0, "text": "Life", "start": 0,
  *     "end": 4}, …], "source": …, "source_tokens": […], "heads": [0, 2]
  *
- * `source` is there for cross-attention, `heads` when heads were selected; "precision": "bf16"
- * stands behind the model where products were not of float32. When ids were given in place of a
- * text, the text is null and its tokens have no `start` and `end`.
+ * `source` is there for cross-attention, `heads` when heads were selected, `"mean": ["heads",
+ * "layers"]` and the `layers` when that is what the tensors are, `words` where those stand on the
+ * axes in place of tokens, and `first_shown` where the first of them do not stand there;
+ * "precision": "bf16" stands behind the model where products were not of float32. When ids were
+ * given in place of a text, the text is null and its tokens have no `start` and `end`.
  */
 #ifndef ATTN_OUT_JSON_ORIGIN_H
 #define ATTN_OUT_JSON_ORIGIN_H
@@ -28,6 +30,6 @@ void json_origin_token(struct stream *out, const struct token *token, const char
 void json_origin_bytes(struct stream *out, const char *bytes, size_t size);
 
 /* [0, 2] */
-void json_origin_heads(struct stream *out, const size_t *heads, size_t count);
+void json_origin_numbers(struct stream *out, const size_t *numbers, size_t count);
 
 #endif

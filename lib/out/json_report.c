@@ -51,7 +51,7 @@ static void write_object(struct stream *out, const struct report *report, const 
         char name[SITE_NAME_BYTES];
         if (i > 0)
             stream_format(out, ",%s", gap);
-        stream_format(out, "\"%s\": ", site_tensor_name(name, kept->site, kept->layer));
+        stream_format(out, "\"%s\": ", kept_name(name, kept));
         write_tensor(out, kept, gap);
     }
     stream_text(out, "}}");

@@ -8,7 +8,9 @@
  *     sentence       absent when ids were given
  *     ids, tokens    JSON arrays: [0, 1] and ["Life", "is"]
  *     source, source_ids, source_tokens   the same of what is looked at, for cross-attention
- *     heads          [0, 2] when heads were selected
+ *     words, source_words   where axes count words: [[4, 2]] is one of two tokens, from token 4 on
+ *     heads, layers  [0, 2] when heads were selected; the layers that means were made of
+ *     first_shown    1 when the first token or word is on no axis
  */
 #include <string.h>
 
@@ -18,7 +20,7 @@
 #include "format/safetensors.h"
 #include "out/format.h"
 
-enum { NOTES_MAX = 10 };
+enum { NOTES_MAX = 14 };
 
 struct notes {
     struct safetensors_note items[NOTES_MAX];
@@ -69,11 +71,20 @@ static void note_tokens(struct buf *out, const struct reading *reading)
     buf_char(out, ']');
 }
 
-static void note_heads(struct buf *out, const size_t *heads, size_t count)
+static void note_words(struct buf *out, const struct reading *reading)
+{
+    buf_char(out, '[');
+    for (size_t i = 0; i < reading->word_count; i++)
+        buf_format(out, i ? ", [%zu, %zu]" : "[%zu, %zu]", reading->words[i].first,
+                   reading->words[i].count);
+    buf_char(out, ']');
+}
+
+static void note_numbers(struct buf *out, const size_t *numbers, size_t count)
 {
     buf_char(out, '[');
     for (size_t i = 0; i < count; i++)
-        buf_format(out, i ? ", %zu" : "%zu", heads[i]);
+        buf_format(out, i ? ", %zu" : "%zu", numbers[i]);
     buf_char(out, ']');
 }
 
@@ -83,6 +94,8 @@ static void note_sentence(struct notes *notes, const struct reading *sentence)
         note_text(note(notes, "sentence"), sentence);
     note_ids(note(notes, "ids"), sentence);
     note_tokens(note(notes, "tokens"), sentence);
+    if (sentence->words)
+        note_words(note(notes, "words"), sentence);
 }
 
 static void note_source(struct notes *notes, const struct reading *source)
@@ -91,6 +104,22 @@ static void note_source(struct notes *notes, const struct reading *source)
         note_text(note(notes, "source"), source);
     note_ids(note(notes, "source_ids"), source);
     note_tokens(note(notes, "source_tokens"), source);
+    if (source->words)
+        note_words(note(notes, "source_words"), source);
+}
+
+/* What the axes and numbers are, where that does not go without saying. */
+static void note_choices(struct notes *notes, const struct report *report)
+{
+    bool means = false;
+    if (report->heads)
+        note_numbers(note(notes, "heads"), report->heads, report->head_count);
+    for (size_t i = 0; i < report->tensor_count; i++)
+        means |= kept_is_mean_of_layers(&report->tensors[i]);
+    if (means)
+        note_numbers(note(notes, "layers"), report->layers, report->layer_count);
+    if (report->first_shown)
+        buf_format(note(notes, "first_shown"), "%zu", report->first_shown);
 }
 
 static int make_notes(struct notes *notes, const struct report *report, struct err *err)
@@ -102,8 +131,7 @@ static int make_notes(struct notes *notes, const struct report *report, struct e
     note_sentence(notes, &report->sentence);
     if (report->source.count)
         note_source(notes, &report->source);
-    if (report->heads)
-        note_heads(note(notes, "heads"), report->heads, report->head_count);
+    note_choices(notes, report);
     for (size_t i = 0; i < notes->count; i++) {
         if (buf_check(&notes->texts[i], err))
             return -1;
@@ -129,7 +157,7 @@ static struct safetensors_tensor *name_tensors(const struct report *report, stru
         if (!name)
             return NULL;
         tensors[i] = (struct safetensors_tensor){
-            .name = site_tensor_name(name, kept->site, kept->layer),
+            .name = kept_name(name, kept),
             .rank = kept->rank,
             .shape = kept->shape,
             .data = kept->data,

@@ -10,6 +10,10 @@ static void write_heading(struct stream *out, const struct sheet *sheet)
     stream_text(out, sheet->tensor);
     if (sheet->layer >= 0)
         stream_format(out, " · layer %d", sheet->layer);
+    if (sheet->mean_of_layers)
+        stream_text(out, " · mean of layers");
+    if (sheet->mean_of_heads)
+        stream_text(out, " · mean of heads");
     stream_format(out, " · rows: %s, columns: %s\n", sheet->rows.name, sheet->columns.name);
 }
 

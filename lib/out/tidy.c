@@ -24,15 +24,17 @@ static void write_header(struct stream *out, const struct place *place)
 
 static void add_place(struct buf *part, size_t index, const struct axis *axis)
 {
-    buf_format(part, "%zu,", index);
+    buf_format(part, "%zu,", axis->first + index);
     csv_field(part, axis->labels[index].plain);
     buf_char(part, ',');
 }
 
-/* A number, or nothing where there is none. */
-static void add_number(struct buf *part, int number)
+/* A number, nothing where there is none, or that it is the mean over all. */
+static void add_number(struct buf *part, int number, bool mean)
 {
-    if (number >= 0)
+    if (mean)
+        buf_text(part, "mean");
+    else if (number >= 0)
         buf_format(part, "%d", number);
     buf_char(part, ',');
 }
@@ -59,8 +61,8 @@ static int make_row(struct parts *parts, const struct place *place, const struct
     if (place->count > 1)
         buf_format(part, "%zu,", place->index);
     buf_format(part, "%s,", sheet->tensor);
-    add_number(part, sheet->layer);
-    add_number(part, sheet->head);
+    add_number(part, sheet->layer, sheet->mean_of_layers);
+    add_number(part, sheet->head, sheet->mean_of_heads);
     add_place(part, row, &sheet->rows);
     return buf_check(part, err);
 }

@@ -1,0 +1,172 @@
+#include "lens/spans.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/unicode.h"
+#include "base/utf8.h"
+#include "lens/reading.h"
+#include "lens/wording.h"
+#include "text/label.h"
+
+/* A text, and the place of every token in it. */
+struct script {
+    const char *text;
+    size_t size;
+    const struct token *tokens;
+    const struct label *labels; /* of the tokens */
+    size_t whole;               /* up to here the text was cut into what readers call characters */
+};
+
+/* The character that ends before `at`, and where it begins; 0 at the start of the text. */
+static uint32_t before(const struct script *script, size_t at, size_t *start)
+{
+    uint32_t c = 0;
+    size_t first = at;
+    while (first > 0 && at - first < 4) {
+        first--;
+        if (utf8_decode(&c, script->text + first, at - first) == at - first) {
+            *start = first;
+            return c;
+        }
+    }
+    return 0;
+}
+
+static uint32_t behind(const struct script *script, size_t at, size_t *end)
+{
+    uint32_t c = 0;
+    *end = at + utf8_decode(&c, script->text + at, script->size - at);
+    return *end > at ? c : 0;
+}
+
+static bool is_word(uint32_t c)
+{
+    return c && unicode_is_word(unicode_run(c).kind) && !wording_has_no_blanks(c);
+}
+
+static bool is_apostrophe(uint32_t c)
+{
+    return c == '\'' || c == 0x2019;
+}
+
+/* True inside of what a reader calls one character: a flag may be four tokens. Asked from left to
+ * right. */
+static bool is_inside_character(struct script *script, size_t at)
+{
+    while (script->whole < at) {
+        size_t size = utf8_grapheme(script->text + script->whole, script->size - script->whole);
+        script->whole += size ? size : 1;
+    }
+    return script->whole > at;
+}
+
+/* True when a word goes on at `at`, which is neither the start nor the end of the text. */
+static bool goes_on(struct script *script, size_t at)
+{
+    size_t start = 0;
+    size_t end = 0;
+    size_t ignored = 0;
+    if (label_is_rest(script->text + at, script->size - at) || is_inside_character(script, at))
+        return true;
+    uint32_t last = before(script, at, &start);
+    uint32_t first = behind(script, at, &end);
+    if (is_word(last) && is_word(first))
+        return true;
+    if (is_word(last) && is_apostrophe(first))
+        return is_word(behind(script, end, &ignored));
+    return is_apostrophe(last) && is_word(first) && is_word(before(script, start, &ignored));
+}
+
+/* True when token `index` goes on the word of the one before. A token without a place, such as one
+ * that begins texts, stands alone. */
+static bool joins(struct script *script, size_t index)
+{
+    const struct token *token = &script->tokens[index];
+    const struct token *previous = token - 1;
+    return token->start == previous->end && previous->end > previous->start &&
+           token->end > token->start && goes_on(script, token->start);
+}
+
+static bool is_blank(const struct script *script, size_t at)
+{
+    uint32_t c = 0;
+    return utf8_decode(&c, script->text + at, script->size - at) > 0 && utf8_class(c) == UTF8_SPACE;
+}
+
+/* A word is called what it is in the text, without the blanks before it; a token without a place is
+ * called as it was. */
+static int label_word(struct label *label, const struct script *script, size_t place,
+                      const struct word_span *span, struct arena *arena, struct err *err)
+{
+    size_t start = script->tokens[span->first].start;
+    size_t end = script->tokens[span->first + span->count - 1].end;
+    const char *plain = script->labels[span->first].plain;
+    struct thing thing = {place, plain, strlen(plain), false};
+    size_t word = start;
+    while (word < end && is_blank(script, word))
+        word++;
+    if (word == end)
+        word = start;
+    if (start < end) {
+        thing.bytes = script->text + word;
+        thing.size = end - word;
+    }
+    return label_make(label, &thing, arena, err);
+}
+
+static size_t cut(struct word_span *spans, struct script *script, size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && joins(script, i))
+            spans[found - 1].count++;
+        else
+            spans[found++] = (struct word_span){i, 1};
+    }
+    return found;
+}
+
+static int find(struct reading *reading, struct script *script, struct arena *arena,
+                struct err *err)
+{
+    struct word_span *spans = arena_alloc(arena, reading->count, sizeof *spans, err);
+    struct label *labels = arena_alloc(arena, reading->count, sizeof *labels, err);
+    if (!spans || !labels)
+        return -1;
+    size_t count = cut(spans, script, reading->count);
+    for (size_t i = 0; i < count; i++)
+        if (label_word(&labels[i], script, i, &spans[i], arena, err))
+            return -1;
+    reading->words = spans;
+    reading->word_labels = labels;
+    reading->word_count = count;
+    return 0;
+}
+
+/* Of ids, the text they stand for. */
+static int find_in_ids(struct reading *reading, const struct tokenizer *tokenizer,
+                       struct arena *arena, struct err *err)
+{
+    struct buf text = {0};
+    struct token *tokens = arena_alloc(arena, reading->count, sizeof *tokens, err);
+    if (!tokens)
+        return -1;
+    for (size_t i = 0; i < reading->count; i++) {
+        uint32_t id = reading->tokens[i].id;
+        size_t start = wording_add(&text, tokenizer, id);
+        tokens[i] = (struct token){id, start, text.size};
+    }
+    struct script script = {text.bytes, text.size, tokens, reading->labels, 0};
+    int failed = buf_check(&text, err) || find(reading, &script, arena, err);
+    buf_release(&text);
+    return failed ? -1 : 0;
+}
+
+int spans_find(struct reading *reading, const struct tokenizer *tokenizer, struct arena *arena,
+               struct err *err)
+{
+    struct script script = {reading->text, reading->size, reading->tokens, reading->labels, 0};
+    return reading->text ? find(reading, &script, arena, err)
+                         : find_in_ids(reading, tokenizer, arena, err);
+}

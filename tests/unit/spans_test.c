@@ -1,0 +1,142 @@
+#include "lens/spans.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "lens/reading.h"
+#include "model/bundled.h"
+
+Suite *spans_suite(void);
+
+enum { TOKENS_MAX = 16 };
+
+static struct arena arena;
+
+static void release(void)
+{
+    arena_release(&arena);
+}
+
+/* A reading whose tokens end where the bars stand: "dess|ert first". Blanks before a token are its
+ * own, as in byte-level BPE; of words (`own` false) they are nobody's. */
+static struct reading read_cut(const char *cut, bool own)
+{
+    static struct token tokens[TOKENS_MAX];
+    static struct label labels[TOKENS_MAX];
+    struct buf text = {0};
+    size_t count = 0;
+    for (const char *part = cut; *part;) {
+        size_t size = strcspn(part, "|");
+        size_t blank = !own && *part == ' ';
+        tokens[count] = (struct token){0, text.size + blank, text.size + size};
+        labels[count++] = (struct label){"token", "token", "token"};
+        buf_bytes(&text, part, size);
+        part += size + (part[size] == '|');
+    }
+    char *kept = arena_text(&arena, text.bytes, text.size, NULL);
+    struct reading reading = {
+        .text = kept, .size = text.size, .tokens = tokens, .labels = labels, .count = count};
+    buf_release(&text);
+    return reading;
+}
+
+/* The words with bars between them. */
+static void check_words(struct reading reading, const struct tokenizer *tokenizer,
+                        const char *expected)
+{
+    struct buf found = {0};
+    size_t tokens = 0;
+    ck_assert_int_eq(spans_find(&reading, tokenizer, &arena, NULL), 0);
+    for (size_t i = 0; i < reading.word_count; i++) {
+        ck_assert_uint_eq(reading.words[i].first, tokens);
+        tokens += reading.words[i].count;
+        buf_format(&found, i ? "|%s" : "%s", reading.word_labels[i].text);
+    }
+    ck_assert_uint_eq(tokens, reading.count);
+    ck_assert_str_eq(found.bytes, expected);
+    buf_release(&found);
+}
+
+START_TEST(pieces_of_a_word_are_one_word)
+{
+    static const struct {
+        const char *cut, *words;
+    } cases[] = {
+        {"Life| is", "Life|is"},
+        {"un|bel|iev|ably| good", "unbelievably|good"},
+        {" dess|ert|,| first|.", "dessert|,|first|."},
+        {"don|'t", "don't"},
+        {"don|'|t", "don't"},
+        {"don\xe2\x80\x99|t| '|so|'", "don’t|'|so|'"},
+        {"a|b|12|3", "ab123"},
+        {"3|.|14", "3|.|14"},
+        {"我|爱|自然|a|b", "我|爱|自然|ab"},
+        {"\xe7|\x88\xb1| \xf0\x9f|\x8d|\xb0", "爱|🍰"},
+        {"🏳|️|‍|🌈|!", "🏳️‍🌈|!"},
+        {"e|\xcc\x81|t", "e\xcc\x81t"},
+        {"a|\n|\n\n| b", "a|↵|↵↵|b"},
+        {"x|  |y", "x|␣␣|y"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_words(read_cut(cases[i].cut, true), NULL, cases[i].words);
+}
+END_TEST
+
+START_TEST(blanks_that_are_nobodys_part_words)
+{
+    check_words(read_cut("dess|ert| first", false), NULL, "dessert|first");
+}
+END_TEST
+
+START_TEST(a_token_without_a_place_stands_alone)
+{
+    struct reading reading = read_cut("Li|fe", true);
+    static struct token tokens[3];
+    static const struct label labels[3] = {
+        {"<s>", "<s>", "<s>"}, {"Li", "Li", "Li"}, {"fe", "fe", "fe"}};
+    tokens[1] = reading.tokens[0];
+    tokens[2] = reading.tokens[1];
+    reading.tokens = tokens;
+    reading.labels = labels;
+    reading.count = 3;
+    check_words(reading, NULL, "<s>|Life");
+}
+END_TEST
+
+START_TEST(ids_are_words_of_the_text_they_stand_for)
+{
+    struct tokenizer *tokenizer = NULL;
+    struct reading reading;
+    struct err err = {0};
+    ck_assert_int_eq(tokenizer_open(&tokenizer, bundled_find("tiny"), &err), 0);
+    struct input input = {.ids = "34,104,337,2"};
+    struct lexicon lexicon = {tokenizer, 512};
+    ck_assert_int_eq(reading_make(&reading, &input, &lexicon, &arena, &err), 0);
+    check_words(reading, tokenizer, "Life|is|short|,");
+    tokenizer_free(tokenizer);
+}
+END_TEST
+
+START_TEST(a_word_has_its_place_before_its_name)
+{
+    struct reading reading = read_cut("dess|ert| first", true);
+    ck_assert_int_eq(spans_find(&reading, NULL, &arena, NULL), 0);
+    ck_assert_str_eq(reading.word_labels[1].exact, "1:first");
+    ck_assert_str_eq(reading.word_labels[1].plain, "first");
+}
+END_TEST
+
+Suite *spans_suite(void)
+{
+    Suite *suite = suite_create("spans");
+    TCase *tests = tcase_create("spans");
+    tcase_add_checked_fixture(tests, NULL, release);
+    tcase_add_test(tests, pieces_of_a_word_are_one_word);
+    tcase_add_test(tests, blanks_that_are_nobodys_part_words);
+    tcase_add_test(tests, a_token_without_a_place_stands_alone);
+    tcase_add_test(tests, ids_are_words_of_the_text_they_stand_for);
+    tcase_add_test(tests, a_word_has_its_place_before_its_name);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
