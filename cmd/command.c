@@ -100,6 +100,12 @@ int command_run(const char *name, char **arguments, struct arena *arena, struct 
     return command->run(&options, err);
 }
 
+int read_derivation(struct derivation *how, const struct options *options, struct err *err)
+{
+    *how = (struct derivation){.words = options->words, .hide_first = options->hide_first};
+    return options->mean ? derive_read_mean(how, options->mean, err) : 0;
+}
+
 const char *chosen_model(const struct options *options)
 {
     const char *environment = getenv("ATTN_MODEL");

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "lens/derive.h"
 #include "options.h"
 
 struct command {
@@ -37,6 +38,9 @@ int init_command(const struct options *options, struct err *err);
 int bench_command(const struct options *options, struct err *err);
 int lesson_command(const struct options *options, struct err *err);
 int help_command(const struct options *options, struct err *err);
+
+/* --mean, --words and --hide-first. */
+int read_derivation(struct derivation *how, const struct options *options, struct err *err);
 
 /* The model that was asked for: the option, else the environment; NULL: the default. */
 const char *chosen_model(const struct options *options);

@@ -98,6 +98,11 @@ static void write_kinds_of_input(struct stream *out)
     stream_text(out, "lines jsonl csv");
 }
 
+static void write_means(struct stream *out)
+{
+    stream_text(out, "heads layers heads,layers");
+}
+
 static void write_page_formats(struct stream *out)
 {
     stream_text(out, "text json");
@@ -126,6 +131,7 @@ static const struct value_row {
     {"show", FOR_RUN | FOR_GENERATE | FOR_BATCH, write_sites},
     {"reduce", FOR_BATCH, write_measures},
     {"input", FOR_BATCH, write_kinds_of_input},
+    {"mean", FOR_RUN | FOR_GENERATE, write_means},
     {"completion", FOR_HELP, write_shells},
 };
 

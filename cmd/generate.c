@@ -25,6 +25,7 @@ struct job {
     struct file file;
     struct subject prompt;
     struct selection selection;
+    struct derivation derivation;
     struct output output;
     struct continuation text;
     struct choice *choices; /* [tokens] with --logprobs */
@@ -57,7 +58,12 @@ static int check_sampling(const struct options *options, struct err *err)
 static int check_options(const struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const char *narrow = options->layer ? "layer" : options->head ? "head" : NULL;
+    const char *narrow = options->layer        ? "layer"
+                         : options->head       ? "head"
+                         : options->mean       ? "mean"
+                         : options->words      ? "words"
+                         : options->hide_first ? "hide-first"
+                                               : NULL;
     if (options->operands.count)
         return err_usage(err, "unexpected argument '%s': a text is given by --sentence",
                          options->operands.items[0]);
@@ -96,7 +102,7 @@ static int choose_selection(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct config *config = &job->viewer.model.config;
-    const char *layer = is_format(job, "text") ? "-1" : "all";
+    const char *layer = is_format(job, "text") && !job->derivation.mean_of_layers ? "-1" : "all";
     if (!options->show)
         return 0;
     if (selection_sites(&job->selection, options->show, config, err) ||
@@ -107,7 +113,9 @@ static int choose_selection(struct job *job, struct err *err)
     if (job->selection.sites >> SITE_SCORES & 1)
         return err_usage(err, "--show scores: those of keys to come are not known while a text "
                               "grows: 'attn-cli run' shows them");
-    return output_check_selection(&job->output, &job->selection, err);
+    if (output_check_selection(&job->output, &job->selection, err))
+        return -1;
+    return derive_check(&job->derivation, &job->selection, job->viewer.tokenizer, err);
 }
 
 static int begin_text(struct job *job, struct err *err)
@@ -132,7 +140,8 @@ static int begin_text(struct job *job, struct err *err)
 static int prepare(struct job *job, struct err *err)
 {
     return output_choose(&job->output, job->options, err) || check_options(job, err) ||
-                   read_prompt(job, err) || choose_selection(job, err) || begin_text(job, err)
+                   read_derivation(&job->derivation, job->options, err) || read_prompt(job, err) ||
+                   choose_selection(job, err) || begin_text(job, err)
                ? -1
                : 0;
 }
@@ -246,6 +255,7 @@ static int write_report(struct job *job, struct err *err)
     if (is_text)
         return 0;
     if (continuation_report(&job->text, &report, &job->arena, err) ||
+        derive(&report, &job->derivation, job->viewer.tokenizer, &job->arena, err) ||
         output_open(&job->output, err))
         return -1;
     if (job->options->show)

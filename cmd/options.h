@@ -78,6 +78,7 @@ struct options {
     bool resume;
     bool force;
     bool fail_fast;
+    const char *mean;
     long long threads; /* 0: one a processor */
     long long width;   /* 0: the terminal's */
     long long tokens;  /* 0: not given */
@@ -91,6 +92,8 @@ struct options {
     long long repeat; /* 0: not given */
     bool full;
     bool list;
+    bool words;
+    bool hide_first;
     bool only_ids;
     bool decode;
     bool bos;

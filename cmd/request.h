@@ -12,17 +12,19 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "lens/derive.h"
 #include "lens/selection.h"
 #include "lens/viewer.h"
 #include "options.h"
 
 struct request {
     struct selection selection;
+    struct derivation derivation;
     bool chosen; /* layers or tensors were named */
 };
 
-/* A page shows the last layer unless told otherwise; data formats hold every layer. What the model
- * does not have is refused. */
+/* A page shows the last layer unless told otherwise, or a mean; data formats hold every layer. What
+ * the model does not have is refused. */
 int request_make(struct request *request, const struct options *options, bool is_page,
                  const struct viewer *viewer, struct arena *arena, struct err *err);
 

@@ -52,6 +52,7 @@ static int prepare(struct job *job, struct err *err)
         return err_usage(err, "unexpected argument '%s': a sentence is given by --sentence",
                          options->operands.items[0]);
     if (options_precision(&precision, options, err) || output_choose(&job->output, options, err) ||
+        read_derivation(&job->request.derivation, options, err) ||
         inputs_open(&job->inputs, options, err) ||
         viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
         viewer_set_precision(&job->viewer, precision, err) ||
@@ -101,6 +102,17 @@ static void note_dropped(const struct job *job, const struct dropped *dropped)
     buf_release(&place);
 }
 
+/* A report without numbers shows what cannot be made of a text. */
+static int check_derivation(const struct job *job, const struct subject *subject, size_t index,
+                            struct arena *arena, struct err *err)
+{
+    struct report report = {.sentence = subject->sentence, .source = subject->source};
+    if (job->request.derivation.hide_first &&
+        derive(&report, &job->request.derivation, job->viewer.tokenizer, arena, err))
+        return blame(job, index, err);
+    return 0;
+}
+
 /* Every sentence must be sound before the first is computed: no output stops half-way for a word.
  */
 static int check_inputs(struct job *job, struct err *err)
@@ -111,7 +123,8 @@ static int check_inputs(struct job *job, struct err *err)
     for (size_t i = 0; i < job->inputs.count; i++) {
         struct arena arena = {0};
         struct subject subject;
-        int failed = read_subject(job, &subject, i, &arena, err);
+        int failed = read_subject(job, &subject, i, &arena, err) ||
+                     check_derivation(job, &subject, i, &arena, err);
         if (!failed)
             dropped_add(&dropped, &subject.sentence, i);
         if (!failed && i == 0) /* it is the same for all */
@@ -124,6 +137,16 @@ static int check_inputs(struct job *job, struct err *err)
     viewer_expect(&job->viewer, tokens);
     note_dropped(job, &dropped);
     dropped_note(&in_source, job->options, "the source");
+    return 0;
+}
+
+/* What was asked for of each report: means, words, what remains without the first token. */
+static int derive_group(const struct job *job, const struct look *look, struct arena *arena,
+                        struct err *err)
+{
+    for (size_t i = 0; i < look->count; i++)
+        if (derive(&look->reports[i], &job->request.derivation, job->viewer.tokenizer, arena, err))
+            return blame(job, look->first + i, err);
     return 0;
 }
 
@@ -168,7 +191,8 @@ static int run_group(struct job *job, size_t *done, struct err *err)
         .reports = reports,
     };
     if (!subjects || !reports || read_group(job, subjects, *done, &look.count, arena, err) ||
-        viewer_look(&job->viewer, &look, arena, err) || write_group(job, &look, err))
+        viewer_look(&job->viewer, &look, arena, err) || derive_group(job, &look, arena, err) ||
+        write_group(job, &look, err))
         return -1;
     *done += look.count;
     return 0;
