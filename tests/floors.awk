@@ -3,8 +3,8 @@
 #     (cd TREE && awk -f floors.awk cmd/*.c lib/*/*.[ch])
 
 BEGIN {
-    split("base format text math model lens train out bench attn cmd", rooms)
-    split("1    2      3    3    4     5    5     6   6     7    8", floors)
+    split("base format text math model lens train draw out bench attn cmd", rooms)
+    split("1    2      3    3    4     5    5     6    7   7     8    9", floors)
     for (i in rooms)
         floor[rooms[i]] = floors[i] # attn: lib/attn.h, the public face
     heap = "(malloc|calloc|realloc|free|strdup|strndup|asprintf|aligned_alloc|posix_memalign)"
@@ -64,6 +64,8 @@ function check_foreign(file) {
         fault(file " belongs to lib/format/json.c")
     if (file ~ /utf8proc/ && FILENAME != "lib/base/utf8.c")
         fault(file " belongs to lib/base/utf8.c")
+    if (file ~ /dlfcn/ && FILENAME != "lib/draw/cairo_library.c")
+        fault(file " belongs to lib/draw/cairo_library.c")
     if (file ~ /^check\.h$/)
         fault(file " belongs to tests")
 }

@@ -49,6 +49,8 @@ lib/math/planted.c|#  include "model/tap.h"
 lib/model/planted.c|#include "lens/sheet.h"
 lib/lens/planted.c|#include "train/adam.h"
 lib/lens/planted.c|#include "out/format.h"
+lib/lens/planted.c|#include "draw/canvas.h"
+lib/draw/planted.c|#include "out/format.h"
 lib/out/planted.h|#include "attn.h"
 lib/out/planted.c|#include "format.h"
 lib/out/planted.c|#include "../cmd/run.h"
@@ -57,6 +59,7 @@ lib/model/planted.c|#include <libxsmm_generator.h>
 cmd/planted.c|#include <libxsmm.h>
 lib/format/planted.c|#include <cjson/cJSON.h>
 lib/text/planted.c|#include <utf8proc.h>
+lib/out/planted.c|#include <dlfcn.h>
 lib/base/planted.c|#include <check.h>
 lib/math/planted.c|    float *x = malloc(4);
 cmd/planted.c|    free (x);
