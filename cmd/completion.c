@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bench/task.h"
+#include "draw/style.h"
 #include "help.h"
 #include "lens/measure.h"
 #include "model/bundled.h"
@@ -103,6 +104,43 @@ static void write_means(struct stream *out)
     stream_text(out, "heads layers heads,layers");
 }
 
+static void write_palettes(struct stream *out)
+{
+    for (size_t i = 0; i < palette_count; i++)
+        stream_format(out, "%s%s", i ? " " : "", palette_rows[i].name);
+}
+
+static void write_names(struct stream *out, const char *const *names)
+{
+    for (size_t i = 0; names[i]; i++)
+        stream_format(out, "%s%s", i ? " " : "", names[i]);
+}
+
+static void write_views(struct stream *out)
+{
+    write_names(out, style_view_names);
+}
+
+static void write_styles(struct stream *out)
+{
+    write_names(out, style_cells_names);
+}
+
+static void write_scales(struct stream *out)
+{
+    write_names(out, style_scale_names);
+}
+
+static void write_ranges(struct stream *out)
+{
+    write_names(out, style_range_names);
+}
+
+static void write_times(struct stream *out)
+{
+    stream_text(out, "auto always never");
+}
+
 static void write_page_formats(struct stream *out)
 {
     stream_text(out, "text json");
@@ -132,6 +170,12 @@ static const struct value_row {
     {"reduce", FOR_BATCH, write_measures},
     {"input", FOR_BATCH, write_kinds_of_input},
     {"mean", FOR_RUN | FOR_GENERATE, write_means},
+    {"view", FOR_RUN | FOR_GENERATE, write_views},
+    {"style", FOR_RUN | FOR_GENERATE, write_styles},
+    {"color-scale", FOR_RUN | FOR_GENERATE, write_scales},
+    {"range", FOR_RUN | FOR_GENERATE, write_ranges},
+    {"palette", FOR_RUN | FOR_GENERATE, write_palettes},
+    {"color", FOR_RUN | FOR_GENERATE, write_times},
     {"completion", FOR_HELP, write_shells},
 };
 

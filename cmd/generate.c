@@ -11,6 +11,7 @@
 #include "command.h"
 #include "inputs.h"
 #include "lens/continuation.h"
+#include "looks.h"
 #include "out/choices.h"
 #include "out/json_origin.h"
 #include "out/typing.h"
@@ -26,6 +27,7 @@ struct job {
     struct subject prompt;
     struct selection selection;
     struct derivation derivation;
+    struct style style;
     struct output output;
     struct continuation text;
     struct choice *choices; /* [tokens] with --logprobs */
@@ -140,7 +142,8 @@ static int begin_text(struct job *job, struct err *err)
 static int prepare(struct job *job, struct err *err)
 {
     return output_choose(&job->output, job->options, err) || check_options(job, err) ||
-                   read_derivation(&job->derivation, job->options, err) || read_prompt(job, err) ||
+                   read_derivation(&job->derivation, job->options, err) ||
+                   looks_read(&job->style, job->options, err) || read_prompt(job, err) ||
                    choose_selection(job, err) || begin_text(job, err)
                ? -1
                : 0;
@@ -250,6 +253,7 @@ static int write_report(struct job *job, struct err *err)
         .columns = page_columns(job->options),
         .lines = page_lines(job->options),
         .show_tokens = job->selection.tokens,
+        .style = &job->style,
     };
     bool is_text = !job->options->show && is_format(job, "text");
     if (is_text)

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "bench/task.h"
+#include "draw/palette.h"
 #include "lens/measure.h"
 #include "math/kernel.h"
 #include "model/bundled.h"
@@ -77,6 +78,13 @@ static void write_explain_formats(struct stream *out)
     stream_text(out, "\nFormats (--format):\n");
     for (size_t i = 0; i < explain_format_count; i++)
         write_row(out, explain_formats[i].name, explain_formats[i].about);
+}
+
+static void write_palettes(struct stream *out)
+{
+    stream_text(out, "\nPalettes (--palette):\n");
+    for (size_t i = 0; i < palette_count; i++)
+        write_row(out, palette_rows[i].name, palette_rows[i].about);
 }
 
 static void write_sites(struct stream *out)
@@ -156,6 +164,8 @@ static void help_command_write(struct stream *out, const struct command *command
         write_sites(out);
         write_formats(out);
     }
+    if (command->bit & (FOR_RUN | FOR_GENERATE))
+        write_palettes(out);
     if (command->bit == FOR_BATCH)
         write_measures(out);
     if (command->bit == FOR_EXPLAIN)

@@ -7,6 +7,9 @@
 
 #define FIELD(field) offsetof(struct options, field)
 
+/* What is made of the numbers of `run` and `generate`, and how it looks. */
+enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | NOT_BATCH | NOT_ITEM };
+
 /* name, letter, kind, argument, field, commands, range, help */
 const struct option_row option_rows[] = {
     {"model", 'm', OPTION_TEXT, "DIR|NAME", FIELD(model),
@@ -85,12 +88,11 @@ const struct option_row option_rows[] = {
      "layers: 0,3-5, -1 for the last, or all"},
     {"head", 0, OPTION_TEXT, "LIST", FIELD(head), FOR_RUN | FOR_GENERATE | VIEW, 0, 0,
      "heads: as layers (default: all)"},
-    {"mean", 0, OPTION_TEXT, "LIST", FIELD(mean), FOR_RUN | FOR_GENERATE | NOT_BATCH | NOT_ITEM, 0,
-     0, "the mean over heads, layers or heads,layers in place of them"},
-    {"words", 0, OPTION_FLAG, NULL, FIELD(words), FOR_RUN | FOR_GENERATE | NOT_BATCH | NOT_ITEM, 0,
-     0, "pieces of words merged: looking is their mean, being looked at their sum"},
-    {"hide-first", 0, OPTION_FLAG, NULL, FIELD(hide_first),
-     FOR_RUN | FOR_GENERATE | NOT_BATCH | NOT_ITEM, 0, 0,
+    {"mean", 0, OPTION_TEXT, "LIST", FIELD(mean), OF_REPORTS, 0, 0,
+     "the mean over heads, layers or heads,layers in place of them"},
+    {"words", 0, OPTION_FLAG, NULL, FIELD(words), OF_REPORTS, 0, 0,
+     "pieces of words merged: looking is their mean, being looked at their sum"},
+    {"hide-first", 0, OPTION_FLAG, NULL, FIELD(hide_first), OF_REPORTS, 0, 0,
      "leave out the first token, which many heads look at for want of anything else"},
     {"layer", 0, OPTION_TEXT, "N", FIELD(layer), FOR_EXPLAIN, 0, 0,
      "one layer, -1 for the last (default: 0)"},
@@ -106,6 +108,20 @@ const struct option_row option_rows[] = {
     {"output", 'o', OPTION_TEXT, "PATH", FIELD(output),
      FOR_RUN | FOR_GENERATE | NOT_BATCH | NOT_ITEM, 0, 0,
      "a file, or a folder for a file each (default: standard output)"},
+    {"view", 0, OPTION_TEXT, "VIEW", FIELD(view), OF_REPORTS, 0, 0,
+     "pictures of attention: matrix (default), lines, or overlay, the lines of all heads in one"},
+    {"style", 0, OPTION_TEXT, "STYLE", FIELD(cells), OF_REPORTS, 0, 0,
+     "what stands in a cell: numbers, heat or both (default: what there is room for)"},
+    {"color-scale", 0, OPTION_TEXT, "KIND", FIELD(color_scale), OF_REPORTS, 0, 0,
+     "from numbers to colours: linear (default), sqrt or log, which lift what is small"},
+    {"range", 0, OPTION_TEXT, "RANGE", FIELD(range), OF_REPORTS, 0, 0,
+     "what has all colours to itself: all (default), each head, or each row"},
+    {"palette", 0, OPTION_TEXT, "NAME", FIELD(palette), OF_REPORTS, 0, 0,
+     "the colours: see Palettes (default: by the signs of the numbers)"},
+    {"color", 0, OPTION_TEXT, "WHEN", FIELD(color), OF_REPORTS, 0, 0,
+     "colours in text: auto (default), always or never"},
+    {"title", 0, OPTION_TEXT, "TEXT", FIELD(title), OF_REPORTS, 0, 0,
+     "what stands above a picture (default: the model and the sentence)"},
     {"output", 'o', OPTION_TEXT, "DIR", FIELD(output), FOR_INIT, 0, 0, "the directory to write"},
     {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), FOR_EXPLAIN, 0, 0,
      "a file (default: standard output)"},

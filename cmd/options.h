@@ -79,6 +79,13 @@ struct options {
     bool force;
     bool fail_fast;
     const char *mean;
+    const char *view; /* of pictures, and all up to the title */
+    const char *color_scale;
+    const char *range;
+    const char *palette;
+    const char *cells;
+    const char *color;
+    const char *title;
     long long threads; /* 0: one a processor */
     long long width;   /* 0: the terminal's */
     long long tokens;  /* 0: not given */

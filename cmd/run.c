@@ -10,6 +10,7 @@
 #include "command.h"
 #include "inputs.h"
 #include "lens/viewer.h"
+#include "looks.h"
 #include "output.h"
 #include "page.h"
 #include "request.h"
@@ -24,6 +25,7 @@ struct job {
     struct viewer viewer;
     struct inputs inputs;
     struct request request;
+    struct style style;
     struct output output;
     struct place place;
     struct arena arena;
@@ -53,7 +55,7 @@ static int prepare(struct job *job, struct err *err)
                          options->operands.items[0]);
     if (options_precision(&precision, options, err) || output_choose(&job->output, options, err) ||
         read_derivation(&job->request.derivation, options, err) ||
-        inputs_open(&job->inputs, options, err) ||
+        looks_read(&job->style, options, err) || inputs_open(&job->inputs, options, err) ||
         viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
         viewer_set_precision(&job->viewer, precision, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
@@ -67,6 +69,7 @@ static int prepare(struct job *job, struct err *err)
         .columns = page_columns(options),
         .lines = page_lines(options),
         .show_tokens = job->request.selection.tokens,
+        .style = &job->style,
     };
     return 0;
 }

@@ -58,6 +58,14 @@ const struct format format_rows[] = {
         .has_tokens = true,
         .write = tensors_report_write,
     },
+    {
+        .name = "svg",
+        .ending = ".svg",
+        .about = "a picture to be put into a paper: shapes and text",
+        .unit = UNIT_SHEET,
+        .one_sentence = true,
+        .write = svg_report_write,
+    },
 };
 
 const size_t format_count = sizeof format_rows / sizeof *format_rows;

@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/stream.h"
+#include "draw/style.h"
 #include "lens/report.h"
 
 struct place {
@@ -25,6 +26,7 @@ struct place {
     size_t lines;     /* text: rows shown of a matrix before the middle is left out; 0: all */
     bool show_tokens; /* text: the table of tokens comes first */
     const char *first_members; /* json: put before all others, each with its comma; NULL: none */
+    const struct style *style; /* pictures: how they look; NULL: as usual */
 };
 
 /* What one file holds when a folder is asked for. */
@@ -59,6 +61,7 @@ int tidy_write(struct stream *, const struct report *, const struct place *, str
 int text_page_write(struct stream *, const struct report *, const struct place *, struct err *);
 int json_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int jsonl_report_write(struct stream *, const struct report *, const struct place *, struct err *);
+int svg_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int npy_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int tensors_report_write(struct stream *, const struct report *, const struct place *,
                          struct err *);

@@ -21,6 +21,7 @@ START_TEST(a_format_is_found_by_name_and_by_the_ending_of_a_path)
         {"jsonl", "/tmp/out.jsonl", jsonl_report_write},
         {"npy", "out.csv.npy", npy_report_write},
         {"safetensors", "out.safetensors", tensors_report_write},
+        {"svg", "out.svg", svg_report_write},
     };
     ck_assert_uint_eq(format_count, COUNT(cases));
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -34,7 +35,7 @@ END_TEST
 
 START_TEST(what_is_no_format_is_not_found)
 {
-    static const char *const names[] = {"", "CSV", "cs", "csv2", "png", ".csv"};
+    static const char *const names[] = {"", "CSV", "cs", "csv2", "gif", ".csv"};
     static const char *const paths[] = {"", "csv", "out", "out.csv/", "out.CSV", "-", "csv.d"};
     for (size_t i = 0; i < COUNT(names); i++)
         ck_assert_msg(format_find(names[i]) == NULL, "found '%s'", names[i]);

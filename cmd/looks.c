@@ -1,0 +1,72 @@
+#include "looks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool contains(const char *text, const char *part)
+{
+    return text && strstr(text, part);
+}
+
+/* What the terminal says of itself. */
+static enum style_depth depth_of_terminal(void)
+{
+    const char *terminal = getenv("TERM");
+    const char *colours = getenv("COLORTERM");
+    if (contains(colours, "truecolor") || contains(colours, "24bit") ||
+        contains(terminal, "-direct"))
+        return DEPTH_FULL;
+    return contains(terminal, "256color") ? DEPTH_256 : DEPTH_16;
+}
+
+/* https://no-color.org: any value but none. */
+static bool wants_colour(void)
+{
+    const char *terminal = getenv("TERM");
+    const char *refused = getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) && !(refused && *refused) && terminal && *terminal &&
+           strcmp(terminal, "dumb") != 0;
+}
+
+/* The terminal's ground: COLORFGBG ends in its colour, of which 7 and 15 are white. Most are dark.
+ */
+static bool is_dark(void)
+{
+    const char *colours = getenv("COLORFGBG");
+    const char *ground = colours ? strrchr(colours, ';') : NULL;
+    return !ground || (strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0);
+}
+
+static int read_colour(struct style *style, const char *when, struct err *err)
+{
+    if (!when || strcmp(when, "auto") == 0)
+        style->depth = wants_colour() ? depth_of_terminal() : DEPTH_NONE;
+    else if (strcmp(when, "always") == 0)
+        style->depth = depth_of_terminal();
+    else if (strcmp(when, "never") == 0)
+        style->depth = DEPTH_NONE;
+    else
+        return err_usage(err, "--color: expected one of auto, always, never, found '%s'", when);
+    return 0;
+}
+
+int looks_read(struct style *style, const struct options *options, struct err *err)
+{
+    *style = (struct style){
+        .title = options->title,
+        .hide_first = options->hide_first,
+        .dark = is_dark(),
+    };
+    if (options->color_scale && style_read_scale(style, options->color_scale, err))
+        return -1;
+    if (options->range && style_read_range(style, options->range, err))
+        return -1;
+    if (options->view && style_read_view(style, options->view, err))
+        return -1;
+    if (options->cells && style_read_cells(style, options->cells, err))
+        return -1;
+    if (options->palette && style_read_palette(style, options->palette, err))
+        return -1;
+    return read_colour(style, options->color, err);
+}

@@ -1,0 +1,13 @@
+/* looks.h: how pictures and pages are to look: --palette, --range, --view, --color and their like.
+ */
+#ifndef ATTN_CMD_LOOKS_H
+#define ATTN_CMD_LOOKS_H
+
+#include "base/err.h"
+#include "draw/style.h"
+#include "options.h"
+
+/* Read the options; whether there is colour on standard output is found out by what it is. */
+int looks_read(struct style *style, const struct options *options, struct err *err);
+
+#endif

@@ -1,0 +1,144 @@
+#include "draw/axis_fit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "draw/letters.h"
+
+static const double GRID = 0.375;    /* half a pixel of a screen with 96 in an inch */
+static const double SMALLEST = 0.75; /* cells */
+static const double LABEL_LEAST = 5; /* sizes of labels */
+static const double LABEL_MOST = 7.5;
+static const double LABEL_SHARE = 0.8; /* of the pitch */
+static const double LABEL_GAP = 3;     /* between a label and its cell */
+static const double CAP = 0.36;        /* half the height of a capital, of its size */
+static const double LINE = 1.15;       /* from one line of text to the next, of its size */
+static const double SLANT = 0.7072;    /* sine and cosine of 45 degrees */
+
+enum { CELLS_MAX = 512 };
+
+struct axis_fit axis_fit_cells(size_t size, double length, double largest)
+{
+    double room = fmin(floor(length / SMALLEST), CELLS_MAX);
+    struct axis_fit fit = {.step = cells_step(size, room < 1 ? 1 : (size_t)room), .every = 1};
+    fit.cells = cells_count(size, fit.step);
+    double pitch = fmin(length / (double)fit.cells, largest);
+    fit.pitch = fmax(floor(pitch / GRID) * GRID, GRID);
+    return fit;
+}
+
+double axis_fit_snap(double length)
+{
+    return ceil(length / GRID) * GRID;
+}
+
+double axis_fit_length(const struct axis_fit *fit)
+{
+    return fit->pitch * (double)fit->cells;
+}
+
+static const char *label_of(const struct axis *axis, const struct axis_fit *fit, size_t cell)
+{
+    return axis->labels[cell * fit->step].text;
+}
+
+/* The widest of the labels that are shown, at their size. */
+static double widest(const struct axis *axis, const struct axis_fit *fit)
+{
+    double most = 0;
+    for (size_t cell = 0; cell < fit->cells; cell += fit->every)
+        most = fmax(most, letters_width(label_of(axis, fit, cell), fit->size));
+    return most;
+}
+
+static void choose_size(struct axis_fit *fit)
+{
+    fit->size = fmin(fmax(LABEL_SHARE * fit->pitch, LABEL_LEAST), LABEL_MOST);
+}
+
+/* Let labels `apart` points from each other, thinned out where cells are closer. */
+static void thin_out(struct axis_fit *fit, double apart)
+{
+    fit->every = (size_t)fmax(ceil(apart / fit->pitch), 1);
+}
+
+void axis_fit_rows(struct axis_fit *fit, const struct axis *axis, double room)
+{
+    choose_size(fit);
+    thin_out(fit, LINE * fit->size);
+    fit->room = fmin(widest(axis, fit) + LABEL_GAP, room);
+}
+
+static bool has_numbers(const struct axis *axis)
+{
+    return axis->size > 0 && strcmp(axis->labels[0].text, axis->labels[0].plain) == 0 &&
+           strcmp(axis->labels[0].text, axis->labels[0].exact) == 0;
+}
+
+void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room)
+{
+    choose_size(fit);
+    fit->every = 1;
+    double width = widest(axis, fit);
+    if (width + 2 <= fit->pitch || has_numbers(axis)) {
+        thin_out(fit, width + 4);
+        fit->room = LINE * fit->size;
+        return;
+    }
+    fit->turn = fit->pitch >= LINE * fit->size / SLANT ? -45 : -90;
+    thin_out(fit, LINE * fit->size);
+    width = fmin(width + LABEL_GAP, room);
+    fit->room = fit->turn == -45 ? SLANT * width + fit->size / 2 : width;
+}
+
+static const struct colour label_colour = {0x33, 0x33, 0x33};
+
+/* One label, shortened to `width`. */
+static int draw_label(struct canvas *canvas, struct buf *text, struct point at, double width,
+                      const struct lettering *lettering, const char *label, struct err *err)
+{
+    buf_clear(text);
+    letters_fit(text, label, width, lettering->size);
+    if (buf_check(text, err))
+        return -1;
+    canvas_text(canvas, at, text->bytes ? text->bytes : "", lettering);
+    return 0;
+}
+
+int axis_draw_rows(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
+                   struct point corner, enum anchor anchor, struct err *err)
+{
+    struct buf text = {0};
+    struct lettering lettering = {.size = fit->size, .colour = label_colour, .anchor = anchor};
+    double x = corner.x + (anchor == ANCHOR_END ? -LABEL_GAP : LABEL_GAP);
+    int failed = 0;
+    for (size_t cell = 0; cell < fit->cells && fit->size > 0 && !failed; cell += fit->every) {
+        double y = corner.y + fit->pitch * ((double)cell + 0.5) + CAP * fit->size;
+        failed = draw_label(canvas, &text, (struct point){x, y}, fit->room - LABEL_GAP, &lettering,
+                            label_of(axis, fit, cell), err);
+    }
+    buf_release(&text);
+    return failed;
+}
+
+int axis_draw_columns(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
+                      struct point corner, struct err *err)
+{
+    struct buf text = {0};
+    struct lettering lettering = {.size = fit->size, .colour = label_colour, .turn = fit->turn};
+    bool level = fit->turn == 0;
+    bool slanted = fit->turn == -45;
+    double width = slanted ? (fit->room - fit->size / 2) / SLANT : fit->room;
+    double sink = slanted ? SLANT * CAP * fit->size : CAP * fit->size;
+    int failed = 0;
+    lettering.anchor = level ? ANCHOR_MIDDLE : ANCHOR_START;
+    for (size_t cell = 0; cell < fit->cells && fit->size > 0 && !failed; cell += fit->every) {
+        double x = corner.x + fit->pitch * ((double)cell + 0.5);
+        struct point at = {level ? x : x + sink, corner.y - (level ? 2 : LABEL_GAP)};
+        failed = draw_label(canvas, &text, at, level ? 1e9 : width - LABEL_GAP, &lettering,
+                            label_of(axis, fit, cell), err);
+    }
+    buf_release(&text);
+    return failed;
+}

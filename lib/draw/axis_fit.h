@@ -1,0 +1,49 @@
+/* axis_fit.h: an axis brought to a length: how far apart its places stand, how many share a cell,
+ * and which of them still have room for a label.
+ *
+ *     struct axis_fit fit = axis_fit_cells(axis.size, 200, 24);
+ *     axis_fit_rows(&fit, &axis, 60);                  (labels at the left, 60 points at most)
+ *     axis_draw_rows(canvas, &axis, &fit, (struct point){x, y}, ANCHOR_END);
+ */
+#ifndef ATTN_DRAW_AXIS_FIT_H
+#define ATTN_DRAW_AXIS_FIT_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "draw/canvas.h"
+#include "lens/sheet.h"
+
+struct axis_fit {
+    size_t step;  /* places that share a cell */
+    size_t cells; /* how many cells that makes */
+    double pitch; /* from one cell to the next */
+    double size;  /* of the labels; 0: there are none */
+    size_t every; /* every so many cells have one */
+    double turn;  /* of column labels: 0, -45 or -90 degrees */
+    double room;  /* that the labels take across the axis */
+};
+
+/* Fit so many places into `length`, no cell larger than `largest`. Pitches are multiples of a
+ * screen's half pixel, so that cells are equally large there. */
+struct axis_fit axis_fit_cells(size_t size, double length, double largest);
+
+/* The next such multiple from a length on, for what stands before cells. */
+double axis_fit_snap(double length);
+
+/* The length of all its cells. */
+double axis_fit_length(const struct axis_fit *fit);
+
+/* Give rows, or columns, their labels, with at most `room` across. Those of columns lie level where
+ * they can, those of numbers always. */
+void axis_fit_rows(struct axis_fit *fit, const struct axis *axis, double room);
+void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room);
+
+/* Draw the labels beside the first cell's corner: rows left (ANCHOR_END) or right of it, columns
+ * above it. */
+int axis_draw_rows(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
+                   struct point corner, enum anchor anchor, struct err *err);
+int axis_draw_columns(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
+                      struct point corner, struct err *err);
+
+#endif

@@ -1,0 +1,93 @@
+#include "draw/figure.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "draw/letters.h"
+
+static const double MARGIN = 12;
+static const double TITLE_ROOM = 15;
+static const double SECTION_GAP = 16;
+static const struct lettering title_letters = {.size = 9.5, .colour = {0, 0, 0}, .bold = true};
+static const double BOLD = 1.16; /* wider than the letters that widths are known of */
+
+/* A folder's own name is enough above a picture. */
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The one that was given, else the model and the sentence. */
+static const char *make_title(const struct report *report, const struct style *style,
+                              struct arena *arena, struct err *err)
+{
+    struct buf text = {0};
+    const char *title = NULL;
+    struct reading given = {.text = style->title ? style->title : last_name(report->model)};
+    given.size = strlen(given.text);
+    reading_visible(&text, &given);
+    if (!style->title) {
+        buf_text(&text, " · ");
+        reading_visible(&text, &report->sentence);
+    }
+    if (!buf_check(&text, err))
+        title = arena_text(arena, text.bytes ? text.bytes : "", text.size, err);
+    buf_release(&text);
+    return title;
+}
+
+static bool has_site(const struct report *report, enum site site)
+{
+    for (size_t i = 0; i < report->tensor_count; i++)
+        if (report->tensors[i].site == site)
+            return true;
+    return false;
+}
+
+int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
+                struct arena *arena, struct err *err)
+{
+    *figure = (struct figure){.height = 2 * MARGIN + TITLE_ROOM};
+    figure->title = make_title(report, style, arena, err);
+    figure->sections = arena_alloc(arena, SITE_COUNT, sizeof *figure->sections, err);
+    if (!figure->title || !figure->sections)
+        return -1;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        struct section *section = &figure->sections[figure->section_count];
+        if (!has_site(report, (enum site)site))
+            continue;
+        if (section_plan(section, report, (enum site)site, style, arena, err))
+            return -1;
+        figure->height += section->height + (figure->section_count ? SECTION_GAP : 0);
+        figure->width = fmax(figure->width, section->width + 2 * MARGIN);
+        figure->section_count++;
+    }
+    return 0;
+}
+
+static int draw_title(const struct figure *figure, struct canvas *canvas, struct err *err)
+{
+    struct buf text = {0};
+    double room = (figure->width - 2 * MARGIN) / BOLD;
+    letters_fit(&text, figure->title, room, title_letters.size);
+    int failed = buf_check(&text, err);
+    if (!failed && text.size)
+        canvas_text(canvas, (struct point){MARGIN, MARGIN + title_letters.size - 1}, text.bytes,
+                    &title_letters);
+    buf_release(&text);
+    return failed;
+}
+
+int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err)
+{
+    struct point corner = {MARGIN, MARGIN + TITLE_ROOM};
+    if (draw_title(figure, canvas, err))
+        return -1;
+    for (size_t i = 0; i < figure->section_count; i++) {
+        if (section_draw(&figure->sections[i], canvas, corner, err))
+            return -1;
+        corner.y += figure->sections[i].height + SECTION_GAP;
+    }
+    return 0;
+}

@@ -1,0 +1,31 @@
+/* figure.h: the picture of a report: a title, and a section for each kind of tensor in it.
+ *
+ *     struct figure figure;
+ *     if (figure_plan(&figure, report, style, &arena, err)) ...
+ *     svg_begin(&svg, out, figure.width, figure.height, figure.title);
+ *     if (figure_draw(&figure, &svg.canvas, err)) ...
+ */
+#ifndef ATTN_DRAW_FIGURE_H
+#define ATTN_DRAW_FIGURE_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "draw/canvas.h"
+#include "draw/section.h"
+
+struct figure {
+    const char *title; /* all of it; on the picture it may be shortened */
+    struct section *sections;
+    size_t section_count;
+    double width, height; /* points */
+};
+
+/* Lay out a report, which lives longer than the figure. The memory is the arena's. */
+int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
+                struct arena *arena, struct err *err);
+
+int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err);
+
+#endif

@@ -1,0 +1,230 @@
+#include "draw/scale_bar.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "draw/letters.h"
+#include "draw/lines.h"
+
+enum { TICKS_MAX = 7, NUMBER_BYTES = 32, NOTES_MAX = 6, STEPS = 64 };
+
+static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
+static const double TICK = 2, TICK_ROOM = 9;
+static const double NOTE_ROOM = 9;
+static const struct lettering number = {.size = 6, .colour = {0x33, 0x33, 0x33}};
+static const struct lettering note = {.size = 6, .colour = {0x66, 0x66, 0x66}};
+static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
+
+/* --- notes ------------------------------------------------------------------------------------ */
+
+/* What must be said besides, a line each. */
+static void write_notes(struct buf notes[NOTES_MAX], const struct section *section)
+{
+    size_t rows = section->rows.step;
+    size_t columns = section->columns.step;
+    bool lines = section->kind != KIND_MATRIX;
+    size_t count = 0;
+    if (section->style->range == RANGE_HEAD && section->panels > 1)
+        buf_text(&notes[count++], "every head has its own range");
+    if (section->style->range == RANGE_ROW)
+        buf_text(&notes[count++], "every row has its own range");
+    if (rows > 1 || columns > 1)
+        buf_format(&notes[count++], "a %s stands for the largest of %zu × %zu numbers",
+                   lines ? "line" : "cell", rows, columns);
+    if (lines)
+        buf_format(&notes[count++], "no line below %.0f %% of the highest", 100 * lines_least);
+    if (section->first_hidden)
+        buf_text(&notes[count++], "the first token is hidden");
+}
+
+static size_t count_notes(const struct section *section)
+{
+    struct buf notes[NOTES_MAX] = {0};
+    size_t count = 0;
+    write_notes(notes, section);
+    while (count < NOTES_MAX && notes[count].size)
+        buf_release(&notes[count++]);
+    return count;
+}
+
+static int draw_notes(const struct section *section, struct canvas *canvas, struct point at,
+                      struct err *err)
+{
+    struct buf notes[NOTES_MAX] = {0};
+    int failed = 0;
+    write_notes(notes, section);
+    for (size_t i = 0; i < NOTES_MAX; i++) {
+        failed |= buf_check(&notes[i], err);
+        if (notes[i].size && !failed)
+            canvas_text(canvas, (struct point){at.x, at.y + NOTE_ROOM * (double)(i + 1)},
+                        notes[i].bytes, &note);
+        buf_release(&notes[i]);
+    }
+    return failed;
+}
+
+/* --- the scale -------------------------------------------------------------------------------- */
+
+/* 1, 2 or 5 times a power of ten, so that at most five steps make `whole`. */
+static double nice_step(double whole)
+{
+    double power = pow(10, floor(log10(whole / 5)));
+    double steps = whole / 5 / power;
+    return power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
+}
+
+struct ticks {
+    size_t count;
+    float values[2 * TICKS_MAX];
+};
+
+static void add_tick(struct ticks *ticks, double value)
+{
+    if (ticks->count < sizeof ticks->values / sizeof *ticks->values)
+        ticks->values[ticks->count++] = (float)value;
+}
+
+/* Even steps; on a logarithmic scale, powers of ten below the highest. */
+static struct ticks choose_ticks(const struct tone *tone)
+{
+    struct ticks ticks = {0};
+    double low = fmin((double)tone->extent.low, 0);
+    double high = (double)tone->extent.high;
+    double most = fmax(-low, high);
+    if (most <= 0)
+        return ticks;
+    if (tone->two_sided)
+        low = -most, high = most;
+    if (tone->scale == COLOURS_LOG) {
+        double power = pow(10, floor(log10(most)));
+        for (int i = 0; i < 4; i++, power /= 10) {
+            add_tick(&ticks, power);
+            if (low < 0)
+                add_tick(&ticks, -power);
+        }
+        add_tick(&ticks, 0);
+        return ticks;
+    }
+    double step = nice_step(tone->two_sided ? 2 * most : high - low);
+    for (double i = ceil(low / step - 1e-9); i * step <= high * (1 + 1e-6); i++)
+        add_tick(&ticks, i * step + 0.0); /* no -0 */
+    return ticks;
+}
+
+static void draw_tick(struct canvas *canvas, struct box bar, double share, const char *text)
+{
+    struct lettering lettering = number;
+    double x = bar.x + share * bar.width;
+    double below = bar.y + bar.height;
+    struct stroke stroke = {{x, below}, {x, below + TICK}};
+    lettering.anchor = ANCHOR_MIDDLE;
+    canvas_strokes(canvas, &stroke, 1, &edge);
+    canvas_text(canvas, (struct point){x, below + TICK_ROOM}, text, &lettering);
+}
+
+/* Those that would touch one that stands already are left out. */
+static void draw_ticks(const struct tone *tone, struct canvas *canvas, struct box bar)
+{
+    struct ticks ticks = choose_ticks(tone);
+    double taken[2 * TICKS_MAX][2];
+    size_t count = 0;
+    for (size_t i = 0; i < ticks.count; i++) {
+        char text[NUMBER_BYTES];
+        double share = (double)tone_share(tone, ticks.values[i]);
+        snprintf(text, sizeof text, "%g", (double)ticks.values[i]);
+        double half = letters_width(text, number.size) / 2 + 1.5;
+        double from = share * bar.width - half;
+        double to = from + 2 * half;
+        bool free = true;
+        for (size_t k = 0; k < count; k++)
+            free &= to <= taken[k][0] || from >= taken[k][1];
+        if (!free)
+            continue;
+        taken[count][0] = from;
+        taken[count++][1] = to;
+        draw_tick(canvas, bar, share, text);
+    }
+}
+
+/* Where heads or rows have their own ranges there are no numbers, only ends. */
+static void draw_ends(const struct section *section, struct canvas *canvas, struct box bar)
+{
+    bool two_sided = section->tones.whole.two_sided;
+    const char *high =
+        section->style->range == RANGE_ROW ? "highest of the row" : "highest of the head";
+    if (two_sided) {
+        draw_tick(canvas, bar, 0.5, "0");
+        draw_tick(canvas, bar, 1, "largest");
+        draw_tick(canvas, bar, 0, "-largest");
+        return;
+    }
+    draw_tick(canvas, bar, 0, "0");
+    draw_tick(canvas, bar, 1, high);
+}
+
+static void draw_bar(const struct section *section, struct canvas *canvas, struct box bar)
+{
+    unsigned char levels[STEPS];
+    struct cells cells = {.rows = 1, .columns = STEPS, .levels = levels};
+    for (size_t i = 0; i < STEPS; i++)
+        levels[i] = (unsigned char)(1 + i * (RAMP_LEVELS - 2) / (STEPS - 1));
+    canvas_cells(canvas, bar, &cells, &section->ramp);
+    canvas_frame(canvas, bar, &edge);
+    bool own_ranges = section->style->range == RANGE_ROW ||
+                      (section->style->range == RANGE_HEAD && section->panels > 1);
+    if (own_ranges)
+        draw_ends(section, canvas, bar);
+    else
+        draw_ticks(&section->tones.whole, canvas, bar);
+}
+
+/* --- the heads of an overlay ------------------------------------------------------------------ */
+
+static const double LEGEND_PITCH = 42, LEGEND_MARK = 6;
+
+static size_t legend_across(const struct section *section)
+{
+    size_t fitting = (size_t)(section->width / LEGEND_PITCH);
+    return fitting < section->heads ? fitting : section->heads;
+}
+
+static double legend_height(const struct section *section)
+{
+    size_t across = legend_across(section);
+    return NOTE_ROOM * (double)((section->heads + across - 1) / across);
+}
+
+static void draw_legend(const struct section *section, struct canvas *canvas, struct point corner)
+{
+    size_t across = legend_across(section);
+    for (size_t i = 0; i < section->heads; i++) {
+        char name[NUMBER_BYTES];
+        double x = corner.x + LEGEND_PITCH * (double)(i % across);
+        double y = corner.y + NOTE_ROOM * (double)(i / across);
+        snprintf(name, sizeof name, "head %d", section->sheets[i].head);
+        canvas_rect(canvas, (struct box){x, y, LEGEND_MARK, LEGEND_MARK},
+                    lines_colour(i, section->heads));
+        canvas_text(canvas, (struct point){x + LEGEND_MARK + 3, y + LEGEND_MARK - 0.5}, name,
+                    &number);
+    }
+}
+
+double scale_bar_height(const struct section *section)
+{
+    double bar =
+        section->kind == KIND_OVERLAY ? legend_height(section) : BAR_HEIGHT + TICK_ROOM + 1;
+    return bar + NOTE_ROOM * (double)count_notes(section) + 3;
+}
+
+int scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner,
+                   struct err *err)
+{
+    double below = scale_bar_height(section) - NOTE_ROOM * (double)count_notes(section) - 3;
+    struct point notes = {corner.x, corner.y + below};
+    if (section->kind == KIND_OVERLAY)
+        draw_legend(section, canvas, corner);
+    else
+        draw_bar(section, canvas,
+                 (struct box){corner.x + section->left, corner.y, BAR_WIDTH, BAR_HEIGHT});
+    return draw_notes(section, canvas, notes, err);
+}

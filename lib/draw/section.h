@@ -1,0 +1,51 @@
+/* section.h: what a picture shows of one kind of tensor: a head, the heads of a layer side by side,
+ * or all layers and heads, as small pictures (panels) of one measure.
+ *
+ *     struct section section;
+ *     if (section_plan(&section, report, site, style, &arena, err)) ...
+ *     section.width, section.height
+ *     if (section_draw(&section, canvas, (struct point){12, 40}, err)) ...
+ */
+#ifndef ATTN_DRAW_SECTION_H
+#define ATTN_DRAW_SECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "draw/axis_fit.h"
+#include "draw/canvas.h"
+#include "draw/tone.h"
+#include "lens/report.h"
+
+enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY };
+
+struct section {
+    enum section_kind kind;
+    const struct style *style;
+    const struct sheet *sheets; /* [layers, heads] */
+    size_t layers, heads;
+    size_t panels, across; /* how many there are, and in a row of them */
+    bool by_layer;         /* a row of panels is a layer, a column a head */
+    struct tones tones;
+    struct ramp ramp;
+    struct axis_fit rows, columns;
+    struct box area;      /* of cells or lines, from a panel's corner */
+    double panel_width;   /* from one panel to the next … */
+    double panel_height;  /* … and to the one below */
+    double left, top;     /* room for what stands beside and above all panels */
+    double foot;          /* where the scale stands, below them */
+    double width, height; /* of all, with titles and the scale */
+    bool first_hidden;
+    const char *subtitle;
+};
+
+/* Lay out all tensors of a site that a report has, in memory of the arena. */
+int section_plan(struct section *section, const struct report *report, enum site site,
+                 const struct style *style, struct arena *arena, struct err *err);
+
+int section_draw(const struct section *section, struct canvas *canvas, struct point corner,
+                 struct err *err);
+
+#endif

@@ -1,0 +1,166 @@
+#include "draw/section_fit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "draw/scale_bar.h"
+
+static const double PAGE = 480; /* points across: two columns of a paper, without the margin */
+static const double TALLEST = 520;
+static const double NARROWEST = 228;
+static const double SUBTITLE = 15;
+static const double FOOT_GAP = 2;
+static const double PANEL_TITLE = 11.25;
+static const double LAYER_NAMES = 15.75; /* beside a row of panels, and above a column of them */
+static const double HEAD_NAMES = 11.25;
+static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8; /* between panels */
+static const double LINES_ALONE = 150, LINES_LARGEST = 11;
+static const double CELL_LARGEST = 25, ROW_LARGEST = 15;
+static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* the most room for labels */
+static const double LABELLED = 6.25; /* the smallest pitch whose labels can be read in a panel */
+
+/* --- how panels are arranged ------------------------------------------------------------------ */
+
+/* So many in a row that the whole is a bit wider than high, and its last row as full as can be. */
+static size_t choose_across(size_t panels)
+{
+    size_t first = (size_t)ceil(sqrt((double)panels));
+    size_t best = panels;
+    size_t least = panels;
+    if (panels <= 4)
+        return panels;
+    for (size_t across = first; across <= first + first / 2; across++) {
+        size_t blanks = (across - panels % across) % across;
+        if (blanks < least) {
+            least = blanks;
+            best = across;
+        }
+    }
+    return best;
+}
+
+static void arrange(struct section *section)
+{
+    size_t heads = section->kind == KIND_OVERLAY ? 1 : section->heads;
+    section->panels = section->layers * heads;
+    section->by_layer = section->layers > 1 && heads > 1;
+    section->across = section->by_layer ? heads : choose_across(section->panels);
+}
+
+/* --- how large things are --------------------------------------------------------------------- */
+
+static double gap_of(const struct section *section)
+{
+    return (double)section->across > MANY ? GAP_OF_MANY : GAP;
+}
+
+static double label_room(const struct section *section)
+{
+    return section->panels == 1 ? LABELS_ALONE : LABELS_OF_MANY;
+}
+
+/* What a panel may take across, when so much is taken by what stands beside all of them. */
+static double panel_share(const struct section *section, double beside)
+{
+    return (PAGE - beside) / (double)section->across - gap_of(section);
+}
+
+static double tallest(const struct section *section, double across)
+{
+    return section->panels == 1 ? TALLEST : across;
+}
+
+/* Cells of queries and keys are square and share their steps. */
+static void fit_square(struct section *section, double across)
+{
+    size_t rows = section->sheets->rows.size;
+    size_t columns = section->sheets->columns.size;
+    struct axis_fit larger = axis_fit_cells(rows > columns ? rows : columns, across, CELL_LARGEST);
+    section->rows = section->columns = larger;
+    section->rows.cells = cells_count(rows, larger.step);
+    section->columns.cells = cells_count(columns, larger.step);
+}
+
+static void fit_vectors(struct section *section, double across)
+{
+    section->columns = axis_fit_cells(section->sheets->columns.size, across, CELL_LARGEST);
+    section->rows =
+        axis_fit_cells(section->sheets->rows.size, tallest(section, across), ROW_LARGEST);
+}
+
+static void fit_lines(struct section *section, double across)
+{
+    size_t rows = section->sheets->rows.size;
+    size_t columns = section->sheets->columns.size;
+    size_t most = rows > columns ? rows : columns;
+    section->rows = axis_fit_cells(most, tallest(section, across), LINES_LARGEST);
+    section->columns = section->rows;
+    section->rows.cells = cells_count(rows, section->rows.step);
+    section->columns.cells = cells_count(columns, section->columns.step);
+}
+
+static void fit(struct section *section, double across)
+{
+    if (section->kind != KIND_MATRIX)
+        fit_lines(section, across);
+    else if (strcmp(section->sheets->columns.name, "key") == 0)
+        fit_square(section, across);
+    else
+        fit_vectors(section, across);
+}
+
+static void fit_labels(struct section *section)
+{
+    const struct sheet *sheet = section->sheets;
+    bool alone = section->panels == 1;
+    if (alone || section->rows.pitch >= LABELLED)
+        axis_fit_rows(&section->rows, &sheet->rows, label_room(section));
+    if (!alone && section->columns.pitch < LABELLED)
+        return;
+    if (section->kind == KIND_MATRIX)
+        axis_fit_columns(&section->columns, &sheet->columns, label_room(section));
+    else
+        axis_fit_rows(&section->columns, &sheet->columns, label_room(section));
+}
+
+/* Labels take room from panels, and small panels lose their labels: twice is enough. */
+static void measure_panels(struct section *section)
+{
+    double names = section->by_layer ? LAYER_NAMES : 0;
+    double share = panel_share(section, names);
+    fit(section, share);
+    fit_labels(section);
+    double beside = names + axis_fit_snap(section->rows.room);
+    if (section->kind != KIND_MATRIX || section->columns.turn == -45)
+        beside += section->columns.room;
+    share = panel_share(section, beside);
+    fit(section, share);
+    fit_labels(section);
+    section->area.width = section->kind == KIND_MATRIX ? axis_fit_length(&section->columns)
+                          : section->panels == 1       ? LINES_ALONE
+                                                       : share;
+    section->area.height =
+        fmax(axis_fit_length(&section->rows),
+             section->kind == KIND_MATRIX ? 0 : axis_fit_length(&section->columns));
+}
+
+void section_fit(struct section *section)
+{
+    arrange(section);
+    measure_panels(section);
+    bool named = section->panels > 1 && !section->by_layer;
+    bool matrix = section->kind == KIND_MATRIX;
+    size_t down = (section->panels + section->across - 1) / section->across;
+    section->left = axis_fit_snap(section->rows.room) + (section->by_layer ? LAYER_NAMES : 0);
+    section->top = SUBTITLE + (matrix ? axis_fit_snap(section->columns.room) : 0) +
+                   (section->by_layer ? HEAD_NAMES : 0);
+    section->area.y = named ? PANEL_TITLE : 0;
+    section->panel_width = section->area.width + gap_of(section);
+    section->panel_height = section->area.y + section->area.height + gap_of(section);
+    section->width = section->left + (double)section->across * section->panel_width;
+    if (!matrix || section->columns.turn == -45)
+        section->width += section->columns.room;
+    section->width = fmax(section->width, NARROWEST);
+    section->foot = section->top + (double)down * section->panel_height + FOOT_GAP;
+    section->height = axis_fit_snap(section->foot + scale_bar_height(section));
+}

@@ -1,0 +1,284 @@
+#include "draw/svg_canvas.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/utf8.h"
+
+/* Fonts that are there on the usual systems, then any; other scripts and emoji are the viewer's to
+ * find: a font for emoji in the list would give its digits to all numbers. */
+static const char fonts[] = "Helvetica, Arial, 'DejaVu Sans', 'Noto Sans', sans-serif";
+
+static struct stream *stream_of(struct canvas *canvas)
+{
+    return ((struct svg_canvas *)canvas)->out; /* it begins with the canvas */
+}
+
+/* At most three decimals, and none that say nothing. */
+static void put_number(struct stream *out, double value)
+{
+    char digits[NUM_COUNT_BYTES];
+    long long thousandths = llround(1000 * value);
+    if (thousandths < 0) {
+        stream_char(out, '-');
+        thousandths = -thousandths;
+    }
+    stream_bytes(out, digits, num_count(digits, (uint64_t)thousandths / 1000));
+    unsigned rest = (unsigned)(thousandths % 1000);
+    if (rest == 0)
+        return;
+    stream_char(out, '.');
+    for (unsigned unit = 100; rest; rest %= unit, unit /= 10)
+        stream_char(out, (char)('0' + rest / unit));
+}
+
+static void put_attribute(struct stream *out, const char *name, double value)
+{
+    stream_char(out, ' ');
+    stream_text(out, name);
+    stream_text(out, "=\"");
+    put_number(out, value);
+    stream_char(out, '"');
+}
+
+static void put_colour(struct stream *out, const char *name, struct colour colour)
+{
+    stream_format(out, " %s=\"#%02x%02x%02x\"", name, colour.red, colour.green, colour.blue);
+}
+
+/* What XML cannot hold, bytes that are not UTF-8 and controls, becomes U+FFFD. */
+static void put_text(struct stream *out, const char *text)
+{
+    size_t size = strlen(text);
+    for (size_t at = 0; at < size;) {
+        uint32_t c = 0;
+        size_t length = utf8_decode(&c, text + at, size - at);
+        const char *name = c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : NULL;
+        if (length == 0 || c < ' ' || c == 0xFFFE || c == 0xFFFF)
+            name = "\xEF\xBF\xBD";
+        if (name)
+            stream_text(out, name);
+        else
+            stream_bytes(out, text + at, length);
+        at += length ? length : 1;
+    }
+}
+
+static void put_title(struct stream *out, const char *title)
+{
+    stream_text(out, "<title>");
+    put_text(out, title);
+    stream_text(out, "</title>\n");
+}
+
+static void put_box(struct stream *out, struct box box)
+{
+    put_attribute(out, "x", box.x);
+    put_attribute(out, "y", box.y);
+    put_attribute(out, "width", box.width);
+    put_attribute(out, "height", box.height);
+}
+
+static void put_pen(struct stream *out, const struct pen *pen)
+{
+    stream_text(out, " fill=\"none\"");
+    put_colour(out, "stroke", pen->colour);
+    put_attribute(out, "stroke-width", pen->width);
+    if (pen->opacity < 1)
+        put_attribute(out, "stroke-opacity", pen->opacity);
+}
+
+static void svg_open(struct canvas *canvas, const char *name)
+{
+    stream_text(stream_of(canvas), "<g>");
+    put_title(stream_of(canvas), name);
+}
+
+static void svg_close(struct canvas *canvas)
+{
+    stream_text(stream_of(canvas), "</g>\n");
+}
+
+static void svg_rect(struct canvas *canvas, struct box box, struct colour colour)
+{
+    struct stream *out = stream_of(canvas);
+    stream_text(out, "<rect");
+    put_box(out, box);
+    put_colour(out, "fill", colour);
+    stream_text(out, "/>\n");
+}
+
+static void svg_hatch(struct canvas *canvas, struct box box)
+{
+    struct stream *out = stream_of(canvas);
+    stream_text(out, "<rect");
+    put_box(out, box);
+    stream_text(out, " fill=\"url(#nothing)\"/>\n");
+}
+
+static void svg_frame(struct canvas *canvas, struct box box, const struct pen *pen)
+{
+    struct stream *out = stream_of(canvas);
+    stream_text(out, "<rect");
+    put_box(out, box);
+    put_pen(out, pen);
+    stream_text(out, "/>\n");
+}
+
+static void put_two(struct stream *out, double x, double y)
+{
+    put_number(out, x);
+    stream_char(out, ' ');
+    put_number(out, y);
+}
+
+/* Coordinates behind a letter, as paths have them. */
+static void put_pair(struct stream *out, char command, double x, double y)
+{
+    stream_char(out, command);
+    put_two(out, x, y);
+}
+
+static void put_stroke(struct stream *out, const struct stroke *stroke)
+{
+    double middle = (stroke->from.x + stroke->to.x) / 2;
+    put_pair(out, 'M', stroke->from.x, stroke->from.y);
+    if (stroke->from.y == stroke->to.y || stroke->from.x == stroke->to.x) {
+        put_pair(out, 'L', stroke->to.x, stroke->to.y);
+        return;
+    }
+    put_pair(out, 'C', middle, stroke->from.y);
+    put_pair(out, ' ', middle, stroke->to.y);
+    put_pair(out, ' ', stroke->to.x, stroke->to.y);
+}
+
+static void svg_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
+                        const struct pen *pen)
+{
+    struct stream *out = stream_of(canvas);
+    stream_text(out, "<path d=\"");
+    for (size_t i = 0; i < count; i++)
+        put_stroke(out, &strokes[i]);
+    stream_char(out, '"');
+    put_pen(out, pen);
+    stream_text(out, "/>\n");
+}
+
+static void svg_text(struct canvas *canvas, struct point at, const char *text,
+                     const struct lettering *lettering)
+{
+    static const char *const anchors[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
+    struct stream *out = stream_of(canvas);
+    stream_text(out, "<text");
+    if (lettering->turn != 0) {
+        stream_text(out, " transform=\"translate(");
+        put_two(out, at.x, at.y);
+        stream_text(out, ") rotate(");
+        put_number(out, lettering->turn);
+        stream_text(out, ")\"");
+    } else {
+        put_attribute(out, "x", at.x);
+        put_attribute(out, "y", at.y);
+    }
+    put_attribute(out, "font-size", lettering->size);
+    put_colour(out, "fill", lettering->colour);
+    stream_text(out, anchors[lettering->anchor]);
+    stream_text(out, lettering->bold ? " font-weight=\"bold\">" : ">");
+    put_text(out, text);
+    stream_text(out, "</text>\n");
+}
+
+/* The cells of one level, neighbours in a row as one shape, in units of cells. */
+static void put_level(struct stream *out, const struct cells *cells, unsigned char level)
+{
+    for (size_t row = 0; row < cells->rows; row++) {
+        const unsigned char *levels = cells->levels + row * cells->columns;
+        for (size_t column = 0; column < cells->columns;) {
+            size_t first = column;
+            while (column < cells->columns && levels[column] == level)
+                column++;
+            if (column > first) {
+                put_pair(out, 'M', (double)first, (double)row);
+                stream_char(out, 'h');
+                put_number(out, (double)(column - first));
+                stream_text(out, "v1H");
+                put_number(out, (double)first);
+                stream_char(out, 'z');
+            }
+            column += column == first;
+        }
+    }
+}
+
+/* A path a level: thousands of rectangles would be ten times as much. */
+static void svg_cells(struct canvas *canvas, struct box box, const struct cells *cells,
+                      const struct ramp *ramp)
+{
+    struct stream *out = stream_of(canvas);
+    bool there[RAMP_LEVELS] = {0};
+    for (size_t i = 0; i < cells->rows * cells->columns; i++)
+        there[cells->levels[i]] = true;
+    stream_text(out, "<g shape-rendering=\"crispEdges\" transform=\"translate(");
+    put_two(out, box.x, box.y);
+    stream_text(out, ") scale(");
+    put_two(out, box.width / (double)cells->columns, box.height / (double)cells->rows);
+    stream_text(out, ")\">\n");
+    for (unsigned level = 1; level < RAMP_LEVELS; level++) {
+        if (!there[level])
+            continue;
+        stream_text(out, "<path d=\"");
+        put_level(out, cells, (unsigned char)level);
+        stream_char(out, '"');
+        put_colour(out, "fill", ramp->colours[level]);
+        stream_text(out, "/>\n");
+    }
+    stream_text(out, "</g>\n");
+}
+
+static const struct canvas_form svg_form = {
+    .open = svg_open,
+    .close = svg_close,
+    .rect = svg_rect,
+    .hatch = svg_hatch,
+    .frame = svg_frame,
+    .strokes = svg_strokes,
+    .text = svg_text,
+    .cells = svg_cells,
+};
+
+static void put_hatching(struct stream *out)
+{
+    stream_text(out, "<defs><pattern id=\"nothing\" patternUnits=\"userSpaceOnUse\" "
+                     "patternTransform=\"rotate(45)\"");
+    put_attribute(out, "width", CANVAS_HATCH_PITCH);
+    put_attribute(out, "height", CANVAS_HATCH_PITCH);
+    stream_text(out, "><rect");
+    put_box(out, (struct box){0, 0, CANVAS_HATCH_PITCH, CANVAS_HATCH_PITCH});
+    put_colour(out, "fill", colour_of_hex(CANVAS_HATCH_GROUND));
+    stream_text(out, "/><rect");
+    put_box(out, (struct box){0, 0, CANVAS_HATCH_WIDTH, CANVAS_HATCH_PITCH});
+    put_colour(out, "fill", colour_of_hex(CANVAS_HATCH_LINE));
+    stream_text(out, "/></pattern></defs>\n");
+}
+
+void svg_begin(struct svg_canvas *svg, struct stream *out, double width, double height,
+               const char *title)
+{
+    *svg = (struct svg_canvas){{&svg_form}, out};
+    stream_text(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"");
+    put_number(out, width);
+    stream_text(out, "pt\" height=\"");
+    put_number(out, height);
+    stream_text(out, "pt\" viewBox=\"0 0 ");
+    put_two(out, width, height);
+    stream_format(out, "\" font-family=\"%s\">\n", fonts);
+    put_title(out, title);
+    put_hatching(out);
+    svg_rect(&svg->canvas, (struct box){0, 0, width, height}, colour_of_hex(0xffffff));
+}
+
+void svg_end(struct svg_canvas *svg)
+{
+    stream_text(svg->out, "</svg>\n");
+}

@@ -1,0 +1,95 @@
+#include "draw/axis_fit.h"
+
+#include <check.h>
+#include <math.h>
+
+Suite *axis_fit_suite(void);
+
+START_TEST(cells_fill_a_length_up_to_the_largest)
+{
+    static const struct {
+        size_t size;
+        double length, largest;
+        size_t step, cells;
+        double pitch;
+    } cases[] = {
+        {7, 100, 25, 1, 7, 14.25},  {4, 400, 25, 1, 4, 24.75},  {1, 10, 25, 1, 1, 9.75},
+        {60, 36, 25, 2, 30, 1.125}, {128, 36, 25, 3, 43, 0.75}, {4096, 450, 25, 8, 512, 0.75},
+        {9, 0.1, 25, 9, 1, 0.375},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct axis_fit fit = axis_fit_cells(cases[i].size, cases[i].length, cases[i].largest);
+        ck_assert_uint_eq(fit.step, cases[i].step);
+        ck_assert_uint_eq(fit.cells, cases[i].cells);
+        ck_assert_double_eq(fit.pitch, cases[i].pitch);
+        ck_assert_double_eq(axis_fit_length(&fit), (double)cases[i].cells * cases[i].pitch);
+    }
+}
+END_TEST
+
+START_TEST(lengths_snap_to_half_pixels)
+{
+    ck_assert_double_eq(axis_fit_snap(0), 0);
+    ck_assert_double_eq(axis_fit_snap(1), 1.125);
+    ck_assert_double_eq(axis_fit_snap(1.125), 1.125);
+}
+END_TEST
+
+static struct axis axis_of(const struct label *labels, size_t size)
+{
+    return (struct axis){.name = "key", .size = size, .labels = labels};
+}
+
+static const struct label words[] = {
+    {"dessert", "0:dessert", "dessert"}, {"is", "1:is", "is"}, {"short", "2:short", "short"}};
+static const struct label numbers[] = {{"0", "0", "0"}, {"1", "1", "1"}, {"2", "2", "2"}};
+
+START_TEST(column_labels_turn_when_there_is_no_room)
+{
+    static const struct {
+        double length, turn;
+    } cases[] = {{150, 0}, {60, -45}, {20, -90}, {4, -90}};
+    struct axis axis = axis_of(words, 3);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct axis_fit fit = axis_fit_cells(3, cases[i].length, 50);
+        axis_fit_columns(&fit, &axis, 100);
+        ck_assert_double_eq(fit.turn, cases[i].turn);
+        ck_assert_double_ge(fit.room, fit.turn == 0 ? fit.size : 3 * fit.size);
+    }
+}
+END_TEST
+
+START_TEST(numbers_stay_level_and_thin_out)
+{
+    struct axis axis = axis_of(numbers, 3);
+    struct axis_fit fit = axis_fit_cells(3, 12, 50);
+    axis_fit_columns(&fit, &axis, 100);
+    ck_assert_double_eq(fit.turn, 0);
+    ck_assert_uint_eq(fit.every, 2);
+}
+END_TEST
+
+START_TEST(row_labels_thin_out_and_take_no_more_room_than_they_may)
+{
+    struct axis axis = axis_of(words, 3);
+    struct axis_fit fit = axis_fit_cells(3, 7, 50);
+    axis_fit_rows(&fit, &axis, 100);
+    ck_assert_uint_eq(fit.every, 3);
+    ck_assert_double_gt(fit.room, 20);
+    axis_fit_rows(&fit, &axis, 20);
+    ck_assert_double_eq(fit.room, 20);
+}
+END_TEST
+
+Suite *axis_fit_suite(void)
+{
+    Suite *suite = suite_create("axis_fit");
+    TCase *tests = tcase_create("axis_fit");
+    tcase_add_test(tests, cells_fill_a_length_up_to_the_largest);
+    tcase_add_test(tests, lengths_snap_to_half_pixels);
+    tcase_add_test(tests, column_labels_turn_when_there_is_no_room);
+    tcase_add_test(tests, numbers_stay_level_and_thin_out);
+    tcase_add_test(tests, row_labels_thin_out_and_take_no_more_room_than_they_may);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
