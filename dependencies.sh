@@ -7,7 +7,9 @@
 #     ./dependencies.sh install [tests]  the same, but install with apt-get what is missing
 #
 # A library is there when a program that names it compiles and links, with CC, CPPFLAGS and LDFLAGS;
-# a program when its name is found.
+# a program when its name is found, a library that is loaded only when it is used when a program can
+# load it. Nothing is built on such a one: it is installed where something is, and not missed where
+# nothing is.
 set -u
 
 # name | header | library | apt | dnf | brew ("-": no such package)
@@ -15,6 +17,8 @@ needed='C compiler|stdio.h||gcc libc6-dev|gcc|-
 libxsmm|libxsmm_generator.h|-lxsmmgen|libxsmm-dev|libxsmm-devel|-
 cJSON|cjson/cJSON.h|-lcjson|libcjson-dev|cjson-devel|cjson
 utf8proc|utf8proc.h|-lutf8proc|libutf8proc-dev|utf8proc-devel|utf8proc'
+loaded='libpangocairo-1.0.so.0'
+loaded_packages='libpangocairo-1.0-0'
 needed_by_tests='Check|check.h|-lcheck|check libsubunit-dev|check-devel|check'
 needed_by_clusters='Slurm|program slurmctld||slurmctld slurmd slurm-client munge|slurm-slurmd|-
 Open MPI|program mpirun||openmpi-bin|openmpi|open-mpi
@@ -33,6 +37,14 @@ links() { # HEADER LIBRARY, or "program NAME"
         >"$scratch/probe.c"
     # shellcheck disable=SC2086 # each may hold several words, or none
     ${CC:-cc} ${CPPFLAGS-} "$scratch/probe.c" ${LDFLAGS-} $2 -o "$scratch/probe" 2>"$scratch/log"
+}
+
+loads() { # LIBRARY
+    printf '#include <dlfcn.h>\nint main(void) { return !dlopen("%s", RTLD_LAZY); }\n' "$1" \
+        >"$scratch/probe.c"
+    # shellcheck disable=SC2086 # may hold several words, or none
+    ${CC:-cc} "$scratch/probe.c" ${LDFLAGS-} -ldl -o "$scratch/probe" 2>"$scratch/log" &&
+        "$scratch/probe"
 }
 
 # Sets `missing` to the rows whose library is not there.
@@ -93,12 +105,19 @@ $needed_by_clusters"
     ;;
 esac
 
+can_install=
+[ "${1-}" = install ] && [ "${DEPS-}" != 0 ] && command -v apt-get >/dev/null && can_install=1
+
 look
-[ -z "$missing" ] && exit 0
-if [ "${1-}" = install ] && [ "${DEPS-}" != 0 ] && command -v apt-get >/dev/null; then
+if [ -n "$missing" ] && [ -n "$can_install" ]; then
     # shellcheck disable=SC2046 # one word a package
     install $(column 4) && look
-    [ -z "$missing" ] && exit 0
 fi
-explain
-exit 1
+if [ -n "$missing" ]; then
+    explain
+    exit 1
+fi
+if [ -n "$can_install" ] && ! loads "$loaded"; then
+    install "$loaded_packages" || printf 'without it, no pictures are drawn as png and pdf\n' >&2
+fi
+exit 0

@@ -23,7 +23,7 @@ static int unknown_format(const char *name, struct err *err)
     return -1;
 }
 
-int output_choose(struct output *output, const struct options *options, struct err *err)
+static int find_format(struct output *output, const struct options *options, struct err *err)
 {
     const char *name = options->format;
     const char *path = options->output;
@@ -43,6 +43,13 @@ int output_choose(struct output *output, const struct options *options, struct e
         return err_usage(
             err, "--output: cannot tell a format from the ending of '%s': give --format", path);
     return 0;
+}
+
+int output_choose(struct output *output, const struct options *options, struct err *err)
+{
+    if (find_format(output, options, err))
+        return -1;
+    return output->format->check ? output->format->check(err) : 0;
 }
 
 int output_check_selection(const struct output *output, const struct selection *selection,

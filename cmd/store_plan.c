@@ -98,7 +98,7 @@ const struct format *store_format(const struct store_plan *plan, const struct op
                   "--format %s: many items in one place are jsonl: give all of them a folder "
                   "and a format (-o DIR/ --format %s)",
                   format->name, format->name);
-    else
+    else if (!format->check || !format->check(err))
         return format;
     return NULL;
 }

@@ -54,6 +54,7 @@ stage install sh tests/install.sh "$build"
 stage cli sh tests/cli.sh "$build"
 stage batch sh tests/batch.sh "$build"
 stage readers sh tests/readers.sh "$build"
+stage pictures sh tests/pictures.sh "$build"
 
 closing="$passed passed, $failed failed"
 [ "$skipped" = 0 ] || closing="$closing, $skipped skipped"

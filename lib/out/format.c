@@ -66,6 +66,24 @@ const struct format format_rows[] = {
         .one_sentence = true,
         .write = svg_report_write,
     },
+    {
+        .name = "png",
+        .ending = ".png",
+        .about = "the same picture in pixels, 192 to an inch; needs pango and cairo",
+        .unit = UNIT_SHEET,
+        .one_sentence = true,
+        .write = png_report_write,
+        .check = cairo_report_check,
+    },
+    {
+        .name = "pdf",
+        .ending = ".pdf",
+        .about = "the same picture as one page; needs pango and cairo",
+        .unit = UNIT_SHEET,
+        .one_sentence = true,
+        .write = pdf_report_write,
+        .check = cairo_report_check,
+    },
 };
 
 const size_t format_count = sizeof format_rows / sizeof *format_rows;

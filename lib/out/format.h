@@ -45,6 +45,7 @@ struct format {
     bool has_tokens;   /* without any tensor there are still the tokens to write */
     int (*write)(struct stream *out, const struct report *report, const struct place *place,
                  struct err *err);
+    int (*check)(struct err *err); /* refuses what cannot be written here; NULL: all can */
 };
 
 extern const struct format format_rows[];
@@ -62,6 +63,9 @@ int text_page_write(struct stream *, const struct report *, const struct place *
 int json_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int jsonl_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int svg_report_write(struct stream *, const struct report *, const struct place *, struct err *);
+int png_report_write(struct stream *, const struct report *, const struct place *, struct err *);
+int pdf_report_write(struct stream *, const struct report *, const struct place *, struct err *);
+int cairo_report_check(struct err *err);
 int npy_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int tensors_report_write(struct stream *, const struct report *, const struct place *,
                          struct err *);

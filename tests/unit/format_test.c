@@ -22,6 +22,8 @@ START_TEST(a_format_is_found_by_name_and_by_the_ending_of_a_path)
         {"npy", "out.csv.npy", npy_report_write},
         {"safetensors", "out.safetensors", tensors_report_write},
         {"svg", "out.svg", svg_report_write},
+        {"png", "out.svg.png", png_report_write},
+        {"pdf", "out.pdf", pdf_report_write},
     };
     ck_assert_uint_eq(format_count, COUNT(cases));
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -1,0 +1,308 @@
+#include "draw/cairo_canvas.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static const double PIXELS = 192.0 / 72; /* of a PNG, in a point */
+
+enum { LARGEST = 32000 }; /* pixels: cairo's images end there */
+
+static const char fonts[] = "Helvetica, Arial, DejaVu Sans, Noto Sans, sans-serif";
+
+static struct cairo_canvas *own(struct canvas *canvas)
+{
+    return (struct cairo_canvas *)canvas; /* it begins with the canvas */
+}
+
+static void set_colour(struct cairo_canvas *own, struct colour colour, double opacity)
+{
+    own->lib->cairo_set_source_rgba(own->cairo, colour.red / 255.0, colour.green / 255.0,
+                                    colour.blue / 255.0, opacity);
+}
+
+static void no_name(struct canvas *canvas, const char *name)
+{
+    (void)canvas, (void)name;
+}
+
+static void no_end(struct canvas *canvas)
+{
+    (void)canvas;
+}
+
+static void add_box(struct cairo_canvas *own, struct box box)
+{
+    own->lib->cairo_rectangle(own->cairo, box.x, box.y, box.width, box.height);
+}
+
+static void draw_rect(struct canvas *canvas, struct box box, struct colour colour)
+{
+    set_colour(own(canvas), colour, 1);
+    add_box(own(canvas), box);
+    own(canvas)->lib->cairo_fill(own(canvas)->cairo);
+}
+
+static void draw_hatch(struct canvas *canvas, struct box box)
+{
+    struct cairo_canvas *to = own(canvas);
+    const struct cairo_library *lib = to->lib;
+    double step = CANVAS_HATCH_PITCH * sqrt(2);
+    draw_rect(canvas, box, colour_of_hex(CANVAS_HATCH_GROUND));
+    lib->cairo_save(to->cairo);
+    add_box(to, box);
+    lib->cairo_clip(to->cairo);
+    for (double x = box.x; x < box.x + box.width + box.height; x += step) {
+        lib->cairo_move_to(to->cairo, x, box.y);
+        lib->cairo_line_to(to->cairo, x - box.height, box.y + box.height);
+    }
+    set_colour(to, colour_of_hex(CANVAS_HATCH_LINE), 1);
+    lib->cairo_set_line_width(to->cairo, CANVAS_HATCH_WIDTH);
+    lib->cairo_stroke(to->cairo);
+    lib->cairo_restore(to->cairo);
+}
+
+static void take_pen(struct cairo_canvas *own, const struct pen *pen)
+{
+    set_colour(own, pen->colour, pen->opacity);
+    own->lib->cairo_set_line_width(own->cairo, pen->width);
+}
+
+static void draw_frame(struct canvas *canvas, struct box box, const struct pen *pen)
+{
+    take_pen(own(canvas), pen);
+    add_box(own(canvas), box);
+    own(canvas)->lib->cairo_stroke(own(canvas)->cairo);
+}
+
+static void draw_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
+                         const struct pen *pen)
+{
+    struct cairo_canvas *to = own(canvas);
+    bool opaque = pen->opacity >= 1; /* one by one, which is faster and looks the same */
+    take_pen(to, pen);
+    for (size_t i = 0; i < count; i++) {
+        struct point a = strokes[i].from;
+        struct point b = strokes[i].to;
+        double middle = (a.x + b.x) / 2;
+        to->lib->cairo_move_to(to->cairo, a.x, a.y);
+        to->lib->cairo_curve_to(to->cairo, middle, a.y, middle, b.y, b.x, b.y);
+        if (opaque)
+            to->lib->cairo_stroke(to->cairo);
+    }
+    if (!opaque)
+        to->lib->cairo_stroke(to->cairo);
+}
+
+/* The layout's base line goes through the point. */
+static void draw_text(struct canvas *canvas, struct point at, const char *text,
+                      const struct lettering *lettering)
+{
+    static const double before[] = {[ANCHOR_MIDDLE] = 0.5, [ANCHOR_END] = 1};
+    struct cairo_canvas *to = own(canvas);
+    const struct cairo_library *lib = to->lib;
+    int width = 0;
+    int height = 0;
+    lib->pango_font_description_set_absolute_size(to->font, lettering->size * PANGO_UNITS);
+    lib->pango_font_description_set_weight(to->font, lettering->bold ? PANGO_BOLD : 400);
+    lib->pango_layout_set_font_description(to->layout, to->font);
+    lib->pango_layout_set_text(to->layout, text, (int)strlen(text));
+    lib->pango_layout_get_size(to->layout, &width, &height);
+    lib->cairo_save(to->cairo);
+    lib->cairo_translate(to->cairo, at.x, at.y);
+    lib->cairo_rotate(to->cairo, lettering->turn * 3.14159265358979 / 180);
+    lib->cairo_move_to(to->cairo, -before[lettering->anchor] * width / PANGO_UNITS,
+                       -(double)lib->pango_layout_get_baseline(to->layout) / PANGO_UNITS);
+    set_colour(to, lettering->colour, 1);
+    lib->pango_cairo_show_layout(to->cairo, to->layout);
+    lib->cairo_restore(to->cairo);
+}
+
+/* True when all cells below a run of a row are there. */
+static bool stands_on_cells(const struct cells *cells, size_t row, size_t first, size_t end)
+{
+    if (row + 1 == cells->rows)
+        return false;
+    const unsigned char *below = cells->levels + (row + 1) * cells->columns;
+    return memchr(below + first, 0, end - first) == NULL;
+}
+
+/* Viewers of PDF smooth every edge, and white shines through between neighbours: so cells reach a
+ * bit below those that are drawn after them. */
+static void draw_shapes(struct cairo_canvas *to, struct box box, const struct cells *cells,
+                        const struct ramp *ramp, size_t row)
+{
+    static const double lap = 0.15;
+    const unsigned char *levels = cells->levels + row * cells->columns;
+    double width = box.width / (double)cells->columns;
+    double height = box.height / (double)cells->rows;
+    for (size_t first = 0, end = 0; first < cells->columns; first = end) {
+        while (end < cells->columns && levels[end] == levels[first])
+            end++;
+        if (levels[first] == 0)
+            continue;
+        bool beside = end < cells->columns && levels[end];
+        bool below = stands_on_cells(cells, row, first, end);
+        set_colour(to, ramp->colours[levels[first]], 1);
+        add_box(to, (struct box){
+                        box.x + (double)first * width,
+                        box.y + (double)row * height,
+                        (double)(end - first) * width + (beside ? lap : 0),
+                        height + (below ? lap : 0),
+                    });
+        to->lib->cairo_fill(to->cairo);
+    }
+}
+
+/* The whole pixels from one edge of a cell to the next. */
+struct stretch {
+    long first, end;
+};
+
+/* Never beyond the image. */
+static struct stretch stretch_of(double start, double pitch, size_t index, long most)
+{
+    long first = lround(PIXELS * (start + pitch * (double)index));
+    long end = lround(PIXELS * (start + pitch * (double)(index + 1)));
+    return (struct stretch){first < 0 ? 0 : first, end > most ? most : end};
+}
+
+static void fill_pixels(unsigned char *pixels, size_t stride, struct stretch x, struct stretch y,
+                        struct colour colour)
+{
+    uint32_t pixel = (uint32_t)colour.red << 16 | (uint32_t)colour.green << 8 | colour.blue;
+    for (long row = y.first; row < y.end; row++)
+        for (long column = x.first; column < x.end; column++)
+            memcpy(pixels + (size_t)row * stride + 4 * (size_t)column, &pixel, sizeof pixel);
+}
+
+/* An image's cells are whole pixels, and faster written than drawn. */
+static void draw_pixels(struct cairo_canvas *to, struct box box, const struct cells *cells,
+                        const struct ramp *ramp)
+{
+    double width = box.width / (double)cells->columns;
+    double height = box.height / (double)cells->rows;
+    to->lib->cairo_surface_flush(to->surface);
+    unsigned char *pixels = to->lib->cairo_image_surface_get_data(to->surface);
+    size_t stride = (size_t)to->lib->cairo_image_surface_get_stride(to->surface);
+    for (size_t i = 0; i < cells->rows * cells->columns && pixels; i++)
+        if (cells->levels[i])
+            fill_pixels(pixels, stride, stretch_of(box.x, width, i % cells->columns, to->across),
+                        stretch_of(box.y, height, i / cells->columns, to->down),
+                        ramp->colours[cells->levels[i]]);
+    to->lib->cairo_surface_mark_dirty(to->surface);
+}
+
+static void draw_cells(struct canvas *canvas, struct box box, const struct cells *cells,
+                       const struct ramp *ramp)
+{
+    struct cairo_canvas *to = own(canvas);
+    if (to->form == CAIRO_PNG) {
+        draw_pixels(to, box, cells, ramp);
+        return;
+    }
+    for (size_t row = 0; row < cells->rows; row++)
+        draw_shapes(to, box, cells, ramp, row);
+}
+
+static const struct canvas_form cairo_canvas_form = {
+    .open = no_name,
+    .close = no_end,
+    .rect = draw_rect,
+    .hatch = draw_hatch,
+    .frame = draw_frame,
+    .strokes = draw_strokes,
+    .text = draw_text,
+    .cells = draw_cells,
+};
+
+static unsigned write_bytes(void *closure, const unsigned char *data, unsigned length)
+{
+    struct stream *out = closure;
+    stream_bytes(out, data, length);
+    return out->failure ? CAIRO_WRITE_FAILED : 0;
+}
+
+static void open_pdf(struct cairo_canvas *to, const struct cairo_page *page)
+{
+    to->surface = to->lib->cairo_pdf_surface_create_for_stream(write_bytes, to->out, page->width,
+                                                               page->height);
+    to->lib->cairo_pdf_surface_set_metadata(to->surface, CAIRO_TITLE, page->title);
+    /* The same input gives the same bytes: not the time of day. */
+    to->lib->cairo_pdf_surface_set_metadata(to->surface, CAIRO_CREATION_DATE, "");
+}
+
+static int open_png(struct cairo_canvas *to, const struct cairo_page *page, struct err *err)
+{
+    double width = ceil(page->width * PIXELS);
+    double height = ceil(page->height * PIXELS);
+    to->across = (long)width;
+    to->down = (long)height;
+    if (fmax(width, height) > LARGEST)
+        return err_output(err,
+                          "--format png: expected at most %d pixels a side, found %.0f: choose "
+                          "fewer layers or heads, or write svg or pdf",
+                          LARGEST, fmax(width, height));
+    to->surface = to->lib->cairo_image_surface_create(CAIRO_RGB24, (int)width, (int)height);
+    return 0;
+}
+
+/* Letters stand where their font wants them, not on whole pixels: at sizes of a few points that
+ * would tear words apart, and a PDF has no pixels. */
+static void place_exactly(struct cairo_canvas *to)
+{
+    struct _PangoContext *context = to->lib->pango_layout_get_context(to->layout);
+    struct _cairo_font_options *options = to->lib->cairo_font_options_create();
+    to->lib->cairo_font_options_set_hint_style(options, CAIRO_HINT_NONE);
+    to->lib->cairo_font_options_set_hint_metrics(options, CAIRO_HINT_NONE);
+    to->lib->pango_cairo_context_set_font_options(context, options);
+    to->lib->pango_context_set_round_glyph_positions(context, false);
+    to->lib->cairo_font_options_destroy(options);
+}
+
+static void open_letters(struct cairo_canvas *to)
+{
+    to->layout = to->lib->pango_cairo_create_layout(to->cairo);
+    place_exactly(to);
+    to->lib->pango_layout_set_auto_dir(to->layout, false);
+    to->font = to->lib->pango_font_description_new();
+    to->lib->pango_font_description_set_family(to->font, fonts);
+}
+
+int cairo_begin(struct cairo_canvas *to, enum cairo_form form, struct stream *out,
+                const struct cairo_page *page, struct err *err)
+{
+    *to = (struct cairo_canvas){{&cairo_canvas_form}, .form = form, .out = out};
+    to->lib = cairo_library_load(err);
+    if (!to->lib)
+        return -1;
+    if (form == CAIRO_PDF)
+        open_pdf(to, page);
+    else if (open_png(to, page, err))
+        return -1;
+    to->cairo = to->lib->cairo_create(to->surface);
+    if (form == CAIRO_PNG)
+        to->lib->cairo_scale(to->cairo, PIXELS, PIXELS);
+    open_letters(to);
+    struct box all = {0, 0, page->width + 1, page->height + 1}; /* the last pixels, too */
+    draw_rect(&to->canvas, all, colour_of_hex(0xffffff));
+    return 0;
+}
+
+int cairo_end(struct cairo_canvas *to, struct err *err)
+{
+    unsigned status = to->lib->cairo_status(to->cairo);
+    to->lib->pango_font_description_free(to->font);
+    to->lib->g_object_unref(to->layout);
+    to->lib->cairo_destroy(to->cairo);
+    if (!status && to->form == CAIRO_PNG)
+        status = to->lib->cairo_surface_write_to_png_stream(to->surface, write_bytes, to->out);
+    to->lib->cairo_surface_finish(to->surface);
+    if (!status)
+        status = to->lib->cairo_surface_status(to->surface);
+    to->lib->cairo_surface_destroy(to->surface);
+    if (status && !to->out->failure)
+        return err_output(err, "cairo cannot draw the picture: %s",
+                          to->lib->cairo_status_to_string(status));
+    return 0;
+}

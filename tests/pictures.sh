@@ -1,0 +1,224 @@
+#!/bin/sh
+# Pictures, held against what other programs make of them: xmllint, rsvg-convert, python, pdfinfo,
+# pdftotext, and pango's own headers; each only where it is installed.
+#
+#     sh tests/pictures.sh [BUILD]
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${1:-build}
+
+ROOT=$(pwd)
+case $build in
+/*) attn=$build/attn-cli ;;
+*) attn=$ROOT/$build/attn-cli ;;
+esac
+export LC_ALL=C.UTF-8
+here=$(mktemp -d) || exit 1
+trap 'rm -rf "$here"' EXIT
+cd "$here" || exit 1
+passed=0 failed=0 skipped=0
+
+# shellcheck source=tests/cli/recipes.sh
+. "$ROOT/tests/cli/recipes.sh"
+
+skip() { # WHY
+    printf 'skipped: %s\n' "$1"
+    skipped=$((skipped + 1))
+}
+
+check() { # WHAT COMMAND...: kept when the command succeeds
+    what=$1
+    shift
+    if "$@" >log 2>&1; then
+        passed=$((passed + 1))
+    else
+        printf '%s:\n' "$what"
+        sed 's/^/    /' log
+        failed=$((failed + 1))
+    fi
+}
+
+same() { # EXPECTED FOUND
+    [ "$1" = "$2" ] || {
+        printf 'expected: %s\nfound:    %s\n' "$1" "$2"
+        return 1
+    }
+}
+
+has() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+# --- what is missing is named, before anything is computed ---------------------------------------
+
+says_what_to_install() { # STATUS
+    same "5 attn-cli: error: png and pdf are drawn by pango and cairo, and \
+'libpangocairo-1.0.so.0' is not there: install it (Debian: libpangocairo-1.0-0) or write svg" \
+        "$1 $(cat message)" && ! [ -e probe.png ]
+}
+
+without_library() { # as it would be where nothing is installed, in no folder
+    library=$({ ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null |
+        sed -n 's/.*libpangocairo-1.0.so.0 .*=> //p' | head -n 1)
+    rm probe.png
+    strace -o trace -P "$library" -P "/usr$library" -e trace=openat -e inject=openat:error=ENOENT \
+        "$attn" run -q -s Life -o probe.png 2>both
+    status=$?
+    grep -v '^strace:' both >message
+    says_what_to_install $status
+}
+
+forms='svg png pdf'
+"$attn" run -q -s Life -o probe.png 2>message
+status=$?
+if [ "$status" != 0 ]; then
+    forms=svg
+    skip 'PNG and PDF: pango and cairo are not installed'
+    check 'a library that is missing' says_what_to_install "$status"
+elif has strace && strace -o trace true 2>/dev/null; then
+    check 'a library that is missing' without_library
+else
+    skip 'a library that is missing: strace cannot hide it here'
+fi
+
+# --- what is drawn: every kind of picture, and what texts can hold -------------------------------
+
+pictures=
+draw() { # NAME OPTIONS...
+    name=$1
+    shift
+    pictures="$pictures $name"
+    for form in $forms; do
+        check "$name.$form" "$attn" run -q "$@" -o "$name.$form"
+    done
+}
+
+word_model odd '["我", "🍰", "مرحبا", "</text><b>", "&", "\"", "]]>", "Life", "is"]' 9
+life='Life is short, eat dessert first'
+draw model -s "$life"
+draw head -m life-causal -s "$life" --show all --style both
+draw lines -s "$life" --view lines --range row
+draw overlay -s "$life" --view overlay --hide-first
+draw log -m life-4-heads -s "$life" --show all --color-scale log --palette viridis --range head
+draw odd -m odd -s '我 🍰 مرحبا </text><b> & " ]]> Life is' --title "<title> & $(printf '\001\377')"
+
+# --- SVG -----------------------------------------------------------------------------------------
+
+xpath() { # FILE EXPRESSION
+    xmllint --xpath "$(printf '%s' "$2" | sed 's|//\([a-z]*\)|//*[local-name()="\1"]|g')" "$1"
+}
+
+if has xmllint; then
+    for name in $pictures; do
+        check "$name.svg is well-formed" xmllint --noout "$name.svg"
+    done
+    check 'a token stays text' same 2 "$(xpath odd.svg 'count(//text[.="</text><b>"])')"
+    check 'a part has a name' same 1 \
+        "$(xpath model.svg 'count(//title[.="weights layer 1 head 2"])')"
+    check 'a layer of a model' same 8 "$(xpath model.svg 'count(//g[@shape-rendering]) - 1')"
+else
+    skip 'SVG is well-formed: xmllint is not installed'
+fi
+if has rsvg-convert; then
+    for name in $pictures; do
+        check "rsvg draws $name.svg" rsvg-convert "$name.svg" -o "$name.rsvg.png"
+    done
+else
+    skip 'SVG in rsvg: rsvg-convert is not installed'
+fi
+
+# --- PNG -----------------------------------------------------------------------------------------
+
+decode() { # FILE: whole, true colour, of the size of the SVG at 192 pixels an inch, not blank
+    python3 - "$1" "${1%.png}.svg" <<'END'
+import math, re, struct, sys, zlib
+data = open(sys.argv[1], "rb").read()
+assert data[:8] == b"\x89PNG\r\n\x1a\n", "no PNG"
+at, pixels = 8, b""
+while at < len(data):
+    size, kind = struct.unpack(">I4s", data[at:at + 8])
+    body = data[at + 8:at + 8 + size]
+    assert zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + size:at + 12 + size])[0]
+    if kind == b"IHDR":
+        width, height, depth, colour = struct.unpack(">IIBB", body[:10])
+    pixels += body if kind == b"IDAT" else b""
+    at += 12 + size
+assert kind == b"IEND" and (depth, colour) == (8, 2), (kind, depth, colour)
+rows = zlib.decompress(pixels)
+assert len(rows) == height * (1 + 3 * width)
+points = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', open(sys.argv[2]).read()).groups()
+assert [math.ceil(float(p) * 192 / 72) for p in points] == [width, height], (points, width, height)
+assert len(set(rows)) > 50, "blank"
+END
+}
+
+case $forms in
+*png*)
+    if has python3; then
+        for name in $pictures; do
+            check "$name.png is whole" decode "$name.png"
+        done
+    else
+        skip 'PNG is whole: python3 is not installed'
+    fi
+    ;;
+esac
+
+# --- PDF -----------------------------------------------------------------------------------------
+
+text_of() { # FILE: what can be selected in it, letters alone
+    pdftotext -raw "$1" - | tr -d ' \n\f'
+}
+
+holds_text() { # FILE TEXT
+    text_of "$1" | grep -qF "$2" || {
+        text_of "$1"
+        return 1
+    }
+}
+
+case $forms in
+*pdf*)
+    if has pdfinfo && has pdftotext; then
+        for name in $pictures; do
+            pages=$(pdfinfo "$name.pdf" | sed -n 's/^Pages: *//p')
+            check "$name.pdf has one page" same 1 "$pages"
+        done
+        check 'the title of a PDF' same "tiny · $life" \
+            "$(pdfinfo model.pdf | sed -n 's/^Title: *//p')"
+        check 'a PDF does not tell the time' same '' "$(pdfinfo model.pdf | grep Date)"
+        check 'words can be selected' holds_text model.pdf dessert
+        check 'numbers can be selected' holds_text head.pdf 0.390.120.49
+        check 'marks can be selected' holds_text odd.pdf '</text><b>'
+    else
+        skip 'PDF: pdfinfo and pdftotext are not installed'
+    fi
+    ;;
+esac
+
+# --- the functions of cairo and pango are what their headers say ---------------------------------
+
+# A pointer to each, as we declare it, takes the address of the real one.
+same_functions() {
+    {
+        printf '#include <cairo-pdf.h>\n#include <pango/pangocairo.h>\n'
+        printf '#include "draw/cairo_library.h"\n'
+        printf '#define OURS(name) __typeof__(((struct cairo_library *)0)->name)\n'
+        printf '#define SAME(result, name, takes) _Static_assert( \\\n'
+        printf '    __builtin_types_compatible_p(OURS(name), __typeof__(&name)), #name);\n'
+        printf 'CAIRO_LIBRARY_FUNCTIONS(SAME)\n'
+    } >same.c
+    # shellcheck disable=SC2046 # several words
+    ${CC:-cc} -std=c11 -I"$ROOT/lib" $(pkg-config --cflags pangocairo) -c same.c -o same.o
+}
+
+if has pkg-config && pkg-config --exists pangocairo; then
+    check "cairo's and pango's functions" same_functions
+else
+    skip "cairo's and pango's functions: their headers are not installed"
+fi
+
+closing="$passed passed, $failed failed"
+[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
+printf '%s\n' "$closing"
+[ "$failed" = 0 ]

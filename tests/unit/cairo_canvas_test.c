@@ -1,0 +1,89 @@
+/* Where pango and cairo are not installed there is nothing to test: tests/pictures.sh says so. */
+#include "draw/cairo_canvas.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "memory_stream.h"
+#include "report_fixture.h"
+
+Suite *cairo_canvas_suite(void);
+
+static bool can_draw(void)
+{
+    return cairo_library_load(NULL) != NULL;
+}
+
+START_TEST(a_report_becomes_a_png_and_a_pdf)
+{
+    if (!can_draw())
+        return;
+    const char *png = fixture_written(png_report_write, &fixture_odd, &fixture_alone);
+    ck_assert_mem_eq(png, "\x89PNG\r\n\x1a\n", 8);
+    const char *pdf = fixture_written(pdf_report_write, &fixture_odd, &fixture_alone);
+    ck_assert_mem_eq(pdf, "%PDF-1.", 7);
+    ck_assert_mem_eq(pdf + fixture_size() - 6, "%%EOF\n", 6);
+}
+END_TEST
+
+START_TEST(the_same_report_gives_the_same_bytes)
+{
+    static char first[1 << 20];
+    if (!can_draw())
+        return;
+    const char *pdf = fixture_written(pdf_report_write, &fixture_layers, &fixture_alone);
+    size_t size = fixture_size();
+    memcpy(first, pdf, size);
+    pdf = fixture_written(pdf_report_write, &fixture_layers, &fixture_alone);
+    ck_assert_uint_eq(fixture_size(), size);
+    ck_assert_mem_eq(pdf, first, size);
+}
+END_TEST
+
+START_TEST(a_picture_of_too_many_pixels_is_refused)
+{
+    struct stream out = {0};
+    struct cairo_canvas cairo;
+    struct cairo_page page = {100, 12001, "tall"};
+    struct err err = {0};
+    if (!can_draw())
+        return;
+    memory_stream_open(&out);
+    ck_assert_int_eq(cairo_begin(&cairo, CAIRO_PNG, &out, &page, &err), -1);
+    ck_assert_str_eq(err.text, "--format png: expected at most 32000 pixels a side, found 32003: "
+                               "choose fewer layers or heads, or write svg or pdf");
+    stream_discard(&out);
+}
+END_TEST
+
+START_TEST(cells_do_not_leave_an_image)
+{
+    unsigned char levels[] = {1, 2, 3, 4};
+    struct cells cells = {.rows = 2, .columns = 2, .levels = levels};
+    struct stream out = {0};
+    struct cairo_canvas cairo;
+    struct ramp ramp = {0};
+    struct cairo_page page = {10, 10, "small"};
+    if (!can_draw())
+        return;
+    memory_stream_open(&out);
+    ck_assert_int_eq(cairo_begin(&cairo, CAIRO_PNG, &out, &page, NULL), 0);
+    canvas_cells(&cairo.canvas, (struct box){-5, -5, 40, 40}, &cells, &ramp);
+    ck_assert_int_eq(cairo_end(&cairo, NULL), 0);
+    struct file file = memory_stream_take(&out);
+    ck_assert_uint_gt(file.size, 50);
+    file_release(&file);
+}
+END_TEST
+
+Suite *cairo_canvas_suite(void)
+{
+    Suite *suite = suite_create("cairo_canvas");
+    TCase *tests = tcase_create("cairo_canvas");
+    tcase_add_test(tests, a_report_becomes_a_png_and_a_pdf);
+    tcase_add_test(tests, the_same_report_gives_the_same_bytes);
+    tcase_add_test(tests, a_picture_of_too_many_pixels_is_refused);
+    tcase_add_test(tests, cells_do_not_leave_an_image);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
