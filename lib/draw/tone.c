@@ -72,18 +72,23 @@ unsigned tone_level(const struct tone *tone, float value)
     return 1 + (unsigned)lroundf((RAMP_LEVELS - 2) * tone_share(tone, value));
 }
 
-struct tones tones_make(const struct sheet *sheets, size_t count, const struct style *style,
-                        bool dark)
+struct tones tones_of(struct extent extent, const struct style *style, bool dark)
 {
-    struct extent extent = nothing;
-    for (size_t i = 0; i < count; i++)
-        extent = extent_join(extent, extent_of_sheet(&sheets[i]));
     bool two_sided = style->palette ? style->palette->two_sided : extent.low < 0;
     return (struct tones){
         .range = style->range,
         .palette = style->palette ? style->palette : palette_default(two_sided, dark),
         .whole = {style->scale, two_sided, extent},
     };
+}
+
+struct tones tones_make(const struct sheet *sheets, size_t count, const struct style *style,
+                        bool dark)
+{
+    struct extent extent = nothing;
+    for (size_t i = 0; i < count; i++)
+        extent = extent_join(extent, extent_of_sheet(&sheets[i]));
+    return tones_of(extent, style, dark);
 }
 
 static struct tone tone_for(const struct tones *tones, struct extent extent)

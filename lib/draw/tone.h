@@ -48,6 +48,7 @@ struct tones {
 };
 
 /* `dark`: on a dark ground. */
+struct tones tones_of(struct extent extent, const struct style *style, bool dark);
 struct tones tones_make(const struct sheet *sheets, size_t count, const struct style *style,
                         bool dark);
 

@@ -83,8 +83,8 @@ static size_t label_width(const struct axis *axis, const struct text_cut *cut)
 static size_t slots_width(const struct text_layout *layout)
 {
     size_t places = layout->columns.front + layout->columns.back;
-    size_t between = text_is_cut(&layout->columns) ? TEXT_GAP + 1 : 0;
-    return places * (TEXT_GAP + layout->cell_width) + between;
+    size_t between = text_is_cut(&layout->columns) ? layout->gap + 1 : 0;
+    return places * (layout->gap + layout->cell_width) + between;
 }
 
 /* Where there is room, columns grow up to their longest label. */
@@ -92,7 +92,7 @@ static void widen_cells(struct text_layout *layout, const struct axis *columns, 
 {
     size_t wanted = label_width(columns, &layout->columns);
     if (page > 0) {
-        size_t most = (page - layout->label_width) / columns->size - TEXT_GAP;
+        size_t most = (page - layout->label_width) / columns->size - layout->gap;
         wanted = wanted < most ? wanted : most;
     }
     if (wanted > layout->cell_width)
@@ -101,12 +101,13 @@ static void widen_cells(struct text_layout *layout, const struct axis *columns, 
 
 static void fit_columns(struct text_layout *layout, const struct axis *columns, size_t page)
 {
-    size_t slot = TEXT_GAP + layout->cell_width;
-    size_t beside = layout->label_width + TEXT_GAP + 1; /* what an ellipsis leaves no room for */
+    size_t slot = layout->gap + layout->cell_width;
+    size_t beside = layout->label_width + layout->gap + 1; /* what an ellipsis leaves no room for */
     layout->columns = text_cut_to(columns->size, columns->size);
-    if (page == 0 || layout->label_width + slots_width(layout) <= page)
+    bool fits = page == 0 || layout->label_width + slots_width(layout) <= page;
+    if (fits && layout->gap)
         widen_cells(layout, columns, page);
-    else
+    else if (!fits)
         layout->columns = text_cut_to(columns->size, page > beside ? (page - beside) / slot : 0);
 }
 
@@ -119,9 +120,9 @@ static size_t count_blocks(const struct text_layout *layout, size_t sheets, size
     return fitting > 1 ? fitting : 1;
 }
 
-/* The column at the left holds the row labels and, above them, "head 3". */
+/* The column at the left holds the row labels, behind their numbers, and above them "head 3". */
 static size_t left_width(const struct report *report, const struct kept *kept,
-                         const struct text_cut *rows)
+                         const struct text_layout *layout)
 {
     size_t width = 0;
     for (size_t i = 0; i < kept_sheet_count(kept); i++) {
@@ -129,22 +130,34 @@ static size_t left_width(const struct report *report, const struct kept *kept,
         char corner[TEXT_CORNER_BYTES];
         size_t corner_width = strlen(text_corner(corner, &sheet));
         if (i == 0)
-            width = label_width(&sheet.rows, rows);
+            width = layout->index_width + label_width(&sheet.rows, &layout->rows);
         if (corner_width > width)
             width = corner_width;
     }
     return width;
 }
 
-struct text_layout text_layout(const struct report *report, const struct kept *kept,
-                               const struct place *place)
+/* "12 dessert": the number tells which column a row is. */
+static size_t index_width(const struct axis *rows)
 {
-    struct text_layout layout = {0};
+    char last[TEXT_CORNER_BYTES];
+    return (size_t)snprintf(last, sizeof last, "%zu ", rows->first + rows->size - 1);
+}
+
+struct text_layout text_layout(const struct report *report, const struct kept *kept,
+                               const struct place *place, bool numbers)
+{
+    struct text_layout layout = {.gap = numbers ? TEXT_GAP : 0, .cell_width = TEXT_HEAT};
     struct sheet first = kept_sheet(report, kept, 0); /* its axes are those of all */
     layout.rows = text_cut_lines(first.rows.size, place->lines);
-    layout.label_width = left_width(report, kept, &layout.rows);
-    struct range range = find_range(report, kept, &layout.rows);
-    choose_numbers(&layout, &range);
+    layout.index_width = numbers ? 0 : index_width(&first.rows);
+    layout.label_width = left_width(report, kept, &layout);
+    if (numbers) {
+        struct range range = find_range(report, kept, &layout.rows);
+        choose_numbers(&layout, &range);
+    } else {
+        layout.label_width++; /* a blank before the first cell */
+    }
     fit_columns(&layout, &first.columns, place->columns);
     layout.side_by_side = count_blocks(&layout, kept_sheet_count(kept), place->columns);
     return layout;

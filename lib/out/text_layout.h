@@ -13,7 +13,8 @@
 #include "out/text_line.h"
 
 enum {
-    TEXT_GAP = 2,        /* blanks before every column */
+    TEXT_GAP = 2,        /* blanks before a column of numbers */
+    TEXT_HEAT = 2,       /* columns of a cell without a number: about as wide as high */
     TEXT_BLOCK_GAP = 4,  /* blanks between two heads side by side */
     TEXT_LABEL_MAX = 16, /* columns; longer labels are shortened */
 };
@@ -21,14 +22,18 @@ enum {
 struct text_layout {
     struct text_cut rows;
     struct text_cut columns;
-    size_t label_width; /* of the column of labels at the left */
+    size_t label_width; /* of the column of labels at the left … */
+    size_t index_width; /* … which begin with their numbers, in so many columns; 0: without */
     size_t cell_width;
+    size_t gap; /* blanks before every column */
     struct numeral numeral;
     size_t side_by_side; /* heads in one row of blocks */
 };
 
+/* `numbers`: cells hold them; else they are small, and labels begin with the numbers that stand
+ * above the columns. */
 struct text_layout text_layout(const struct report *report, const struct kept *kept,
-                               const struct place *place);
+                               const struct place *place, bool numbers);
 
 enum {
     TEXT_CORNER_BYTES = 24,

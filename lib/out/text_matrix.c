@@ -1,5 +1,6 @@
 #include "out/text_matrix.h"
 
+#include "out/text_heat.h"
 #include "out/text_layout.h"
 
 static const char ellipsis[] = "…";
@@ -41,9 +42,11 @@ static void add_header(struct buf *line, const struct text_layout *layout,
     text_left(line, text_corner(corner, sheet), layout->label_width);
     for (size_t slot = 0; slot < text_cut_slots(&layout->columns); slot++) {
         size_t column = text_cut_place(&layout->columns, slot);
-        text_blanks(line, TEXT_GAP);
+        text_blanks(line, layout->gap);
         if (text_cut_between(&layout->columns, slot))
             buf_text(line, ellipsis);
+        else if (layout->index_width) /* of large numbers, the last digits */
+            buf_format(line, "%2zu", (sheet->columns.first + column) % 100);
         else
             text_right(line, sheet->columns.labels[column].text, layout->cell_width);
     }
@@ -57,26 +60,80 @@ static void add_number(struct buf *line, const struct text_layout *layout, float
     buf_bytes(line, text, size);
 }
 
-/* An ellipsis stands for numbers that could be seen: where all it stands for is hidden, it is. */
-static void add_row(struct buf *line, const struct text_layout *layout, const struct sheet *sheet,
-                    size_t row_slot)
+/* A cell without its number. */
+static void add_heat(struct buf *line, struct text_heat *heat, unsigned level)
 {
+    text_heat_set(line, heat, level);
+    for (int i = 0; i < TEXT_HEAT; i++)
+        buf_text(line, heat->shades ? text_heat_shade(heat, level) : " ");
+}
+
+/* A number between two blanks of its colour: the second comes with what stands behind it. */
+static void add_cell(struct buf *line, const struct text_layout *layout, struct text_heat *heat,
+                     const struct tone *tone, float value)
+{
+    unsigned level = heat->colours || heat->shades ? tone_level(tone, value) : 0;
+    if (!heat->numbers) {
+        add_heat(line, heat, level);
+        return;
+    }
+    text_blanks(line, layout->gap - 1);
+    text_heat_set(line, heat, level);
+    buf_text(line, heat->shades ? text_heat_shade(heat, level) : " ");
+    add_number(line, layout, value);
+}
+
+/* What is no number: hidden, or left out. */
+static void add_other(struct buf *line, const struct text_layout *layout, struct text_heat *heat,
+                      size_t width, bool hidden)
+{
+    size_t behind = heat->set && layout->gap ? 1 : 0; /* the last cell's second blank */
+    text_blanks(line, behind);
+    text_heat_reset(line, heat);
+    text_blanks(line, layout->gap - behind);
+    if (hidden)
+        text_blanks(line, width);
+    else
+        text_right(line, ellipsis, width);
+}
+
+static void add_label(struct buf *line, const struct text_layout *layout, const struct axis *rows,
+                      size_t row)
+{
+    if (layout->index_width)
+        buf_format(line, "%*zu ", (int)layout->index_width - 1, rows->first + row);
+    text_left(line, rows->labels[row].text, layout->label_width - layout->index_width);
+}
+
+/* One of the sheets side by side, and its number among all of the tensor. */
+struct block {
+    struct sheet sheet;
+    size_t index;
+};
+
+/* An ellipsis stands for numbers that could be seen: where all it stands for is hidden, it is. */
+static void add_row(struct buf *line, const struct text_layout *layout, struct text_heat *heat,
+                    const struct block *block, size_t row_slot)
+{
+    const struct sheet *sheet = &block->sheet;
     bool between = text_cut_between(&layout->rows, row_slot);
     size_t row = text_cut_place(&layout->rows, row_slot);
     size_t last_row = between ? text_cut_place(&layout->rows, row_slot + 1) - 1 : row;
-    text_left(line, between ? ellipsis : sheet->rows.labels[row].text, layout->label_width);
+    struct tone tone = text_heat_tone(heat, block->index, sheet, row);
+    if (between)
+        text_left(line, ellipsis, layout->label_width);
+    else
+        add_label(line, layout, &sheet->rows, row);
     for (size_t slot = 0; slot < text_cut_slots(&layout->columns); slot++) {
         size_t column = text_cut_place(&layout->columns, slot);
         bool narrow = text_cut_between(&layout->columns, slot);
-        size_t width = narrow ? 1 : layout->cell_width;
-        text_blanks(line, TEXT_GAP);
-        if (sheet_hides(sheet, last_row, column))
-            text_blanks(line, width);
-        else if (between || narrow)
-            text_right(line, ellipsis, width);
+        bool hidden = sheet_hides(sheet, last_row, column);
+        if (hidden || between || narrow)
+            add_other(line, layout, heat, narrow ? 1 : layout->cell_width, hidden);
         else
-            add_number(line, layout, sheet_cell(sheet, row, column));
+            add_cell(line, layout, heat, &tone, sheet_cell(sheet, row, column));
     }
+    text_heat_reset(line, heat);
 }
 
 /* Some sheets, from `first` up to `end`, side by side. */
@@ -85,27 +142,28 @@ struct blocks {
     const struct kept *kept;
     size_t first;
     size_t end;
+    struct text_heat heat;
 };
 
 enum { HEADER = -1 }; /* the line above the rows */
 
 static int write_line(struct stream *out, struct buf *line, const struct text_layout *layout,
-                      const struct blocks *blocks, int row_slot, struct err *err)
+                      struct blocks *blocks, int row_slot, struct err *err)
 {
     for (size_t i = blocks->first; i < blocks->end; i++) {
-        struct sheet sheet = kept_sheet(blocks->report, blocks->kept, i);
+        struct block block = {kept_sheet(blocks->report, blocks->kept, i), i};
         if (i > blocks->first)
             text_blanks(line, TEXT_BLOCK_GAP);
         if (row_slot == HEADER)
-            add_header(line, layout, &sheet);
+            add_header(line, layout, &block.sheet);
         else
-            add_row(line, layout, &sheet, (size_t)row_slot);
+            add_row(line, layout, &blocks->heat, &block, (size_t)row_slot);
     }
     return text_end(out, line, err);
 }
 
 static int write_blocks(struct stream *out, struct buf *line, const struct text_layout *layout,
-                        const struct blocks *blocks, struct err *err)
+                        struct blocks *blocks, struct err *err)
 {
     int slots = (int)text_cut_slots(&layout->rows);
     stream_char(out, '\n');
@@ -115,24 +173,47 @@ static int write_blocks(struct stream *out, struct buf *line, const struct text_
     return 0;
 }
 
+/* Where there are no numbers, which colours stand for which. */
+static int write_legend(struct stream *out, struct buf *line, struct text_heat *heat,
+                        struct err *err)
+{
+    if (heat->numbers)
+        return 0;
+    stream_char(out, '\n');
+    text_heat_legend(line, heat);
+    return text_end(out, line, err);
+}
+
+static int write_all(struct stream *out, struct blocks *blocks, const struct place *place,
+                     struct err *err)
+{
+    struct buf line = {0};
+    struct text_layout layout =
+        text_layout(blocks->report, blocks->kept, place, blocks->heat.numbers);
+    size_t count = kept_sheet_count(blocks->kept);
+    int failed = 0;
+    write_note(out, &layout);
+    while (blocks->end < count && !failed) {
+        blocks->first = blocks->end;
+        blocks->end += layout.side_by_side;
+        if (blocks->end > count)
+            blocks->end = count;
+        failed = write_blocks(out, &line, &layout, blocks, err);
+    }
+    if (!failed)
+        failed = write_legend(out, &line, &blocks->heat, err);
+    buf_release(&line);
+    return failed;
+}
+
 int text_matrix_write(struct stream *out, const struct report *report, const struct kept *kept,
                       const struct place *place, struct err *err)
 {
-    struct buf line = {0};
     struct sheet first = kept_sheet(report, kept, 0);
-    struct text_layout layout = text_layout(report, kept, place);
     struct blocks blocks = {.report = report, .kept = kept};
-    size_t count = kept_sheet_count(kept);
-    int failed = 0;
     write_heading(out, &first);
-    write_note(out, &layout);
-    while (blocks.end < count && !failed) {
-        blocks.first = blocks.end;
-        blocks.end += layout.side_by_side;
-        if (blocks.end > count)
-            blocks.end = count;
-        failed = write_blocks(out, &line, &layout, &blocks, err);
-    }
-    buf_release(&line);
-    return failed;
+    int failed = text_heat_open(&blocks.heat, report, kept, place, err) ||
+                 write_all(out, &blocks, place, err);
+    text_heat_release(&blocks.heat);
+    return failed ? -1 : 0;
 }
