@@ -25,7 +25,8 @@ MODELS = tiny life life-causal life-4-heads life-cross journey journey-causal # 
 MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
-LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_models.c)
+LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_models.c \
+	lib/out/page_template.c)
 CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c))
 UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c))
 ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
@@ -54,6 +55,14 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
 $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
 	@mkdir -p $(@D)
 	$(call SAY,embed,models) sh models/embed.sh $(MODELS) >$@.part; mv $@.part $@
+
+# The page of --format html, in the same way.
+$(BUILD)/lib/out/page_template.c: lib/out/page/embed.sh $(wildcard lib/out/page/*)
+	@mkdir -p $(@D)
+	$(call SAY,embed,page) sh $< >$@.part; mv $@.part $@
+
+$(BUILD)/lib/out/page_template.o: $(BUILD)/lib/out/page_template.c $(BUILD)/flags
+	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@
 
 $(BUILD)/lib/model/bundled_models.o: $(BUILD)/lib/model/bundled_models.c $(BUILD)/flags
 	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@

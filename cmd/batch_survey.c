@@ -3,13 +3,6 @@
 
 #include "batch_work.h"
 
-bool batch_is_page(const struct batch_work *work, const struct job *job)
-{
-    const char *format = job->item.options.format;
-    return work->plan.kind == STORE_ITEMS &&
-           strcmp(format ? format : work->plan.format->name, "text") == 0;
-}
-
 /* The selection of a job; of one that is tallied only layers and heads count. */
 static int make_request(struct batch_work *work, const struct job *job, struct prepared *prepared,
                         struct arena *arena, struct err *err)
@@ -17,14 +10,12 @@ static int make_request(struct batch_work *work, const struct job *job, struct p
     struct options options = job->item.options;
     const struct viewer *viewer = &prepared->model->viewer;
     struct selection *selection = &prepared->request.selection;
-    if (work->plan.kind == STORE_SUMS)
+    if (work->plan.kind == STORE_SUMS) {
         options.show = "weights";
-    if (request_make(&prepared->request, &options, batch_is_page(work, job), viewer, arena, err))
-        return -1;
-    if (work->plan.kind == STORE_SUMS)
-        return 0;
+        return request_make(&prepared->request, &options, NULL, viewer, arena, err);
+    }
     const struct format *format = store_format(&work->plan, &options, err);
-    if (!format)
+    if (!format || request_make(&prepared->request, &options, format, viewer, arena, err))
         return -1;
     if (!selection->sites && !format->has_tokens)
         return err_usage(err,

@@ -54,9 +54,6 @@ struct prepared {
 int batch_prepare(struct batch_work *work, const struct job *job, struct prepared *prepared,
                   struct arena *arena, struct err *err);
 
-/* Whether a job's results are a page for people. */
-bool batch_is_page(const struct batch_work *work, const struct job *job);
-
 /* Read all jobs once. */
 int batch_survey(struct batch_work *work, struct err *err);
 

@@ -100,9 +100,13 @@ int command_run(const char *name, char **arguments, struct arena *arena, struct 
     return command->run(&options, err);
 }
 
-int read_derivation(struct derivation *how, const struct options *options, struct err *err)
+int read_derivation(struct derivation *how, const struct options *options, bool keeps_first,
+                    struct err *err)
 {
-    *how = (struct derivation){.words = options->words, .hide_first = options->hide_first};
+    *how = (struct derivation){
+        .words = options->words,
+        .hide_first = options->hide_first && !keeps_first,
+    };
     return options->mean ? derive_read_mean(how, options->mean, err) : 0;
 }
 

@@ -2,6 +2,7 @@
 #ifndef ATTN_CMD_COMMAND_H
 #define ATTN_CMD_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -39,8 +40,9 @@ int bench_command(const struct options *options, struct err *err);
 int lesson_command(const struct options *options, struct err *err);
 int help_command(const struct options *options, struct err *err);
 
-/* --mean, --words and --hide-first. */
-int read_derivation(struct derivation *how, const struct options *options, struct err *err);
+/* --mean, --words and --hide-first; `keeps_first`: the output can hide it by itself. */
+int read_derivation(struct derivation *how, const struct options *options, bool keeps_first,
+                    struct err *err);
 
 /* The model that was asked for: the option, else the environment; NULL: the default. */
 const char *chosen_model(const struct options *options);

@@ -104,12 +104,11 @@ static int choose_selection(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct config *config = &job->viewer.model.config;
-    const char *layer = is_format(job, "text") && !job->derivation.mean_of_layers ? "-1" : "all";
+    const char *layer = output_layer(job->output.format, options, &job->derivation);
     if (!options->show)
         return 0;
     if (selection_sites(&job->selection, options->show, config, err) ||
-        selection_layers(&job->selection, options->layer ? options->layer : layer, config,
-                         &job->arena, err) ||
+        selection_layers(&job->selection, layer, config, &job->arena, err) ||
         selection_heads(&job->selection, options->head, config, &job->arena, err))
         return -1;
     if (job->selection.sites >> SITE_SCORES & 1)
@@ -142,7 +141,8 @@ static int begin_text(struct job *job, struct err *err)
 static int prepare(struct job *job, struct err *err)
 {
     return output_choose(&job->output, job->options, err) || check_options(job, err) ||
-                   read_derivation(&job->derivation, job->options, err) ||
+                   read_derivation(&job->derivation, job->options, job->output.format->can_show_all,
+                                   err) ||
                    looks_read(&job->style, job->options, err) || read_prompt(job, err) ||
                    choose_selection(job, err) || begin_text(job, err)
                ? -1

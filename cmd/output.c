@@ -52,6 +52,21 @@ int output_choose(struct output *output, const struct options *options, struct e
     return output->format->check ? output->format->check(err) : 0;
 }
 
+const char *output_show(const struct format *format, const struct options *options)
+{
+    if (options->show)
+        return options->show;
+    return format && format->show ? format->show : "weights";
+}
+
+const char *output_layer(const struct format *format, const struct options *options,
+                         const struct derivation *how)
+{
+    if (options->layer)
+        return options->layer;
+    return format && format->layer && !how->mean_of_layers ? format->layer : "all";
+}
+
 int output_check_selection(const struct output *output, const struct selection *selection,
                            struct err *err)
 {

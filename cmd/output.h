@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/stream.h"
+#include "lens/derive.h"
 #include "lens/selection.h"
 #include "options.h"
 #include "out/format.h"
@@ -28,6 +29,12 @@ struct output {
 
 /* --format, else the ending of -o, else text for people. */
 int output_choose(struct output *output, const struct options *options, struct err *err);
+
+/* What to show, and of which layers: what was asked for, else what the format is for (NULL: what is
+ * not shown, but counted). A mean over layers is one over all. */
+const char *output_show(const struct format *format, const struct options *options);
+const char *output_layer(const struct format *format, const struct options *options,
+                         const struct derivation *how);
 
 /* What was asked for must have a place in the format. */
 int output_check_selection(const struct output *output, const struct selection *selection,

@@ -2,7 +2,7 @@
  * `batch`.
  *
  *     struct request request;
- *     if (request_make(&request, options, is_page, &viewer, &arena, err) ||
+ *     if (request_make(&request, options, format, &viewer, &arena, err) ||
  *         viewer_look(&viewer, &(struct look){.selection = &request.selection, ...}, &arena, err))
  */
 #ifndef ATTN_CMD_REQUEST_H
@@ -16,6 +16,7 @@
 #include "lens/selection.h"
 #include "lens/viewer.h"
 #include "options.h"
+#include "out/format.h"
 
 struct request {
     struct selection selection;
@@ -23,9 +24,10 @@ struct request {
     bool chosen; /* layers or tensors were named */
 };
 
-/* A page shows the last layer unless told otherwise, or a mean; data formats hold every layer. What
- * the model does not have is refused. */
-int request_make(struct request *request, const struct options *options, bool is_page,
-                 const struct viewer *viewer, struct arena *arena, struct err *err);
+/* Where no tensors or layers are named they are those the format is for; NULL: weights of every
+ * layer. What the model does not have is refused. */
+int request_make(struct request *request, const struct options *options,
+                 const struct format *format, const struct viewer *viewer, struct arena *arena,
+                 struct err *err);
 
 #endif

@@ -54,14 +54,14 @@ static int prepare(struct job *job, struct err *err)
         return err_usage(err, "unexpected argument '%s': a sentence is given by --sentence",
                          options->operands.items[0]);
     if (options_precision(&precision, options, err) || output_choose(&job->output, options, err) ||
-        read_derivation(&job->request.derivation, options, err) ||
+        read_derivation(&job->request.derivation, options, job->output.format->can_show_all, err) ||
         looks_read(&job->style, options, err) || inputs_open(&job->inputs, options, err) ||
         viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
         viewer_set_precision(&job->viewer, precision, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
         return -1;
-    bool is_page = strcmp(job->output.format->name, "text") == 0;
-    if (request_make(&job->request, options, is_page, &job->viewer, &job->arena, err) ||
+    const struct format *format = job->output.format;
+    if (request_make(&job->request, options, format, &job->viewer, &job->arena, err) ||
         inputs_check_source(options, &job->viewer.model, err) || check_format(job, err))
         return -1;
     job->place = (struct place){

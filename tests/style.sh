@@ -14,6 +14,7 @@ CLANG_FORMAT=14 # versions differ in details; .clang-format is written for this 
 
 c_files=$(find cmd lib models tests -name node_modules -prune -o -name '*.[ch]' -print | sort)
 text_files="$c_files
+$(find lib -type f ! -name '*.[ch]' | sort)
 $(find . -maxdepth 1 -type f \( -name '*.sh' -o -name '*.md' -o -name Makefile \) | sort)
 $(find .ci models tests -name node_modules -prune -o -type f \( -name '*.sh' -o -name '*.awk' \
     -o -name 'run' -o -name '*.md' -o -name words.txt \) -print | sort)"

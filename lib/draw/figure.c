@@ -18,19 +18,23 @@ static const char *last_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The one that was given, else the model and the sentence. */
+void figure_title(struct buf *out, const struct report *report, const struct style *style)
+{
+    struct reading given = {.text = style->title ? style->title : last_name(report->model)};
+    given.size = strlen(given.text);
+    reading_visible(out, &given);
+    if (style->title)
+        return;
+    buf_text(out, " · ");
+    reading_visible(out, &report->sentence);
+}
+
 static const char *make_title(const struct report *report, const struct style *style,
                               struct arena *arena, struct err *err)
 {
     struct buf text = {0};
     const char *title = NULL;
-    struct reading given = {.text = style->title ? style->title : last_name(report->model)};
-    given.size = strlen(given.text);
-    reading_visible(&text, &given);
-    if (!style->title) {
-        buf_text(&text, " · ");
-        reading_visible(&text, &report->sentence);
-    }
+    figure_title(&text, report, style);
     if (!buf_check(&text, err))
         title = arena_text(arena, text.bytes ? text.bytes : "", text.size, err);
     buf_release(&text);

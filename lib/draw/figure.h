@@ -22,6 +22,9 @@ struct figure {
     double width, height; /* points */
 };
 
+/* Append the title: the one that was given, else the model's name and the sentence. */
+void figure_title(struct buf *out, const struct report *report, const struct style *style);
+
 /* Lay out a report, which lives longer than the figure. The memory is the arena's. */
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
                 struct arena *arena, struct err *err);

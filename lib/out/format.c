@@ -9,6 +9,8 @@ const struct format format_rows[] = {
         .about = "tables to read, four decimals, fitted to the terminal",
         .unit = UNIT_SENTENCE,
         .has_tokens = true,
+        .show = "tokens,weights,context",
+        .layer = "-1",
         .write = text_page_write,
     },
     {
@@ -83,6 +85,15 @@ const struct format format_rows[] = {
         .one_sentence = true,
         .write = pdf_report_write,
         .check = cairo_report_check,
+    },
+    {
+        .name = "html",
+        .ending = ".html",
+        .about = "a page to look around in: matrices, lines, the whole model, tokens in space",
+        .unit = UNIT_SENTENCE,
+        .can_show_all = true,
+        .show = "embedding,weights",
+        .write = html_report_write,
     },
 };
 

@@ -43,6 +43,9 @@ struct format {
     enum format_unit unit;
     bool one_sentence; /* one stream can hold only one sentence */
     bool has_tokens;   /* without any tensor there are still the tokens to write */
+    bool can_show_all; /* whoever reads it can show and hide the first token himself */
+    const char *show;  /* tensors, where none are named: as in --show; NULL: weights */
+    const char *layer; /* layers, where none are named; NULL: all */
     int (*write)(struct stream *out, const struct report *report, const struct place *place,
                  struct err *err);
     int (*check)(struct err *err); /* refuses what cannot be written here; NULL: all can */
@@ -63,6 +66,7 @@ int text_page_write(struct stream *, const struct report *, const struct place *
 int json_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int jsonl_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int svg_report_write(struct stream *, const struct report *, const struct place *, struct err *);
+int html_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int png_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int pdf_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int cairo_report_check(struct err *err);

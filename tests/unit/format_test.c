@@ -24,6 +24,7 @@ START_TEST(a_format_is_found_by_name_and_by_the_ending_of_a_path)
         {"svg", "out.svg", svg_report_write},
         {"png", "out.svg.png", png_report_write},
         {"pdf", "out.pdf", pdf_report_write},
+        {"html", "out.html", html_report_write},
     };
     ck_assert_uint_eq(format_count, COUNT(cases));
     for (size_t i = 0; i < COUNT(cases); i++) {

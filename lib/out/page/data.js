@@ -1,0 +1,150 @@
+// The numbers of the page: each tensor's are one text, read when it is first looked at.
+
+const LETTERS = (() => {
+    const letters = new Int16Array(128).fill(-1);
+    let count = 0;
+    for (let code = 0x20; code < 0x7f; code++)
+        if (!'"\\<'.includes(String.fromCharCode(code))) letters[code] = count++;
+    return letters;
+})();
+const BASE = 92;
+
+// Base64 of float32, the lowest byte first.
+function decodeExact(text) {
+    const bytes = atob(text);
+    const view = new DataView(new ArrayBuffer(bytes.length));
+    for (let i = 0; i < bytes.length; i++) view.setUint8(i, bytes.charCodeAt(i));
+    return Float32Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
+}
+
+// Two letters a number: 0, -infinity, or three digits and one of a few powers of ten, the sign in
+// the lowest bit; see page_values.h.
+function decodeShort(text, spec) {
+    const values = new Float32Array(text.length / 2);
+    const powers = spec.signed ? 4 : 9;
+    for (let i = 0; i < values.length; i++) {
+        let code = LETTERS[text.charCodeAt(2 * i)] * BASE + LETTERS[text.charCodeAt(2 * i + 1)];
+        if (code < 2) {
+            values[i] = code ? -Infinity : 0;
+            continue;
+        }
+        code -= 2;
+        const negative = spec.signed && code & 1;
+        if (spec.signed) code >>= 1;
+        const small = code < 99;
+        const digits = small ? code + 1 : 100 + ((code - 99) % 900);
+        const power = spec.top - 2 - (small ? powers - 1 : Math.floor((code - 99) / 900));
+        const value = power < 0 ? digits / 10 ** -power : digits * 10 ** power;
+        values[i] = negative ? -value : value;
+    }
+    return values;
+}
+
+// The shortest text that reads back to the same float32, as every format of attn-cli writes it.
+function shortest(value) {
+    for (let digits = 1; digits <= 9; digits++) {
+        const text = value.toPrecision(digits);
+        if (Math.fround(Number(text)) === value) return String(Number(text));
+    }
+    return String(value);
+}
+
+class Tensor {
+    constructor(spec, sentence) {
+        Object.assign(this, spec);
+        this.sentence = sentence;
+        this.rowCount = spec.shape[1];
+        this.columnCount = spec.shape[2];
+        this.matrices = new Map();
+    }
+
+    get numbers() {
+        if (!this.decoded) {
+            this.decoded =
+                this.coding === 'exact' ? decodeExact(this.values) : decodeShort(this.values, this);
+            this.values = null;
+        }
+        return this.decoded;
+    }
+
+    hides(row, column) {
+        return this.causal && column > row;
+    }
+
+    labels(axis) {
+        const kind = axis === 'row' ? this.row_labels : this.column_labels;
+        return this.sentence.labels[kind] || null; // null: plain numbers
+    }
+
+    label(axis, index) {
+        const labels = this.labels(axis);
+        return labels ? labels[index] : String(index);
+    }
+
+    // Head `index` of those that are here, row by row; NaN where nothing is to be seen.
+    matrix(index) {
+        if (this.matrices.has(index)) return this.matrices.get(index);
+        const { rowCount: rows, columnCount: columns } = this;
+        const data = index === 'mean' ? this.mean() : new Float32Array(rows * columns).fill(NaN);
+        if (index !== 'mean') {
+            const visible = (row) => (this.causal ? Math.min(row + 1, columns) : columns);
+            let size = 0;
+            for (let row = 0; row < rows; row++) size += visible(row);
+            let at = index * size;
+            for (let row = 0; row < rows; row++) {
+                const count = visible(row);
+                data.set(this.numbers.subarray(at, at + count), row * columns);
+                at += count;
+            }
+        }
+        this.matrices.set(index, data);
+        return data;
+    }
+
+    mean() {
+        const count = this.shape[0];
+        const sums = new Float64Array(this.rowCount * this.columnCount);
+        for (let head = 0; head < count; head++) {
+            const data = this.matrix(head);
+            for (let i = 0; i < sums.length; i++) sums[i] += data[i];
+        }
+        return Float32Array.from(sums, (sum) => sum / count);
+    }
+
+    text(value) {
+        if (value === -Infinity) return '-inf';
+        return this.coding === 'exact' ? shortest(value) : String(Number(value.toPrecision(3)));
+    }
+
+    headName(index) {
+        if (index === 'mean') return 'mean of heads';
+        return this.heads ? `head ${this.heads[index]}` : '';
+    }
+
+    layerName() {
+        return this.layer === null ? '' : `layer ${this.layer}`;
+    }
+
+    name(index) {
+        return [this.tensor, this.mean_of, this.layerName(), this.headName(index)]
+            .filter(Boolean)
+            .join(' · ');
+    }
+}
+
+class Sentence {
+    constructor(json) {
+        Object.assign(this, json);
+        this.tensors = json.tensors.map((spec) => new Tensor(spec, this));
+        this.kinds = [...new Set(this.tensors.map((tensor) => tensor.tensor))];
+    }
+
+    of(kind) {
+        return this.tensors.filter((tensor) => tensor.tensor === kind);
+    }
+}
+
+const look = JSON.parse(document.getElementById('look').textContent);
+const sentences = [...document.querySelectorAll('script.sentence')].map(
+    (script) => new Sentence(JSON.parse(script.textContent)),
+);

@@ -1,0 +1,206 @@
+// Attention as lines: tokens that look at the left, what they look at at the right. Several heads
+// have a colour each; a token that is pointed at keeps its lines alone, and strips beside the
+// tokens of the other side say how much of each head.
+
+const LINES_LEAST = 0.03;
+const LINES_MOST = 4000; // more are slow to draw, and nobody could tell them apart
+
+class LinesView {
+    constructor(parent, tensor, heads, room) {
+        Object.assign(this, { tensor, heads });
+        this.first = firstShown(tensor);
+        this.leftmost = firstColumn(tensor);
+        this.rows = tensor.rowCount - this.first;
+        this.columns = tensor.columnCount - this.leftmost;
+        const most = Math.max(this.rows, this.columns);
+        this.pitch = Math.min(Math.max((window.innerHeight - 330) / most, 15), 34);
+        this.leftRoom = labelRoom(tensor, 'row', this.first, 170) + 6;
+        this.rightRoom = labelRoom(tensor, 'column', this.leftmost, 170) + 6;
+        this.strip = Math.min(Math.max(heads.length * 9, 18), 90);
+        this.span = Math.min(
+            Math.max(room - this.leftRoom - this.rightRoom - 2 * this.strip, 120),
+            420,
+        );
+        this.across = this.leftRoom + this.rightRoom + this.span + 2 * this.strip;
+        this.down = most * this.pitch + 8;
+        this.x1 = this.leftRoom + this.strip;
+        this.x2 = this.x1 + this.span;
+        this.build(parent);
+        this.collect();
+        this.draw(state.token);
+    }
+
+    build(parent) {
+        const plot = document.createElement('div');
+        plot.className = 'plot';
+        const sheet = document.createElement('div');
+        sheet.className = 'sheet';
+        sheet.style.width = `${this.across}px`;
+        sheet.style.height = `${this.down}px`;
+        [this.canvas, this.context] = sharpCanvas(this.across, this.down);
+        this.canvas.setAttribute('role', 'img');
+        this.canvas.setAttribute(
+            'aria-label',
+            `${this.tensor.tensor}, ${this.tensor.layerName()}: ` +
+                `lines from ${this.tensor.rows} to ${this.tensor.columns}; Table says the same`,
+        );
+        this.canvas.addEventListener('mousemove', (event) =>
+            this.draw(this.tokenAt(event) || state.token),
+        );
+        this.canvas.addEventListener('mouseleave', () => this.draw(state.token));
+        this.canvas.addEventListener('click', (event) => {
+            const token = this.tokenAt(event);
+            const same =
+                token &&
+                state.token &&
+                token.side === state.token.side &&
+                token.index === state.token.index;
+            state.token = same ? null : token;
+            this.draw(state.token);
+        });
+        sheet.append(this.canvas);
+        plot.append(sheet);
+        parent.append(plot);
+    }
+
+    // The lines of all heads, weak ones first, so that strong ones lie above them.
+    collect() {
+        const { tensor } = this;
+        this.strokes = [];
+        this.heads.forEach((index, order) => {
+            const data = tensor.matrix(index);
+            const tones = tonesOf(tensor, index);
+            for (let row = this.first; row < tensor.rowCount; row++) {
+                const tone = tones(row);
+                for (let column = this.leftmost; column < tensor.columnCount; column++) {
+                    const share = tone.share(data[row * tensor.columnCount + column]);
+                    if (share >= LINES_LEAST) this.strokes.push({ order, row, column, share });
+                }
+            }
+        });
+        this.strokes.sort((a, b) => a.share - b.share);
+        this.strongest = this.strokes.slice(-LINES_MOST);
+    }
+
+    y(index) {
+        return 4 + this.pitch * (index + 0.5);
+    }
+
+    tokenAt(event) {
+        const index = Math.floor((event.offsetY - 4) / this.pitch);
+        const left = event.offsetX < this.x1;
+        if (!left && event.offsetX < this.x2) return null;
+        const count = left ? this.rows : this.columns;
+        const from = left ? this.first : this.leftmost;
+        return index >= 0 && index < count
+            ? { side: left ? 'row' : 'column', index: index + from }
+            : null;
+    }
+
+    colourOf(order) {
+        return this.heads.length > 1 || !rampOf(this.tensor)
+            ? headColour(this.tensor.shape[0] > 1 ? this.heads[order] : order, this.tensor.shape[0])
+            : null;
+    }
+
+    draw(token) {
+        const { context } = this;
+        const ramp = rampOf(this.tensor);
+        const several = this.heads.length > 1;
+        this.token = token;
+        context.clearRect(0, 0, this.across, this.down);
+        for (const stroke of token ? this.strokes : this.strongest) {
+            if (token && stroke[token.side] !== token.index) continue;
+            context.beginPath();
+            const middle = (this.x1 + this.x2) / 2;
+            const y1 = this.y(stroke.row - this.first);
+            const y2 = this.y(stroke.column - this.leftmost);
+            context.moveTo(this.x1, y1);
+            context.bezierCurveTo(middle, y1, middle, y2, this.x2, y2);
+            context.globalAlpha = several ? 0.12 + 0.75 * stroke.share : 1;
+            context.strokeStyle = several
+                ? this.colourOf(stroke.order)
+                : css(ramp[1 + Math.round(254 * stroke.share)]);
+            context.lineWidth = 0.5 + 3 * stroke.share;
+            context.stroke();
+        }
+        context.globalAlpha = 1;
+        this.drawTokens('row', token);
+        this.drawTokens('column', token);
+        this.read(token);
+    }
+
+    drawTokens(side, token) {
+        const { context, tensor } = this;
+        const left = side === 'row';
+        const count = left ? this.rows : this.columns;
+        const from = left ? this.first : this.leftmost;
+        const size = Math.min(this.pitch * 0.72, 16);
+        context.textBaseline = 'middle';
+        context.textAlign = left ? 'right' : 'left';
+        for (let i = 0; i < count; i++) {
+            const mine = token && token.side === side && token.index === i + from;
+            if (token && token.side !== side) this.drawStrip(side, i, token);
+            context.font = font(size, mine ? '700' : '');
+            context.fillStyle = mine ? variable('--mark') : variable('--text');
+            const text = shortened(tensor.label(side, i + from), 170, size);
+            context.fillText(text, left ? this.leftRoom - 6 : this.x2 + this.strip + 6, this.y(i));
+        }
+    }
+
+    // A box a head, as strong as what it gives to the token that is pointed at.
+    drawStrip(side, i, token) {
+        const { context, tensor } = this;
+        const width = this.strip / this.heads.length;
+        const x = side === 'row' ? this.leftRoom : this.x2;
+        this.heads.forEach((index, order) => {
+            const row = side === 'row' ? i + this.first : token.index;
+            const column = side === 'row' ? token.index : i + this.leftmost;
+            const value = tensor.matrix(index)[row * tensor.columnCount + column];
+            if (!(value > 0)) return;
+            const share = tonesOf(tensor, index)(row).share(value);
+            context.globalAlpha = share;
+            context.fillStyle = this.heads.length > 1 ? this.colourOf(order) : variable('--accent');
+            context.fillRect(
+                x + order * width,
+                this.y(i) - this.pitch * 0.42,
+                width - 1,
+                this.pitch * 0.84,
+            );
+        });
+        context.globalAlpha = 1;
+    }
+
+    // What the token gives most, in words.
+    read(token) {
+        if (!token) {
+            read([]);
+            return;
+        }
+        const { tensor } = this;
+        const index = this.heads.length > 1 ? null : this.heads[0];
+        const found = [];
+        const count = token.side === 'row' ? tensor.columnCount : tensor.rowCount;
+        for (const head of this.heads) {
+            const data = tensor.matrix(head);
+            for (let i = 0; i < count; i++) {
+                const at =
+                    token.side === 'row'
+                        ? token.index * tensor.columnCount + i
+                        : i * tensor.columnCount + token.index;
+                if (data[at] > 0) found.push({ head, other: i, value: data[at] });
+            }
+        }
+        found.sort((a, b) => b.value - a.value);
+        const other = token.side === 'row' ? 'column' : 'row';
+        const parts = found
+            .slice(0, 3)
+            .map(
+                (one) =>
+                    `${quoted(tensor.label(other, one.other))} ` +
+                    `${brief(one.value)}${index === null ? ` (${tensor.headName(one.head)})` : ''}`,
+            );
+        const verb = token.side === 'row' ? 'looks at' : 'is looked at by';
+        read([quoted(tensor.label(token.side, token.index)), ` ${verb} `, parts.join(', ')]);
+    }
+}

@@ -1,0 +1,129 @@
+// What is shown, and how it is changed: one state, and a page drawn from it.
+
+const byId = (id) => document.getElementById(id);
+const SCALES = { linear: 'linear', sqrt: 'square root', log: 'logarithmic' };
+const RANGES = { all: 'of all heads', head: 'of each head', row: 'of each row' };
+const THEMES = ['auto', 'light', 'dark'];
+
+const state = {
+    sentence: 0,
+    view: 'matrix',
+    wanted: '',
+    kind: '',
+    layer: 0,
+    head: 0,
+    lineHeads: new Set(),
+    scale: look.scale,
+    range: look.range,
+    palette: look.palette || '',
+    hideFirst: look.hide_first,
+    theme: 'auto',
+    smallLines: look.view !== 'matrix',
+    way: 'row',
+    axes: 'principal',
+    kept: null,
+    token: null,
+    opened: false,
+    turned: [0.7, 0.35],
+    zoom: 1,
+};
+
+const VIEWS = [
+    { id: 'matrix', name: 'Matrix', fits: () => true },
+    { id: 'lines', name: 'Lines', fits: (kind) => isAttention(current().of(kind)[0]) },
+    { id: 'model', name: 'Model', fits: () => true },
+    { id: 'text', name: 'Text', fits: (kind) => isAttention(current().of(kind)[0]) },
+    {
+        id: 'space',
+        name: 'Space',
+        fits: (kind) => ['channel', 'dim'].includes(current().of(kind)[0].columns),
+    },
+    { id: 'table', name: 'Table', fits: () => true },
+];
+
+function current() {
+    return sentences[state.sentence];
+}
+
+function shownTensor() {
+    return current().of(state.kind)[state.layer];
+}
+
+function view() {
+    return VIEWS.find((one) => one.id === state.view);
+}
+
+// --- drawing ---------------------------------------------------------------------------------
+
+function drawStage(head = state.head) {
+    const stage = byId('stage');
+    const tensor = shownTensor();
+    const room = stage.clientWidth;
+    stage.replaceChildren();
+    let notes = [];
+    if (state.view === 'matrix') {
+        const { cells } = new MatrixView(stage, tensor, head, room);
+        if (cells.rowStep > 1 || cells.columnStep > 1)
+            notes = [`a cell shows the largest of ${cells.rowStep} × ${cells.columnStep} numbers`];
+    } else if (state.view === 'lines') {
+        const { strokes, strongest } = new LinesView(stage, tensor, shownHeads(), room);
+        notes = ['no line below 3 % of the range'];
+        if (strongest.length < strokes.length)
+            notes.push(
+                `the ${strongest.length} strongest of ${strokes.length} lines: point at a token`,
+            );
+    } else if (state.view === 'model') {
+        modelView = new ModelView(stage, room);
+    } else if (state.view === 'text') {
+        new TextView(stage, tensor, [head]);
+    } else if (state.view === 'space') {
+        new SpaceView(stage, tensor, head, room);
+    } else {
+        drawTable(stage, tensor, head);
+    }
+    drawNotes(notes);
+}
+
+// Bring into what there is, after a change.
+function settle() {
+    if (!current().kinds.some(view().fits)) state.view = 'matrix';
+    const kinds = current().kinds.filter(view().fits);
+    state.kind = kinds.includes(state.wanted) ? state.wanted : kinds[0];
+    const tensors = current().of(state.kind);
+    state.layer = Math.min(state.layer, tensors.length - 1);
+    const heads = tensors[state.layer].shape[0];
+    if (state.head !== 'mean' && state.head >= heads) state.head = heads - 1;
+    if (state.head === 'mean' && heads < 2) state.head = 0;
+    const dark = state.theme === 'dark' || (state.theme === 'auto' && prefersDark.matches);
+    document.documentElement.dataset.theme = dark ? 'dark' : 'light';
+}
+
+function draw() {
+    settle();
+    state.previewed = state.head;
+    showViews();
+    showFields();
+    showHeads();
+    // before the room beside it is measured
+    byId('detail').hidden = !(state.view === 'model' && state.opened);
+    drawStage();
+    drawDetail();
+    drawLegend();
+    byId('title').textContent = look.title || current().model.replace(/^.*\/(?=.)/, '');
+    byId('origin').textContent = current().title;
+}
+
+function set(changes) {
+    if ('sentence' in changes || 'wanted' in changes) {
+        state.kept = null;
+        state.token = null;
+    }
+    const focused = document.activeElement && document.activeElement.id;
+    const head = document.activeElement && document.activeElement.closest('.head');
+    Object.assign(state, changes);
+    draw();
+    if (focused && byId(focused)) byId(focused).focus();
+    else if (head) document.querySelector(`.head[data-head="${head.dataset.head}"]`)?.focus();
+}
+
+const prefersDark = window.matchMedia('(prefers-color-scheme: dark)');

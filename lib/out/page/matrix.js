@@ -1,0 +1,291 @@
+// A head as cells, with labels; the mouse and the arrow keys go from cell to cell.
+
+const CELL_LEAST = 3;
+const CELL_SCROLLED = 7; // rather than smaller, a matrix is higher than the window
+const CELL_MOST = 56;
+const MATRIX_MOST = 4000; // pixels of a canvas
+
+// Whole pixels, so that all cells are equally large.
+function cellSize(room, count, most) {
+    const pixels = window.devicePixelRatio || 1;
+    const size = Math.min(Math.max(room / count, CELL_LEAST), most);
+    return Math.max(Math.floor(size * pixels), 1) / pixels;
+}
+
+class MatrixView {
+    // `room`: how wide it may become, in points.
+    constructor(parent, tensor, index, room) {
+        Object.assign(this, { tensor, index });
+        this.first = firstShown(tensor);
+        this.leftmost = firstColumn(tensor);
+        const above = parent.getBoundingClientRect().top + window.scrollY;
+        this.measure(room, Math.max(window.innerHeight - above - 210, 160));
+        this.build(parent);
+        this.draw();
+    }
+
+    measure(room, down) {
+        const { tensor } = this;
+        const rows = tensor.rowCount - this.first;
+        const columns = tensor.columnCount - this.leftmost;
+        const square = tensor.columns === 'key';
+        this.left = labelRoom(tensor, 'row', this.first, 130);
+        const free = Math.max(room - this.left - 20, 120);
+        this.cells = levelsOf(
+            tensor,
+            this.index,
+            Math.floor(MATRIX_MOST / CELL_LEAST),
+            Math.floor(MATRIX_MOST / CELL_LEAST),
+        );
+        const fitting = Math.max(down / this.cells.rows, CELL_SCROLLED);
+        this.width = cellSize(
+            free,
+            this.cells.columns,
+            square ? Math.min(fitting, CELL_MOST) : CELL_MOST,
+        );
+        this.height = square ? this.width : cellSize(down, this.cells.rows, 26);
+        this.numeric = !tensor.labels('column');
+        this.turned =
+            !this.numeric &&
+            labelRoom(tensor, 'column', this.leftmost, 400) > this.width * this.cells.columnStep;
+        this.top = this.turned ? labelRoom(tensor, 'column', this.leftmost, 130) : 22;
+        this.across = this.left + this.width * this.cells.columns;
+        this.down = this.top + this.height * this.cells.rows;
+        this.rows = rows;
+        this.columns = columns;
+    }
+
+    build(parent) {
+        const plot = document.createElement('div');
+        plot.className = 'plot';
+        const sheet = document.createElement('div');
+        sheet.className = 'sheet';
+        sheet.style.width = `${this.across + 2}px`;
+        sheet.style.height = `${this.down + 2}px`;
+        [this.base, this.context] = sharpCanvas(this.across + 2, this.down + 2);
+        [this.over, this.overContext] = sharpCanvas(this.across + 2, this.down + 2, 'over');
+        this.base.tabIndex = 0;
+        this.base.setAttribute('role', 'img');
+        this.base.setAttribute(
+            'aria-label',
+            `${this.tensor.name(this.index)}: ${this.rows} rows, ` +
+                `${this.columns} columns; arrow keys go from cell to cell; Table says the same`,
+        );
+        this.base.addEventListener('mousemove', (event) => this.point(this.cellAt(event)));
+        this.base.addEventListener('mouseleave', () => this.point(state.kept));
+        this.base.addEventListener('click', (event) => this.keep(this.cellAt(event)));
+        this.base.addEventListener('keydown', (event) => this.key(event));
+        sheet.append(this.base, this.over);
+        plot.append(sheet);
+        parent.append(plot);
+    }
+
+    draw() {
+        const { context, tensor } = this;
+        const box = {
+            x: this.left,
+            y: this.top,
+            width: this.width * this.cells.columns,
+            height: this.height * this.cells.rows,
+        };
+        context.clearRect(0, 0, this.across + 2, this.down + 2);
+        this.hatch(box);
+        paintCells(context, this.cells, rampOf(tensor), box);
+        context.strokeStyle = variable('--edge');
+        context.strokeRect(box.x, box.y, box.width, box.height);
+        this.drawLabels(context, new Set(), variable('--text'));
+        this.drawNumbers();
+        this.point(state.kept);
+    }
+
+    // There is nothing here: not a small number.
+    hatch(box) {
+        const { context } = this;
+        context.save();
+        context.beginPath();
+        context.rect(box.x, box.y, box.width, box.height);
+        context.fillStyle = variable('--nothing');
+        context.fill();
+        context.clip();
+        context.strokeStyle = variable('--nothing-line');
+        context.beginPath();
+        for (let x = box.x - box.height; x < box.x + box.width; x += 7) {
+            context.moveTo(x, box.y + box.height);
+            context.lineTo(x + box.height, box.y);
+        }
+        context.stroke();
+        context.restore();
+    }
+
+    // All that have room, and those in `marked`.
+    drawLabels(context, marked, colour) {
+        const { tensor, cells } = this;
+        const size = (pitch) => Math.min(LABEL_SIZE, Math.max(pitch * 0.85, 9));
+        const rowSize = size(this.height);
+        const rowEvery = Math.ceil((rowSize * 1.1) / this.height);
+        const columnSize = size(this.turned ? this.width : 99);
+        const columnEvery =
+            this.turned || !this.numeric
+                ? Math.ceil((columnSize * 1.1) / this.width)
+                : Math.ceil((textWidth(String(this.columns), columnSize) + 6) / this.width);
+        context.fillStyle = colour;
+        context.textBaseline = 'middle';
+        const weight = marked.size ? '600' : '';
+        for (let row = 0; row < cells.rows; row++)
+            if (marked.size ? marked.has(`r${row}`) : row % rowEvery === 0)
+                this.rowLabel(context, row, rowSize, weight);
+        for (let column = 0; column < cells.columns; column++)
+            if (marked.size ? marked.has(`c${column}`) : column % columnEvery === 0)
+                this.columnLabel(context, column, columnSize, weight);
+    }
+
+    rowLabel(context, row, size, weight) {
+        const text = this.tensor.label('row', this.first + row * this.cells.rowStep);
+        context.font = font(size, weight);
+        context.textAlign = 'right';
+        context.fillText(
+            shortened(text, this.left - 8, size),
+            this.left - 5,
+            this.top + this.height * (row + 0.5),
+        );
+    }
+
+    columnLabel(context, column, size, weight) {
+        const text = this.tensor.label('column', this.leftmost + column * this.cells.columnStep);
+        const x = this.left + this.width * (column + 0.5);
+        context.font = font(size, weight);
+        context.save();
+        context.translate(x, this.top - 5);
+        if (this.turned) {
+            context.rotate(-Math.PI / 2);
+            context.textAlign = 'left';
+            context.fillText(shortened(text, this.top - 8, size), 0, 0);
+        } else {
+            context.textAlign = 'center';
+            context.fillText(text, 0, -5);
+        }
+        context.restore();
+    }
+
+    drawNumbers() {
+        const { tensor, cells, context } = this;
+        if (this.width < 34 || this.height < 18 || cells.rowStep > 1 || cells.columnStep > 1)
+            return;
+        const data = tensor.matrix(this.index);
+        const ramp = rampOf(tensor);
+        context.font = font(this.width < 46 ? 11 : 13);
+        context.textAlign = 'center';
+        for (let row = 0; row < cells.rows; row++) {
+            for (let column = 0; column < cells.columns; column++) {
+                const level = cells.levels[row * cells.columns + column];
+                if (!level) continue;
+                const value =
+                    data[(row + this.first) * tensor.columnCount + column + this.leftmost];
+                const text = Math.abs(value) < 100 ? value.toFixed(2) : value.toPrecision(3);
+                context.fillStyle = inkOn(ramp[level]);
+                context.fillText(
+                    text,
+                    this.left + this.width * (column + 0.5),
+                    this.top + this.height * (row + 0.5) + 1,
+                );
+            }
+        }
+    }
+
+    cellAt(event) {
+        const column = Math.floor((event.offsetX - this.left) / this.width);
+        const row = Math.floor((event.offsetY - this.top) / this.height);
+        const inside =
+            row >= 0 && column >= 0 && row < this.cells.rows && column < this.cells.columns;
+        return inside ? this.loudest(row, column) : null;
+    }
+
+    // The number that a cell shows, of those that share it.
+    loudest(row, column) {
+        const { tensor, cells } = this;
+        const data = tensor.matrix(this.index);
+        const top = this.first + row * cells.rowStep;
+        const left = this.leftmost + column * cells.columnStep;
+        let best = { row: top, column: left };
+        let most = -1;
+        for (let r = top; r < Math.min(top + cells.rowStep, tensor.rowCount); r++)
+            for (let c = left; c < Math.min(left + cells.columnStep, tensor.columnCount); c++) {
+                const value = Math.abs(data[r * tensor.columnCount + c]);
+                if (value > most) {
+                    most = value;
+                    best = { row: r, column: c };
+                }
+            }
+        return best;
+    }
+
+    keep(cell) {
+        const same =
+            cell && state.kept && cell.row === state.kept.row && cell.column === state.kept.column;
+        state.kept = same ? null : cell;
+        this.point(state.kept || cell);
+    }
+
+    key(event) {
+        const steps = {
+            ArrowLeft: [0, -1],
+            ArrowRight: [0, 1],
+            ArrowUp: [-1, 0],
+            ArrowDown: [1, 0],
+        };
+        const step = steps[event.key];
+        if (event.key === 'Enter' && this.pointed) this.keep(this.pointed);
+        if (!step) return;
+        event.preventDefault();
+        event.stopPropagation();
+        const { tensor, cells } = this;
+        const from = this.pointed || { row: this.first, column: this.leftmost };
+        const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+        this.point(
+            this.pointed
+                ? {
+                      row: clamp(
+                          from.row + step[0] * cells.rowStep,
+                          this.first,
+                          tensor.rowCount - 1,
+                      ),
+                      column: clamp(
+                          from.column + step[1] * cells.columnStep,
+                          this.leftmost,
+                          tensor.columnCount - 1,
+                      ),
+                  }
+                : from,
+        );
+    }
+
+    point(cell) {
+        const { overContext: context, cells } = this;
+        context.clearRect(0, 0, this.across + 2, this.down + 2);
+        const seen =
+            cell &&
+            cell.row >= this.first &&
+            cell.column >= this.leftmost &&
+            cell.row < this.tensor.rowCount &&
+            cell.column < this.tensor.columnCount;
+        this.pointed = seen ? cell : null;
+        readCell(this.tensor, this.index, this.pointed);
+        if (!seen) return;
+        const row = Math.floor((cell.row - this.first) / cells.rowStep);
+        const column = Math.floor((cell.column - this.leftmost) / cells.columnStep);
+        const x = this.left + column * this.width;
+        const y = this.top + row * this.height;
+        context.fillStyle = variable('--ground');
+        context.globalAlpha = 0.7;
+        context.fillRect(0, 0, this.left - 1, this.down);
+        context.fillRect(0, 0, this.across + 2, this.top - 1);
+        context.globalAlpha = 1;
+        this.drawLabels(context, new Set([`r${row}`, `c${column}`]), variable('--text'));
+        context.strokeStyle = variable('--mark');
+        context.lineWidth = 1;
+        context.strokeRect(this.left, y, this.across - this.left, this.height);
+        context.strokeRect(x, this.top, this.width, this.down - this.top);
+        context.lineWidth = 2.5;
+        context.strokeRect(x, y, this.width, this.height);
+    }
+}

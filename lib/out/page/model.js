@@ -1,0 +1,166 @@
+// All layers and heads at one look, as cells or lines; one that is chosen opens beside them.
+
+function thumbnail(tensor, index, size, lines) {
+    const [canvas, context] = sharpCanvas(size, size);
+    const pixels = Math.round(size * (window.devicePixelRatio || 1));
+    context.fillStyle = variable('--nothing');
+    if (!lines) context.fillRect(0, 0, size, size);
+    const cells = levelsOf(tensor, index, lines ? 32 : pixels, lines ? 32 : pixels);
+    const ramp = rampOf(tensor);
+    if (!lines) {
+        paintCells(context, cells, ramp, { x: 0, y: 0, width: size, height: size });
+        return canvas;
+    }
+    const most = Math.max(cells.rows, cells.columns);
+    const y = (i) => (size * (i + 0.5)) / most;
+    const strokes = [];
+    for (let i = 0; i < cells.levels.length; i++)
+        if (cells.levels[i] >= LINES_LEAST * 255) strokes.push([cells.levels[i], i]);
+    strokes.sort((a, b) => a[0] - b[0]);
+    for (const [level, i] of strokes) {
+        context.strokeStyle = css(ramp[level]);
+        context.lineWidth = 0.4 + (1.6 * level) / 255;
+        context.beginPath();
+        context.moveTo(2, y(Math.floor(i / cells.columns)));
+        context.lineTo(size - 2, y(i % cells.columns));
+        context.stroke();
+    }
+    return canvas;
+}
+
+function isAttention(tensor) {
+    return tensor.columns === 'key' && extentOfKind(tensor).low >= 0;
+}
+
+class ModelView {
+    constructor(parent, room) {
+        this.tensors = current().of(state.kind);
+        const heads = Math.max(...this.tensors.map((tensor) => tensor.shape[0]));
+        const size = Math.floor(Math.min(Math.max((room - 70) / heads - 10, 26), 150));
+        this.parent = parent;
+        this.drawChoices(parent);
+        this.grid = document.createElement('div');
+        this.grid.className = 'grid';
+        this.grid.style.gridTemplateColumns = `max-content repeat(${heads}, max-content)`;
+        this.grid.setAttribute('role', 'group');
+        this.grid.setAttribute('aria-label', 'Layers down, heads across');
+        parent.append(this.grid);
+        this.drawNames(heads);
+        this.drawRows(size, 0);
+    }
+
+    drawChoices(parent) {
+        if (!isAttention(this.tensors[0])) return;
+        const choices = document.createElement('div');
+        choices.className = 'choices';
+        for (const [value, name] of [
+            [false, 'cells'],
+            [true, 'lines'],
+        ]) {
+            const label = document.createElement('label');
+            const input = document.createElement('input');
+            Object.assign(input, {
+                type: 'radio',
+                name: 'small',
+                checked: state.smallLines === value,
+            });
+            input.addEventListener('change', () => set({ smallLines: value }));
+            label.append(input, name);
+            choices.append(label);
+        }
+        parent.append(choices);
+    }
+
+    drawNames(heads) {
+        this.grid.append(axisName(''));
+        for (let head = 0; head < heads; head++) {
+            const names = this.tensors[0].heads;
+            this.grid.append(axisName(names ? `${head ? '' : 'head '}${names[head]}` : ''));
+        }
+    }
+
+    // A row at a time: the page answers while the rest is drawn.
+    drawRows(size, at) {
+        if (at === this.tensors.length || !this.grid.isConnected) return;
+        const tensor = this.tensors[at];
+        const lines = state.smallLines && isAttention(tensor);
+        this.grid.append(
+            axisName(tensor.layer === null ? '' : `${at ? '' : 'layer '}${tensor.layer}`),
+        );
+        for (let index = 0; index < tensor.shape[0]; index++) {
+            const button = document.createElement('button');
+            const name = tensor.name(index);
+            button.title = name;
+            button.setAttribute('aria-label', name);
+            button.dataset.row = at;
+            button.dataset.head = index;
+            button.append(thumbnail(tensor, index, size, lines));
+            button.addEventListener('click', () => this.choose(at, index));
+            button.addEventListener('mouseenter', () => read([name]));
+            this.mark(button);
+            this.grid.append(button);
+        }
+        if (at % 4 === 3) requestAnimationFrame(() => this.drawRows(size, at + 1));
+        else this.drawRows(size, at + 1);
+    }
+
+    mark(button) {
+        const here =
+            state.opened &&
+            button.dataset.row === String(state.layer) &&
+            button.dataset.head === String(state.head);
+        button.setAttribute('aria-pressed', String(here));
+    }
+
+    // The chosen one again closes it.
+    choose(layer, head) {
+        const again = state.opened && layer === state.layer && head === state.head;
+        openHead({ layer, head, opened: !again });
+    }
+}
+
+let modelView = null;
+
+// Open a head beside the others: they are only drawn anew where they get more or less room.
+function openHead(changes) {
+    const there = state.opened && changes.opened;
+    if (!there) {
+        set(changes);
+        return;
+    }
+    Object.assign(state, changes);
+    settle();
+    modelView.grid.querySelectorAll('button').forEach((button) => modelView.mark(button));
+    drawDetail();
+}
+
+function axisName(text) {
+    const name = document.createElement('span');
+    name.className = 'axis';
+    name.textContent = text;
+    return name;
+}
+
+// The chosen head, large, beside the others.
+function drawDetail() {
+    const detail = document.getElementById('detail');
+    detail.replaceChildren();
+    detail.hidden = !(state.view === 'model' && state.opened);
+    if (detail.hidden) return;
+    const tensor = shownTensor();
+    const heading = document.createElement('h2');
+    const large = document.createElement('button');
+    heading.textContent = `${tensor.name(state.head)} `;
+    large.textContent = 'Large';
+    large.addEventListener('click', () =>
+        set({
+            view: state.smallLines && isAttention(tensor) ? 'lines' : 'matrix',
+            lineHeads: new Set(),
+        }),
+    );
+    heading.append(large);
+    detail.append(heading);
+    const room = detail.clientWidth - 40;
+    if (state.smallLines && isAttention(tensor)) new LinesView(detail, tensor, [state.head], room);
+    else new MatrixView(detail, tensor, state.head, room);
+}

@@ -1,0 +1,43 @@
+// Canvases, and texts on them.
+
+const LABEL_SIZE = 14;
+
+function font(size, weight = '') {
+    return `${weight} ${size}px system-ui, "Segoe UI", Roboto, Helvetica, Arial, sans-serif`.trim();
+}
+
+const measure = document.createElement('canvas').getContext('2d');
+
+function textWidth(text, size) {
+    measure.font = font(size);
+    return measure.measureText(text).width;
+}
+
+function shortened(text, width, size) {
+    if (textWidth(text, size) <= width) return text;
+    const letters = [...text];
+    while (letters.length && textWidth(letters.join('') + '…', size) > width) letters.pop();
+    return letters.join('') + '…';
+}
+
+// A canvas of so many points that is sharp on every screen.
+function sharpCanvas(width, height, className = '') {
+    const canvas = document.createElement('canvas');
+    const pixels = window.devicePixelRatio || 1;
+    canvas.width = Math.round(width * pixels);
+    canvas.height = Math.round(height * pixels);
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    canvas.className = className;
+    const context = canvas.getContext('2d');
+    context.scale(pixels, pixels);
+    return [canvas, context];
+}
+
+function labelRoom(tensor, axis, from, most) {
+    const count = axis === 'row' ? tensor.rowCount : tensor.columnCount;
+    let room = 0;
+    for (let i = from; i < count && room < most; i++)
+        room = Math.max(room, textWidth(tensor.label(axis, i), LABEL_SIZE));
+    return Math.ceil(Math.min(room, most)) + 8;
+}
