@@ -103,6 +103,9 @@ $(BUILD)/unit: $(UNIT_OBJECTS) $(BUILD)/libattn.a
 $(BUILD)/oracle: $(ORACLE_OBJECTS) $(BUILD)/libattn.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
+test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it installs
+	@sh tests/page/run.sh $(BUILD) install
+
 # Instrumented code makes gcc warn of what cannot happen: warnings are for the other build.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -180,6 +183,6 @@ clean: ## remove everything built
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all run test test-cluster asan valgrind format format-check bench-peers models pictures
-.PHONY: install uninstall clean help FORCE
+.PHONY: all run test test-cluster test-page asan valgrind format format-check bench-peers models
+.PHONY: pictures install uninstall clean help FORCE
 .DELETE_ON_ERROR:

@@ -55,6 +55,7 @@ stage cli sh tests/cli.sh "$build"
 stage batch sh tests/batch.sh "$build"
 stage readers sh tests/readers.sh "$build"
 stage pictures sh tests/pictures.sh "$build"
+stage page sh tests/page/run.sh "$build"
 
 closing="$passed passed, $failed failed"
 [ "$skipped" = 0 ] || closing="$closing, $skipped skipped"

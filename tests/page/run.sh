@@ -1,0 +1,61 @@
+#!/bin/sh
+# The pages of --format html in headless Chromium.
+#
+#     sh tests/page/run.sh [BUILD]            skipped where something is missing
+#     sh tests/page/run.sh [BUILD] install    install it first: Chromium by apt-get, playwright-core
+#                                             from npm into BUILD/page
+set -eu
+cd "$(dirname "$0")/../.."
+build=${1:-build}
+
+ROOT=$(pwd)
+case $build in
+/*) ;;
+*) build=$ROOT/$build ;;
+esac
+MODULES=$build/page
+export ROOT MODULES LC_ALL=C.UTF-8
+
+find_browser() {
+    browser=
+    for name in chromium chromium-browser google-chrome; do
+        browser=$(command -v "$name") && return
+    done
+    return 1
+}
+
+install_packages() {
+    set --
+    find_browser || set -- chromium
+    command -v npm >/dev/null || set -- "$@" nodejs npm
+    [ $# -gt 0 ] || return 0
+    if [ "${DEPS-}" = 0 ] || ! command -v apt-get >/dev/null; then
+        printf 'test-page needs %s\n' "$*" >&2
+        exit 1
+    fi
+    root=
+    [ "$(id -u)" = 0 ] || root=sudo
+    $root apt-get -q -y update
+    $root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "$@"
+}
+
+install_modules() {
+    mkdir -p "$MODULES"
+    cp tests/page/package.json tests/page/package-lock.json "$MODULES"
+    (cd "$MODULES" && npm ci --silent --no-audit --no-fund --ignore-scripts)
+}
+
+leave_out() { # WHY
+    printf 'skipped: pages in a browser: %s (make test-page installs it)\n' "$1"
+    printf '0 passed, 0 failed, 1 skipped\n'
+    exit 0
+}
+
+if [ "${2-}" = install ]; then
+    install_packages
+    [ -d "$MODULES/node_modules/playwright-core" ] || install_modules
+fi
+find_browser || leave_out 'Chromium is not installed'
+command -v node >/dev/null || leave_out 'node is not installed'
+[ -d "$MODULES/node_modules/playwright-core" ] || leave_out 'playwright-core is not installed'
+exec node tests/page/page.mjs "$build/attn-cli" "$browser"
