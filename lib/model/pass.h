@@ -95,6 +95,9 @@ bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t l
  * or all where anything behind attention, or a cache, is made of them. */
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 
+/* Each token's logits side by side, as a product of bf16 gives them; else each word's. */
+bool pass_logits_are_in_rows(const struct pass *pass);
+
 /* The columns of scratch.logits, in bf16 its rows, that belong to a sequence: one for each of its
  * last rows. */
 struct span pass_logit_rows(const struct pass *pass, size_t sequence);

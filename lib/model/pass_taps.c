@@ -1,0 +1,179 @@
+/* What leaves the pass: values for the tap, and failures for values that are no numbers. */
+#include "model/pass.h"
+
+#include <stdio.h>
+
+#include "math/rows.h"
+
+/* "'h.0.scores' head 1" */
+struct place_name {
+    char site[SITE_NAME_BYTES];
+    char head[32];
+};
+
+static struct place_name name_of(const struct place_in_pass *place)
+{
+    struct place_name name = {.head = ""};
+    site_tensor_name(name.site, place->site, (int)place->layer);
+    if (place->head != NO_HEAD)
+        snprintf(name.head, sizeof name.head, " head %zu", place->head);
+    return name;
+}
+
+bool pass_fail_number(struct pass *pass, const struct place_in_pass *place)
+{
+    struct place_name name = name_of(place);
+    bool in_layer = site_rows[place->site].in_layer;
+    pass->tap->failed = true;
+    if (weights_check_finite(pass->weights, in_layer ? (int)place->layer : -1, pass->err))
+        return true;
+    err_set(pass->err, "'%s'%s: expected finite numbers, found infinity or nan (text %zu)",
+            name.site, name.head, pass->batch->first + place->sequence);
+    return true;
+}
+
+bool pass_fail_weight(struct pass *pass, const struct place_in_pass *place)
+{
+    struct place_name name = name_of(place);
+    pass->tap->failed = true;
+    err_set(pass->err, "'%s'%s: expected rows that sum to more than 0, found one of 0 (text %zu)",
+            name.site, name.head, pass->batch->first + place->sequence);
+    return true;
+}
+
+/* Fail if the rows of any sequence hold something that is no number. */
+static bool check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows,
+                       const struct span *spans)
+{
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        struct matrix part = matrix_rows(rows, spans[s].first, spans[s].count);
+        for (size_t row = 0; row < part.rows; row++)
+            if (first_bad(part.data + row * part.stride, part.columns) < part.columns)
+                return pass_fail_number(pass,
+                                        &(struct place_in_pass){site, layer, s, .head = NO_HEAD});
+    }
+    return false;
+}
+
+bool pass_check_embedding(struct pass *pass)
+{
+    const struct batch *batch = pass->batch;
+    if (check_rows(pass, SITE_EMBEDDING, 0, pass->scratch.x, batch->queries))
+        return true;
+    return pass->config->cross &&
+           check_rows(pass, SITE_EMBEDDING, 0, pass->scratch.source, batch->keys);
+}
+
+bool pass_check_stream(struct pass *pass, size_t layer)
+{
+    return check_rows(pass, SITE_RESID_POST, layer, pass->scratch.x, pass->batch->queries);
+}
+
+/* True when every element is finite. */
+static bool is_sound(const struct tensor *values)
+{
+    size_t last = values->rank - 1;
+    if (values->rank > 1) {
+        for (size_t i = 0; i < values->shape[0]; i++) {
+            struct tensor slice = tensor_slice(values, i);
+            if (!is_sound(&slice))
+                return false;
+        }
+        return true;
+    }
+    size_t count = values->shape[last];
+    if (values->stride[last] == 1)
+        return first_bad(values->data, count) == count;
+    for (size_t i = 0; i < count; i++)
+        if (first_bad(values->data + i * values->stride[last], 1) == 0)
+            return false;
+    return true;
+}
+
+/* The first of some heads, or rows where there are no heads, that has such a value; how many there
+ * are in all where none has. */
+static size_t first_unsound(const struct tensor *values, struct span heads)
+{
+    for (size_t i = heads.first; i < heads.first + heads.count; i++) {
+        struct tensor slice = tensor_slice(values, i);
+        if (!is_sound(&slice))
+            return i;
+    }
+    return values->shape[0];
+}
+
+void tap_show(struct pass *pass, enum site site, size_t layer, size_t sequence,
+              struct tensor values)
+{
+    struct announcement seen = {
+        .site = site,
+        .layer = site_rows[site].in_layer ? (int)layer : -1,
+        .sequence = sequence,
+        .values = values,
+    };
+    if (!pass->tap->failed && pass->tap->sink(pass->tap->context, &seen, pass->err))
+        pass->tap->failed = true;
+}
+
+/* Hand one sequence's values to the sink, if all of them are numbers. */
+static void announce(struct pass *pass, enum site site, size_t layer, size_t sequence,
+                     struct tensor values)
+{
+    if (pass->tap->failed)
+        return;
+    bool has_heads = values.rank == 3;
+    struct span all = {0, values.shape[0]};
+    size_t bad = first_unsound(&values, has_heads ? pass_heads(pass, site, layer) : all);
+    struct place_in_pass place = {site, layer, sequence, has_heads ? bad : NO_HEAD};
+    if (bad < values.shape[0])
+        pass_fail_number(pass, &place);
+    else
+        tap_show(pass, site, layer, sequence, values);
+}
+
+bool tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
+{
+    for (size_t s = 0; watch_has(pass->tap->watch, site, layer) && s < pass->batch->count; s++) {
+        struct span span = pass->batch->queries[s];
+        struct tensor values = tensor_of_matrix(matrix_rows(rows, span.first, span.count));
+        announce(pass, site, layer, s, values);
+    }
+    return pass_is_over(pass, site, layer);
+}
+
+bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows)
+{
+    bool of_keys = site_rows[site].axes == AXES_GROUP_TOKEN_DIM;
+    const struct span *spans = of_keys ? pass->batch->keys : pass->batch->queries;
+    size_t heads = of_keys ? pass->config->n_kv_head : pass->config->n_head;
+    size_t width = rows.columns / heads;
+    for (size_t s = 0; watch_has(pass->tap->watch, site, layer) && s < pass->batch->count; s++) {
+        struct tensor values = {
+            .data = rows.data + spans[s].first * rows.stride,
+            .rank = 3,
+            .shape = {heads, spans[s].count, width},
+            .stride = {width, rows.stride, 1},
+        };
+        announce(pass, site, layer, s, values);
+    }
+    return pass_is_over(pass, site, layer);
+}
+
+bool tap_logits(struct pass *pass)
+{
+    struct matrix logits = pass->scratch.logits;
+    bool in_rows = pass_logits_are_in_rows(pass);
+    size_t of_token = in_rows ? logits.stride : 1;
+    size_t of_word = in_rows ? 1 : logits.stride;
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        struct span tokens = pass_logit_rows(pass, s);
+        struct tensor values = {
+            .data = logits.data + tokens.first * of_token,
+            .rank = 2,
+            .shape = {tokens.count, pass->config->vocab_size},
+            .stride = {of_token, of_word},
+        };
+        announce(pass, SITE_LOGITS, 0, s, values);
+    }
+    return true;
+}
