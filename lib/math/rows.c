@@ -8,7 +8,7 @@
 #include "math/isa.h"
 
 FOR_EACH_ISA
-static float sum(const float *x, size_t count)
+float sum_row(const float *x, size_t count)
 {
     float lanes[LANES] = {0};
     size_t whole = count / LANES * LANES;
@@ -47,7 +47,7 @@ void layernorm_rows(struct matrix y, struct matrix x, const struct norm *norm)
     float columns = (float)x.columns;
     for (size_t row = 0; row < x.rows; row++) {
         const float *in = x.data + row * x.stride;
-        float mean = sum(in, x.columns) / columns;
+        float mean = sum_row(in, x.columns) / columns;
         float variance = sum_of_squares(in, x.columns, mean) / columns;
         float factor = 1.0f / sqrtf(variance + norm->epsilon);
         normalise(y.data + row * y.stride, in, x.columns, mean, factor, norm);
@@ -136,7 +136,7 @@ float largest_of_row(const float *x, size_t count)
     return larger(larger(lanes[0], lanes[2]), larger(lanes[1], lanes[3]));
 }
 
-/* x = e^(x - max), and their sum in the order of `sum`. */
+/* x = e^(x - max), and their sum in the order of `sum_row`. */
 FOR_EACH_ISA
 float exp_row(float *x, size_t count, float max)
 {
@@ -161,21 +161,39 @@ void divide_row(float *x, size_t count, float divisor)
         x[i] /= divisor;
 }
 
+/* softmax, the largest element and Σ e^(x - max). */
+static bool softmax_parts(float *x, size_t count, float *max, float *total)
+{
+    *max = largest_of_row(x, count);
+    if (!isfinite(*max))
+        return false;
+    *total = exp_row(x, count, *max); /* NaN where an element was: maxima pass it over */
+    if (!(*total >= 1.0f) || isinf(*total))
+        return false;
+    divide_row(x, count, *total);
+    return true;
+}
+
 bool softmax_row(float *x, size_t count)
 {
-    float max = largest_of_row(x, count);
-    if (!isfinite(max))
+    float max = 0;
+    float total = 0;
+    return softmax_parts(x, count, &max, &total);
+}
+
+bool softmax_row_log(float *x, size_t count, double *log_sum)
+{
+    float max = 0;
+    float total = 0;
+    if (!softmax_parts(x, count, &max, &total))
         return false;
-    float total = exp_row(x, count, max); /* NaN where an element was: maxima pass it over */
-    if (!(total >= 1.0f) || isinf(total))
-        return false;
-    divide_row(x, count, total);
+    *log_sum = (double)max + log((double)total);
     return true;
 }
 
 bool share_row(float *x, size_t count)
 {
-    float total = sum(x, count);
+    float total = sum_row(x, count);
     if (!(total > 0.0f) || isinf(total))
         return false;
     divide_row(x, count, total);

@@ -36,9 +36,15 @@ void add_scaled_row(float *restrict y, const float *restrict x, size_t count, fl
 /* y = x[0..count) · factor. */
 void scale_row(float *y, const float *x, size_t count, float factor);
 
+/* Σ x */
+float sum_row(const float *x, size_t count);
+
 /* In place: e^(x - max) / Σ. -infinity becomes 0. False when there is no such row: an element is
  * NaN or +infinity, or all are -infinity. */
 bool softmax_row(float *x, size_t count);
+
+/* The same, and log Σ e^x of what was there before. */
+bool softmax_row_log(float *x, size_t count, double *log_sum);
 
 /* The steps of a softmax that comes in parts: the largest element that is a number (-infinity:
  * there is none); x = e^(x - max), and their sum; x = x / divisor. */

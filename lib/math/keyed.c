@@ -1,0 +1,45 @@
+#include "math/keyed.h"
+
+#include "math/isa.h"
+
+/* splitmix64's mixer. */
+static uint64_t mix_long(uint64_t z)
+{
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+uint64_t keyed_next(uint64_t key, uint64_t number)
+{
+    return mix_long(mix_long(key + 0x9e3779b97f4a7c15) ^ (number * 0xd1342543de82ef95 + 1));
+}
+
+/* The high half of a product of 64 bits is as even as 64 bits can be. */
+uint64_t keyed_below(uint64_t key, uint64_t number, uint64_t limit)
+{
+    uint64_t bits = keyed_next(key, number);
+    uint64_t low = (bits & 0xffffffff) * limit;
+    return ((bits >> 32) * limit + (low >> 32)) >> 32; /* limits are below 2^32 */
+}
+
+static inline uint32_t mix(uint32_t x)
+{
+    x = (x ^ x >> 16) * 0x7feb352dU;
+    x = (x ^ x >> 15) * 0x846ca68bU;
+    return x ^ x >> 16;
+}
+
+FOR_EACH_ISA
+static void drop(float *x, size_t count, uint32_t first, uint32_t low, float factor)
+{
+    for (size_t i = 0; i < count; i++)
+        x[i] = mix(first + (uint32_t)i) < low ? 0.0f : x[i] * factor;
+}
+
+void keyed_drop(float *x, size_t count, uint64_t key, uint64_t number, float rate)
+{
+    if (rate > 0)
+        drop(x, count, (uint32_t)keyed_next(key, number), (uint32_t)((double)rate * 4294967296.0),
+             1.0f / (1.0f - rate));
+}

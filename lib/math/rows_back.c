@@ -1,0 +1,128 @@
+#include "math/rows_back.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "math/exp.h"
+#include "math/isa.h"
+#include "math/isa.h"
+
+/* Σ (x - a) · (y - b) */
+FOR_EACH_ISA
+static float sum_of_products(const float *x, float a, const float *y, float b, size_t count)
+{
+    float lanes[LANES] = {0};
+    size_t whole = count / LANES * LANES;
+    for (size_t i = 0; i < whole; i += LANES)
+        for (size_t lane = 0; lane < LANES; lane++)
+            lanes[lane] = fmaf(x[i + lane] - a, y[i + lane] - b, lanes[lane]);
+    for (size_t i = whole; i < count; i++)
+        lanes[i - whole] = fmaf(x[i] - a, y[i] - b, lanes[i - whole]);
+    return add_lanes(lanes);
+}
+
+/* One row of a norm, on its way back. */
+struct norm_row {
+    const float *x, *dy, *scale;
+    size_t count;
+    float mean, factor; /* 1 / deviation */
+};
+
+/* Σ dy · scale, and Σ dy · scale · (x - mean) / deviation. */
+FOR_EACH_ISA
+static void norm_sums(const struct norm_row *row, float *plain, float *weighted)
+{
+    float one[LANES] = {0};
+    float other[LANES] = {0};
+    size_t whole = row->count / LANES * LANES;
+    for (size_t i = 0; i < whole; i += LANES)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            float g = row->dy[i + lane] * row->scale[i + lane];
+            one[lane] += g;
+            other[lane] = fmaf(g, (row->x[i + lane] - row->mean) * row->factor, other[lane]);
+        }
+    for (size_t i = whole; i < row->count; i++) {
+        float g = row->dy[i] * row->scale[i];
+        one[i - whole] += g;
+        other[i - whole] = fmaf(g, (row->x[i] - row->mean) * row->factor, other[i - whole]);
+    }
+    *plain = add_lanes(one);
+    *weighted = add_lanes(other);
+}
+
+FOR_EACH_ISA
+static void norm_gradients(float *restrict dx, const struct norm_row *row, float plain,
+                           float weighted)
+{
+    for (size_t i = 0; i < row->count; i++) {
+        float unit = (row->x[i] - row->mean) * row->factor;
+        dx[i] += row->factor * (row->dy[i] * row->scale[i] - plain - unit * weighted);
+    }
+}
+
+FOR_EACH_ISA
+static void norm_parameters(float *restrict scale_sum, float *restrict shift_sum,
+                            const struct norm_row *row)
+{
+    for (size_t i = 0; i < row->count; i++) {
+        float unit = (row->x[i] - row->mean) * row->factor;
+        scale_sum[i] = fmaf(row->dy[i], unit, scale_sum[i]);
+        shift_sum[i] += row->dy[i];
+    }
+}
+
+void layernorm_rows_back(struct matrix dx, struct matrix dy, struct matrix x,
+                         const struct norm *norm, float *scale_sum, float *shift_sum)
+{
+    float columns = (float)x.columns;
+    for (size_t i = 0; i < x.rows; i++) {
+        struct norm_row row = {
+            x.data + i * x.stride, dy.data + i * dy.stride, norm->scale, x.columns, 0, 0};
+        float plain = 0;
+        float weighted = 0;
+        row.mean = sum_row(row.x, row.count) / columns;
+        float squares = sum_of_products(row.x, row.mean, row.x, row.mean, row.count);
+        row.factor = 1.0f / sqrtf(squares / columns + norm->epsilon);
+        norm_sums(&row, &plain, &weighted);
+        norm_gradients(dx.data + i * dx.stride, &row, plain / columns, weighted / columns);
+        norm_parameters(scale_sum, shift_sum, &row);
+    }
+}
+
+FOR_EACH_ISA
+static void softmax_gradients(float *restrict dy, const float *restrict y, size_t count, float mean,
+                              float factor)
+{
+    for (size_t i = 0; i < count; i++)
+        dy[i] = factor * (y[i] * (dy[i] - mean));
+}
+
+void softmax_row_back(float *dy, const float *y, size_t count, float factor)
+{
+    softmax_gradients(dy, y, count, sum_of_products(dy, 0.0f, y, 0.0f, count), factor);
+}
+
+bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, double *loss)
+{
+    double logit = (double)x[target];
+    double log_sum = 0;
+    if (!softmax_row_log(x, count, &log_sum))
+        return false;
+    *loss = log_sum - logit;
+    scale_row(x, x, count, factor);
+    x[target] -= factor;
+    return true;
+}
+
+FOR_EACH_ISA
+void add_row(float *restrict y, const float *restrict x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        y[i] += x[i];
+}
+
+void add_columns(float *total, struct matrix x)
+{
+    for (size_t row = 0; row < x.rows; row++)
+        add_row(total, x.data + row * x.stride, x.columns);
+}

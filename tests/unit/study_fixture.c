@@ -1,0 +1,72 @@
+#include "study_fixture.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct folder folder = {.path = "tests/training"};
+
+static uint32_t *read_ids(struct study_fixture *fixture, const char *name)
+{
+    const struct safetensors_entry *entry = safetensors_find(&fixture->golden, name);
+    uint32_t *ids = arena_alloc(&fixture->draft.arena, entry->count, sizeof *ids, NULL);
+    const char *from = entry->data;
+    for (size_t i = 0; i < entry->count; i++) {
+        float id = 0;
+        memcpy(&id, from + i * sizeof id, sizeof id);
+        ids[i] = (uint32_t)id;
+    }
+    return ids;
+}
+
+const float *study_fixture_golden(const struct study_fixture *fixture, const char *kind,
+                                  const char *name)
+{
+    char full[128];
+    snprintf(full, sizeof full, "%s%s", kind, name);
+    const struct safetensors_entry *entry = safetensors_find(&fixture->golden, full);
+    ck_assert_msg(entry != NULL, "there is no %s", full);
+    return entry->data; /* the header is a multiple of 8 bytes, and all tensors are floats */
+}
+
+void study_fixture_open(struct study_fixture *fixture, const char *name, size_t threads,
+                        float dropout)
+{
+    struct err err = {0};
+    char file[64];
+    *fixture = (struct study_fixture){0};
+    snprintf(file, sizeof file, "%s.json", name);
+    int failed = folder_open(&fixture->config, &folder, file, &err);
+    snprintf(file, sizeof file, "%s.safetensors", name);
+    failed = failed || safetensors_open(&fixture->golden, &folder, file, &err) ||
+             machine_open(&fixture->machine, threads, &err) ||
+             draft_open(&fixture->draft, name, fixture->config.bytes, fixture->config.size, &err);
+    ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
+    for (size_t i = 0; i < fixture->draft.count; i++) {
+        struct draft_tensor *tensor = &fixture->draft.tensors[i];
+        memcpy(tensor->data, study_fixture_golden(fixture, "w.", tensor->name),
+               tensor->count * sizeof(float));
+    }
+    const struct safetensors_entry *ids = safetensors_find(&fixture->golden, "ids");
+    struct study_plan plan = {&fixture->machine, &fixture->draft, ids->shape[1], ids->shape[2],
+                              dropout};
+    ck_assert_msg(study_open(&fixture->study, &plan, &err) == 0, "%s", err.text);
+    fixture->ids = read_ids(fixture, "ids");
+    fixture->targets = read_ids(fixture, "targets");
+}
+
+void study_fixture_release(struct study_fixture *fixture)
+{
+    study_release(&fixture->study);
+    draft_release(&fixture->draft);
+    machine_release(&fixture->machine);
+    safetensors_release(&fixture->golden);
+    file_release(&fixture->config);
+}
+
+struct batch_of_texts study_fixture_batch(const struct study_fixture *fixture, size_t step)
+{
+    size_t at = step * fixture->study.rows;
+    return (struct batch_of_texts){
+        .ids = fixture->ids + at, .targets = fixture->targets + at, .key = step, .share = 1};
+}

@@ -1,0 +1,298 @@
+#include "train/study.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "study_fixture.h"
+#include "math/keyed.h"
+#include "math/gemm.h"
+#include "model/forward.h"
+#include "model/model.h"
+#include "train/adamw.h"
+
+Suite *study_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const char *const cases[] = {"tied", "untied", "relu", "silu", "tanh", "quick_gelu"};
+enum { CASES = COUNT(cases) };
+
+static double learn(struct study_fixture *fixture, size_t step)
+{
+    struct err err = {0};
+    struct batch_of_texts batch = study_fixture_batch(fixture, step);
+    double loss = 0;
+    ck_assert_msg(study_learn(&fixture->study, &batch, &loss, &err) == 0, "%s", err.text);
+    return loss;
+}
+
+static double test(struct study_fixture *fixture)
+{
+    struct err err = {0};
+    struct batch_of_texts batch = study_fixture_batch(fixture, 0);
+    double loss = 0;
+    ck_assert_msg(study_test(&fixture->study, &batch, &loss, &err) == 0, "%s", err.text);
+    return loss;
+}
+
+static float largest(const float *x, size_t count)
+{
+    float max = 0;
+    for (size_t i = 0; i < count; i++)
+        max = fmaxf(max, fabsf(x[i]));
+    return max;
+}
+
+/* Numbers of a tensor against PyTorch's: so far off relative to each, and to the largest where one
+ * is small beside it (the gradient of a key's bias is 0 but for rounding). */
+static void judge(const char *name, const float *found, const float *expected, size_t count,
+                  float relative, float floor)
+{
+    float max = largest(expected, count);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_msg(fabsf(found[i] - expected[i]) <= relative * fabsf(expected[i]) + floor * max,
+                      "%s[%zu]: expected %.9g, found %.9g", name, i, (double)expected[i],
+                      (double)found[i]);
+}
+
+START_TEST(gradients_are_those_of_pytorch)
+{
+    struct study_fixture fixture;
+    study_fixture_open(&fixture, cases[_i], 2, 0.0f);
+    double loss = learn(&fixture, 0);
+    float expected = *study_fixture_golden(&fixture, "", "loss");
+    ck_assert_double_eq_tol(loss, (double)expected, 1e-5);
+    for (size_t i = 0; i < fixture.draft.count; i++) {
+        const struct draft_tensor *tensor = &fixture.draft.tensors[i];
+        judge(tensor->name, parameter_of(&fixture.study.gradients, tensor),
+              study_fixture_golden(&fixture, "g.", tensor->name), tensor->count, 1e-4f, 2e-6f);
+    }
+    study_fixture_release(&fixture);
+}
+END_TEST
+
+START_TEST(ten_steps_are_those_of_pytorch)
+{
+    struct study_fixture fixture;
+    struct arena arena = {0};
+    struct adamw adamw = {.beta_1 = 0.9, .beta_2 = 0.99, .epsilon = 1e-5, .decay = 0.1};
+    study_fixture_open(&fixture, cases[_i], 2, 0.0f);
+    ck_assert_int_eq(adamw_take(&adamw, &fixture.draft, &arena, NULL), 0);
+    for (size_t step = 0; step < 10; step++) {
+        learn(&fixture, step);
+        double norm = adamw_norm(&fixture.study.gradients);
+        ck_assert_double_gt(norm, 0.5); /* so that it is clipped */
+        adamw_step(&adamw, &fixture.machine, &fixture.study.gradients,
+                   &(struct adamw_step){1e-3, (float)(0.5 / (norm + 1e-6))});
+    }
+    for (size_t i = 0; i < fixture.draft.count; i++) {
+        const struct draft_tensor *tensor = &fixture.draft.tensors[i];
+        judge(tensor->name, tensor->data, study_fixture_golden(&fixture, "t.", tensor->name),
+              tensor->count, 1e-5f, 1e-5f);
+    }
+    arena_release(&arena);
+    study_fixture_release(&fixture);
+}
+END_TEST
+
+/* The loss with a tensor moved along a direction. */
+static double moved(struct study_fixture *fixture, const struct draft_tensor *tensor, float far,
+                    bool dropping)
+{
+    struct batch_of_texts batch = study_fixture_batch(fixture, 0);
+    double loss = 0;
+    float *old = arena_alloc(&fixture->draft.arena, tensor->count, sizeof *old, NULL);
+    memcpy(old, tensor->data, tensor->count * sizeof *old);
+    for (size_t i = 0; i < tensor->count; i++)
+        tensor->data[i] += keyed_below(1, i, 2) ? far : -far;
+    ck_assert_int_eq((dropping ? study_learn : study_test)(&fixture->study, &batch, &loss, NULL),
+                     0);
+    memcpy(tensor->data, old, tensor->count * sizeof *old);
+    return loss;
+}
+
+static void check_differences(const char *name, float dropout)
+{
+    const float far = 2e-3f;
+    struct study_fixture fixture;
+    study_fixture_open(&fixture, name, 1, dropout);
+    size_t count = fixture.study.gradients.count;
+    float *gradients = arena_alloc(&fixture.draft.arena, count, sizeof *gradients, NULL);
+    learn(&fixture, 0);
+    memcpy(gradients, fixture.study.gradients.values, count * sizeof *gradients);
+    for (size_t t = 0; t < fixture.draft.count; t++) {
+        const struct draft_tensor *tensor = &fixture.draft.tensors[t];
+        const float *gradient = gradients + (tensor->data - fixture.draft.tensors[0].data);
+        double slope = 0;
+        double size = 0;
+        for (size_t i = 0; i < tensor->count; i++) {
+            slope += (double)(keyed_below(1, i, 2) ? gradient[i] : -gradient[i]);
+            size += fabs((double)gradient[i]);
+        }
+        double high = moved(&fixture, tensor, far, dropout > 0);
+        double low = moved(&fixture, tensor, -far, dropout > 0);
+        double found = (high - low) / (2 * (double)far);
+        ck_assert_msg(fabs(found - slope) < 2e-3 * size + 1e-3, "%s: slope %g, differences %g",
+                      tensor->name, slope, found);
+    }
+    study_fixture_release(&fixture);
+}
+
+START_TEST(gradients_are_what_differences_say)
+{
+    check_differences("tied", 0.0f);
+    check_differences("untied", 0.0f);
+}
+END_TEST
+
+START_TEST(what_is_dropped_comes_back_the_same)
+{
+    check_differences("tied", 0.2f);
+    check_differences("untied", 0.4f);
+}
+END_TEST
+
+START_TEST(dropping_changes_the_loss_of_learning_alone)
+{
+    struct study_fixture plain;
+    struct study_fixture dropping;
+    study_fixture_open(&plain, "tied", 1, 0.0f);
+    study_fixture_open(&dropping, "tied", 1, 0.3f);
+    ck_assert_double_eq(test(&plain), test(&dropping));
+    ck_assert_double_ne(learn(&plain, 0), learn(&dropping, 0));
+    study_fixture_release(&plain);
+    study_fixture_release(&dropping);
+}
+END_TEST
+
+START_TEST(threads_change_nothing)
+{
+    struct study_fixture one;
+    struct study_fixture other;
+    study_fixture_open(&one, "tied", 1, 0.1f);
+    study_fixture_open(&other, "tied", 3, 0.1f);
+    ck_assert_double_eq(learn(&one, 0), learn(&other, 0));
+    ck_assert_mem_eq(one.study.gradients.values, other.study.gradients.values,
+                     one.study.gradients.count * sizeof(float));
+    study_fixture_release(&one);
+    study_fixture_release(&other);
+}
+END_TEST
+
+START_TEST(two_halves_of_a_step_add_up)
+{
+    struct study_fixture fixture;
+    struct err err = {0};
+    double loss = 0;
+    study_fixture_open(&fixture, "tied", 1, 0.0f);
+    learn(&fixture, 0);
+    float whole = fixture.study.gradients.values[0];
+    memset(fixture.study.gradients.values, 0, fixture.study.gradients.count * sizeof(float));
+    struct batch_of_texts batch = study_fixture_batch(&fixture, 0);
+    batch.share = 0.5f;
+    for (int half = 0; half < 2; half++)
+        ck_assert_int_eq(study_learn(&fixture.study, &batch, &loss, &err), 0);
+    ck_assert_float_eq_tol(fixture.study.gradients.values[0], whole, fabsf(whole) * 1e-6f);
+    study_fixture_release(&fixture);
+}
+END_TEST
+
+/* Holds what the model's own pass announces against the study's tape. */
+static int compare_stream(void *context, const struct announcement *seen, struct err *err)
+{
+    const struct study *study = context;
+    struct matrix norm =
+        matrix_rows(study->tape.norm_f, seen->sequence * study->plan.tokens, study->plan.tokens);
+    (void)err;
+    for (size_t row = 0; row < norm.rows; row++)
+        ck_assert_mem_eq(norm.data + row * norm.stride,
+                         seen->values.data + row * seen->values.stride[0],
+                         norm.columns * sizeof(float));
+    return 0;
+}
+
+START_TEST(the_way_forward_has_the_bits_of_the_models)
+{
+    struct study_fixture fixture;
+    struct err err = {0};
+    struct model model;
+    struct batch batch;
+    struct watch watch;
+    struct arena arena = {0};
+    struct sequence sequences[3] = {{0}};
+    study_fixture_open(&fixture, cases[_i], 1, 0.0f);
+    struct batch_of_texts texts = study_fixture_batch(&fixture, 0);
+    for (size_t i = 0; i < fixture.study.plan.texts; i++)
+        sequences[i] = (struct sequence){.ids = texts.ids + i * fixture.study.plan.tokens,
+                                         .count = fixture.study.plan.tokens};
+    test(&fixture);
+    ck_assert_msg(model_open_folder(&model, &fixture.draft.folder, &err) == 0, "%s", err.text);
+    ck_assert_int_eq(
+        batch_init(&batch, &model.config, sequences, fixture.study.plan.texts, &arena, &err), 0);
+    ck_assert_int_eq(watch_init(&watch, &model.config, &arena, &err), 0);
+    watch_add(&watch, SITE_LN_F, 0);
+    struct tap tap = {.watch = &watch, .sink = compare_stream, .context = &fixture.study};
+    struct run run = {&fixture.machine, &model.config, &model.weights, &batch};
+    ck_assert_msg(forward(&run, &tap, &arena, &err) == 0, "%s", err.text);
+    arena_release(&arena);
+    model_release(&model);
+    study_fixture_release(&fixture);
+}
+END_TEST
+
+START_TEST(what_is_no_number_is_found)
+{
+    struct study_fixture fixture;
+    struct err err = {0};
+    double loss = 0;
+    study_fixture_open(&fixture, "tied", 1, 0.0f);
+    *parameter_at(&fixture.study.weights, PARAMETER_FC, 1) = NAN;
+    struct batch_of_texts batch = study_fixture_batch(&fixture, 0);
+    ck_assert_int_eq(study_learn(&fixture.study, &batch, &loss, &err), -1);
+    ck_assert_str_eq(err.text, "the loss of token 0 of text 0 is no number");
+    study_fixture_release(&fixture);
+}
+END_TEST
+
+START_TEST(plans_that_no_model_can_follow)
+{
+    static const char bare[] = "{\"model_type\": \"attention\", \"vocab_size\": 3, \"n_embd\": 2}";
+    struct study_fixture fixture;
+    struct study study;
+    struct draft draft;
+    struct err err = {0};
+    study_fixture_open(&fixture, "untied", 1, 0.0f);
+    struct study_plan plan = {&fixture.machine, &fixture.draft, 1, 6, 0.0f};
+    ck_assert_int_eq(study_open(&study, &plan, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "expected texts of at most 5 tokens, the model's positions, found 6");
+    err_clear(&err);
+    ck_assert_int_eq(draft_open(&draft, "bare", bare, strlen(bare), &err), 0);
+    plan.draft = &draft;
+    ck_assert_int_eq(study_open(&study, &plan, &err), -1);
+    ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "expected a model of type \"gpt2\" to train, found \"attention\"");
+    draft_release(&draft);
+    study_fixture_release(&fixture);
+}
+END_TEST
+
+Suite *study_suite(void)
+{
+    Suite *suite = suite_create("study");
+    TCase *tests = tcase_create("study");
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, gradients_are_those_of_pytorch, 0, CASES);
+    tcase_add_loop_test(tests, ten_steps_are_those_of_pytorch, 0, CASES);
+    tcase_add_test(tests, gradients_are_what_differences_say);
+    tcase_add_test(tests, what_is_dropped_comes_back_the_same);
+    tcase_add_test(tests, dropping_changes_the_loss_of_learning_alone);
+    tcase_add_test(tests, threads_change_nothing);
+    tcase_add_test(tests, two_halves_of_a_step_add_up);
+    tcase_add_loop_test(tests, the_way_forward_has_the_bits_of_the_models, 0, CASES);
+    tcase_add_test(tests, what_is_no_number_is_found);
+    tcase_add_test(tests, plans_that_no_model_can_follow);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
