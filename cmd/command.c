@@ -53,6 +53,20 @@ const struct command command_rows[] = {
      "attn-cli init --shape tiny --set n_layer=3 --seed 7 -s \"Life is short\" -o mine\n"
      "attn-cli init --config mine/config.json --vocab mine/vocab.json -o other\n",
      init_command},
+    {"train", FOR_TRAIN, "let a GPT-2 learn from texts", "",
+     "attn-cli train -d fables.txt --shape tiny --vocab words/vocab.json -o fables\n"
+     "attn-cli train -d fables.txt -m fables --steps 200 --rate 0.0003 -o more\n"
+     "attn-cli train -d fables.txt --resume fables/step-00000064 -o again\n",
+     train_command},
+    {"corpus", FOR_CORPUS, "write texts that a grammar describes", "GRAMMAR",
+     "attn-cli corpus data/fables.grammar --count 5\n"
+     "attn-cli corpus data/fables.grammar --count 100000 --seed 1 -o fables.txt\n"
+     "printf 'text = a <w:word> is a <w>\\nword = rose | cake' | attn-cli corpus - -n 3\n",
+     corpus_command},
+    {"vocab", FOR_VOCAB, "make a vocabulary of texts: words, or byte-level BPE", "FILE...",
+     "attn-cli vocab fables.txt -o words\n"
+     "attn-cli vocab fables.txt --size 1024 -o bpe\n",
+     vocab_command},
     {"bench", FOR_BENCH, "measure a model beside this machine's limits", "[MODEL]",
      "attn-cli bench\n"
      "attn-cli bench --shape gpt2 --threads 1\n"

@@ -25,6 +25,10 @@ enum {
     FOR_INIT = 1 << 6,
     FOR_EXPLAIN = 1 << 7,
     FOR_LESSON = 1 << 8,
+    FOR_VOCAB = 1 << 9,
+    FOR_CORPUS = 1 << 10,
+    FOR_TRAIN = 1 << 11,
+    FOR_HEADS = 1 << 12,
     FOR_BATCH = 1 << 16,
     FOR_MERGE = 1 << 17,
     FOR_ITEM = 1 << 18, /* no command: what one item of `batch` may say */
@@ -67,7 +71,15 @@ struct options {
     const char *vocab;
     const char *merges;
     const char *draw;
+    const char *rule; /* of a grammar */
+    long long size;   /* of a vocabulary; 0: not given */
+    long long count;  /* of texts; 0: not given */
     struct texts sets;
+    struct texts data; /* what a model is trained on */
+    const char *resume_from;
+    long long steps, batch, context, accumulate, save_every; /* 0: not given */
+    long long warmup;                                        /* -1: not given */
+    double rate, decay, clip, dropout;
     long long table;      /* 0: not given */
     long long torch_seed; /* -1: not given */
     const char *input;    /* what kind of file a batch is read from */
@@ -114,9 +126,9 @@ struct options {
 };
 
 /* What holds where nothing was given; all else is 0. */
-#define OPTIONS_DEFAULT              \
-    {                                \
-        .top_p = 1, .torch_seed = -1 \
+#define OPTIONS_DEFAULT                                                                   \
+    {                                                                                     \
+        .top_p = 1, .torch_seed = -1, .warmup = -1, .rate = 1e-3, .decay = 0.1, .clip = 1 \
     }
 
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER, OPTION_REAL };

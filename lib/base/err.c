@@ -69,6 +69,15 @@ int err_failed(struct err *err, const char *format, ...)
     return -1;
 }
 
+int err_interrupted(struct err *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set(err, ERR_INTERRUPTED, format, args);
+    va_end(args);
+    return -1;
+}
+
 int err_prefix(struct err *err, const char *format, ...)
 {
     if (!err || err->kind == ERR_NONE)

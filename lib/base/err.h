@@ -17,11 +17,12 @@
 
 enum err_kind {
     ERR_NONE = 0,
-    ERR_FAILED = 1,      /* a check said no, or some of many things failed */
-    ERR_USAGE = 2,       /* the command line asks for what is not there */
-    ERR_INPUT = 3,       /* a file or a text is missing, broken or too large */
-    ERR_UNSUPPORTED = 4, /* well-formed, but not something this program does */
-    ERR_OUTPUT = 5,      /* a result could not be written */
+    ERR_FAILED = 1,        /* a check said no, or some of many things failed */
+    ERR_USAGE = 2,         /* the command line asks for what is not there */
+    ERR_INPUT = 3,         /* a file or a text is missing, broken or too large */
+    ERR_UNSUPPORTED = 4,   /* well-formed, but not something this program does */
+    ERR_OUTPUT = 5,        /* a result could not be written */
+    ERR_INTERRUPTED = 130, /* somebody stopped it, and what was done is safe */
 };
 
 enum { ERR_TEXT_BYTES = 8192 }; /* a longer message is cut and ends in "..." */
@@ -40,6 +41,7 @@ int err_usage(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_unsupported(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_output(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_failed(struct err *err, const char *format, ...) ERR_PRINTF;
+int err_interrupted(struct err *err, const char *format, ...) ERR_PRINTF;
 
 /* Put "prefix: " before the message from below; returns -1. */
 int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;

@@ -54,3 +54,16 @@ on_a_terminal() { # COMMAND-LINE: what it writes there; left out where no termin
     script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip 'no terminal can be made here'
     script -qec "$1" /dev/null </dev/null | tr -d '\r'
 }
+
+small_school() { # texts, words/vocab.json and a config to train on
+    "$ATTN" corpus "$ROOT/data/fables.grammar" --rule agree -n 300 -o texts
+    "$ATTN" vocab texts -o words
+    cat >config.json <<'END'
+{"model_type": "gpt2", "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 16, "vocab_size": 70}
+END
+}
+
+train() { # OPTION...: on the small school's texts, its losses alone
+    "$ATTN" train -d texts --batch 4 --context 8 "$@" >printed || return
+    awk '/^ +[0-9]/ { print $1, $2, $3 }' printed
+}

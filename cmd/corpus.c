@@ -1,0 +1,76 @@
+/* corpus.c: `attn-cli corpus`: texts drawn from a grammar, a line each. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/stream.h"
+#include "command.h"
+#include "inputs.h"
+#include "math/keyed.h"
+#include "train/grammar_write.h"
+
+static int check_options(const struct options *options, struct err *err)
+{
+    const struct texts *operands = &options->operands;
+    if (!operands->count)
+        return err_usage(err, "expected a grammar: a file, or - for standard input");
+    if (operands->count > 1)
+        return err_usage(err, "expected one grammar, found '%s' as well", operands->items[1]);
+    if (options->output && !*options->output)
+        return err_usage(err, "--output: expected a path, found ''");
+    return 0;
+}
+
+static int find_rule(size_t *rule, const struct grammar *grammar, const char *name, struct err *err)
+{
+    *rule = name ? grammar_find(grammar, name, strlen(name)) : 0;
+    return *rule == GRAMMAR_NONE ? err_usage(err, "--rule: the grammar has no rule '%s'", name) : 0;
+}
+
+static int write_texts(struct stream *out, const struct grammar *grammar, size_t rule,
+                       const struct options *options, struct err *err)
+{
+    struct buf text = {0};
+    long long count = options->count ? options->count : 1;
+    int failed = 0;
+    for (long long i = 0; i < count && !failed; i++) {
+        uint64_t key = keyed_next((uint64_t)options->seed, (uint64_t)i);
+        buf_clear(&text);
+        failed = grammar_write(grammar, &text, rule, key, err);
+        buf_char(&text, '\n');
+        failed = failed || buf_check(&text, err);
+        if (!failed)
+            stream_bytes(out, text.bytes, text.size);
+    }
+    buf_release(&text);
+    return failed ? -1 : 0;
+}
+
+static int open_output(struct stream *out, const char *path, struct err *err)
+{
+    if (!path || strcmp(path, "-") == 0)
+        return stream_to(out, STDOUT_FILENO, err);
+    return stream_open(out, path, err);
+}
+
+int corpus_command(const struct options *options, struct err *err)
+{
+    struct file file = {0};
+    struct grammar grammar = {0};
+    struct stream out = {0};
+    size_t rule = 0;
+    int failed = check_options(options, err);
+    const char *path = failed ? NULL : options->operands.items[0];
+    failed = failed || inputs_read_file(&file, path, err);
+    if (!failed && grammar_read(&grammar, file.bytes, file.size, err))
+        failed = err_prefix(err, "'%s'", path);
+    failed = failed || find_rule(&rule, &grammar, options->rule, err) ||
+             open_output(&out, options->output, err);
+    if (!failed && write_texts(&out, &grammar, rule, options, err))
+        failed = err_prefix(err, "'%s'", path);
+    failed = failed || stream_commit(&out, err);
+    stream_discard(&out);
+    grammar_release(&grammar);
+    file_release(&file);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,210 @@
+/* train.c: `attn-cli train`: a model learns from texts, step by step, and is saved on the way. */
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/stream.h"
+#include "base/file.h"
+#include "command.h"
+#include "train_start.h"
+
+enum { TEST_EVERY = 100 };
+
+struct job {
+    const struct options *options;
+    struct train_start start;
+    struct machine machine;
+    struct course course;
+    struct buf log;
+    struct stream out;
+    double began;         /* the time that the first step began … */
+    long long first_step; /* … and which it was */
+    long long saved_step; /* the last one that was saved; -1: none */
+    char saved_path[4096];
+};
+
+/* --- interruption ---------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+
+static void note_signal(int number)
+{
+    interrupted = 1;
+    signal(number, SIG_DFL); /* who cannot wait for the step to end asks again */
+}
+
+static void watch_signals(void)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        sigaction(ending[i], &action, NULL);
+}
+
+/* --- saving ---------------------------------------------------------------------------------- */
+
+static long long step_of(const struct job *job)
+{
+    return (long long)job->course.adamw.steps;
+}
+
+static bool is_saved_at(const struct job *job, long long step)
+{
+    long long every = job->options->save_every;
+    return every ? step % every == 0 : (step & (step - 1)) == 0;
+}
+
+/* Into a folder of its own, OUTPUT/step-00000064, or OUTPUT itself. */
+static int save(struct job *job, bool as_result, struct err *err)
+{
+    int size = as_result
+                   ? snprintf(job->saved_path, sizeof job->saved_path, "%s", job->start.output)
+                   : snprintf(job->saved_path, sizeof job->saved_path, "%s/step-%08lld",
+                              job->start.output, step_of(job));
+    if (size >= (int)sizeof job->saved_path)
+        return err_output(err, "cannot write '%s': the name is too long", job->start.output);
+    job->saved_step = step_of(job);
+    return file_make_directory(job->start.output, err) ||
+           saved_write(&job->course, &job->start.draft, &job->log, job->saved_path, err);
+}
+
+/* --- reports --------------------------------------------------------------------------------- */
+
+static double tokens_of_step(const struct job *job)
+{
+    const struct course_settings *s = &job->course.settings;
+    return (double)s->texts * (double)s->tokens * (double)s->accumulate;
+}
+
+static double pace(const struct job *job)
+{
+    double seconds = clock_seconds() - job->began;
+    double steps = (double)(step_of(job) - job->first_step);
+    return seconds > 0 ? steps * tokens_of_step(job) / seconds : 0;
+}
+
+/* A line of log.csv; a held-out loss that is NaN was not measured. */
+static void write_log(struct job *job, const struct course_report *report, double held_out)
+{
+    buf_format(&job->log, "%lld,%.0f,%.6f,", step_of(job),
+               (double)step_of(job) * tokens_of_step(job), report->loss);
+    if (!isnan(held_out))
+        buf_format(&job->log, "%.6f", held_out);
+    buf_format(&job->log, ",%.6g,%.6g,%.0f\n", report->rate, report->gradient_norm, pace(job));
+}
+
+static void show_line(struct job *job, const struct course_report *report, double held_out)
+{
+    const struct course_settings *s = &job->course.settings;
+    double left = (double)(s->steps - step_of(job)) * tokens_of_step(job) / pace(job);
+    if (job->options->quiet)
+        return;
+    stream_format(&job->out, "%8lld  %8.4f  %8.4f  %8.0f  %4.0f:%02d\n", step_of(job), report->loss,
+                  held_out, pace(job), floor(left / 60), (int)fmod(left, 60));
+    stream_flush(&job->out);
+}
+
+static void show_progress(const struct job *job, const struct course_report *report)
+{
+    static double last;
+    double now = clock_seconds();
+    if (job->options->quiet || !isatty(STDERR_FILENO) || now - last < 0.2)
+        return;
+    last = now;
+    fprintf(stderr, "\rstep %lld of %lld, loss %.4f \033[K\r", step_of(job),
+            job->course.settings.steps, report->loss);
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+static int report_step(struct job *job, const struct course_report *report, struct err *err)
+{
+    long long step = step_of(job);
+    bool last = step == job->course.settings.steps || interrupted;
+    bool saves = is_saved_at(job, step);
+    double held_out = (double)NAN;
+    if ((saves || last || step % TEST_EVERY == 0) && course_test(&job->course, &held_out, err))
+        return -1;
+    write_log(job, report, held_out);
+    if (!isnan(held_out))
+        show_line(job, report, held_out);
+    show_progress(job, report);
+    return saves ? save(job, false, err) : 0;
+}
+
+/* Say what is safe, where a step came to nothing. */
+static int fail_step(const struct job *job, struct err *err)
+{
+    struct err cause = *err;
+    if (job->saved_step < 0 || cause.kind != ERR_INPUT)
+        return -1;
+    err_clear(err);
+    return err_set(err, "%s; '%s' holds step %lld", cause.text, job->saved_path, job->saved_step);
+}
+
+static int run_steps(struct job *job, struct err *err)
+{
+    struct course_report report = {0};
+    watch_signals();
+    job->began = clock_seconds();
+    job->first_step = step_of(job);
+    while (step_of(job) < job->course.settings.steps && !interrupted)
+        if (course_step(&job->course, &report, err) || report_step(job, &report, err))
+            return fail_step(job, err);
+    if (save(job, true, err))
+        return -1;
+    if (step_of(job) < job->course.settings.steps)
+        return err_interrupted(err, "interrupted behind step %lld: --resume '%s' goes on",
+                               step_of(job), job->start.output);
+    return 0;
+}
+
+static int open_course(struct job *job, struct err *err)
+{
+    struct train_start *start = &job->start;
+    job->saved_step = -1;
+    if (machine_open(&job->machine, (size_t)job->options->threads, err) ||
+        course_open(&job->course, &start->state.settings, &job->machine, &start->draft,
+                    &start->texts, err))
+        return -1;
+    if (job->options->resume_from &&
+        saved_read(&job->course, &start->state, &job->log, &start->source, err))
+        return -1;
+    if (!job->options->resume_from)
+        buf_text(&job->log, "step,tokens,loss,held_out,rate,gradient_norm,tokens_per_second\n");
+    return stream_to(&job->out, STDOUT_FILENO, err);
+}
+
+static void show_head(struct job *job)
+{
+    if (job->options->quiet)
+        return;
+    stream_format(&job->out,
+                  "%zu parameters, %zu tokens in %zu lines, %.0f tokens a step\n"
+                  "    step      loss  held out  tokens/s  time left\n",
+                  job->course.study.weights.count, job->start.texts.count,
+                  job->start.texts.start_count, tokens_of_step(job));
+    stream_flush(&job->out);
+}
+
+int train_command(const struct options *options, struct err *err)
+{
+    static struct job job;
+    job = (struct job){.options = options};
+    int failed = train_start_open(&job.start, options, err) || open_course(&job, err);
+    if (!failed) {
+        show_head(&job);
+        failed = run_steps(&job, err);
+    }
+    if (job.out.buffer && stream_commit(&job.out, failed ? NULL : err))
+        failed = -1;
+    course_release(&job.course);
+    machine_release(&job.machine);
+    train_start_release(&job.start);
+    buf_release(&job.log);
+    return failed ? -1 : 0;
+}

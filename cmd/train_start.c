@@ -1,0 +1,202 @@
+#include "train_start.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "inputs.h"
+#include "model/model.h"
+#include "model/recipe.h"
+#include "model/shape.h"
+#include "text/tokenizer.h"
+
+/* --- options --------------------------------------------------------------------------------- */
+
+/* A model comes from one place. */
+static int check_places(const struct options *options, struct err *err)
+{
+    const struct {
+        const char *name, *value;
+    } places[] = {{"--resume", options->resume_from},
+                  {"--model", options->model},
+                  {"--shape", options->shape},
+                  {"--config", options->config}};
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (places[i].value && found)
+            return err_usage(err, "%s: a model comes from one place, found %s as well", found,
+                             places[i].name);
+        found = places[i].value ? places[i].name : found;
+    }
+    if (!found)
+        return err_usage(err, "expected a model: --config FILE or --shape NAME with --vocab FILE, "
+                              "--model DIR or --resume DIR");
+    bool fresh = options->config || options->shape;
+    if (fresh != (options->vocab != NULL))
+        return err_usage(err,
+                         fresh ? "--vocab: expected the vocabulary of a new model"
+                               : "--vocab: is for new models, found %s",
+                         found);
+    if (options->merges && !options->vocab)
+        return err_usage(err, "--merges: goes with --vocab, found no --vocab");
+    return 0;
+}
+
+static int check_options(struct train_start *start, const struct options *options, struct err *err)
+{
+    const char *output = options->output ? options->output : options->resume_from;
+    if (options->operands.count)
+        return err_usage(err, "unexpected argument '%s': texts are given by --data",
+                         options->operands.items[0]);
+    if (check_places(options, err))
+        return -1;
+    if (!options->data.count)
+        return err_usage(err, "expected texts: --data FILE");
+    if (!output || !*output)
+        return err_usage(err, "expected a directory to write: --output DIR");
+    for (size_t i = 0; i < options->sets.count; i++)
+        if (config_edit_read(&start->edit, options->sets.items[i], &start->arena, err))
+            return -1;
+    bool there = file_exists(output) && !file_is_empty_directory(output);
+    if (there && !options->force && !options->resume_from)
+        return err_output(err, "cannot write '%s': it is there already (--force overwrites it)",
+                          output);
+    start->output = output;
+    return 0;
+}
+
+static int take_settings(struct train_start *start, const struct options *options, struct err *err)
+{
+    if (options->resume_from)
+        return saved_settings(&start->state, &start->source, err);
+    long long steps = options->steps ? options->steps : 1000;
+    start->state.settings = (struct course_settings){
+        .seed = (uint64_t)(options->seed),
+        .steps = steps,
+        .warmup = options->warmup >= 0 ? options->warmup : steps / 20,
+        .texts = options->batch ? options->batch : 32,
+        .tokens = options->context,
+        .accumulate = options->accumulate ? options->accumulate : 1,
+        .rate = options->rate,
+        .decay = options->decay,
+        .clip = options->clip,
+        .dropout = options->dropout,
+        .beta_2 = 0.99,
+    };
+    if (start->state.settings.warmup >= steps)
+        return err_usage(err, "--warmup: expected fewer steps than %lld, found %lld", steps,
+                         start->state.settings.warmup);
+    return 0;
+}
+
+/* --- the model ------------------------------------------------------------------------------- */
+
+static int find_config(struct train_start *start, const struct options *options, struct err *err)
+{
+    if (start->source.path)
+        return folder_open(&start->config, &start->source, "config.json", err);
+    if (options->config)
+        return file_map(&start->config, options->config, err);
+    const struct shape_row *row = shape_find(options->shape, err);
+    if (!row)
+        return -1;
+    shape_config(&start->shape, row);
+    if (buf_check(&start->shape, err) ||
+        config_edit_add_words(&start->edit, start->words.count, &start->arena, err))
+        return -1;
+    start->config = file_borrow(start->shape.bytes, start->shape.size);
+    return 0;
+}
+
+static int check_draft(const struct train_start *start, struct err *err)
+{
+    const struct config *config = &start->draft.config;
+    if (config_edit_check(&start->edit, config, err))
+        return -1;
+    if (config->kind != MODEL_GPT2)
+        return err_unsupported(err, "expected a model of type \"gpt2\" to train, found \"%s\"",
+                               config_kind_name(config));
+    if (config->vocab_size < start->words.count)
+        return err_set(err,
+                       "field 'vocab_size': expected at least %zu, a row for each word, found %zu",
+                       start->words.count, config->vocab_size);
+    return 0;
+}
+
+static int fill_draft(struct train_start *start, const struct options *options, struct err *err)
+{
+    const struct recipe recipe = {.seed = (uint64_t)options->seed};
+    if (start->source.path)
+        return saved_weights(&start->draft, &start->source, err);
+    return recipe_draw(&start->draft, &recipe, err);
+}
+
+static int open_model(struct train_start *start, const struct options *options, struct err *err)
+{
+    const char *label = start->source.path ? start->source.path
+                        : options->config  ? options->config
+                                           : options->shape;
+    if (find_config(start, options, err))
+        return -1;
+    if (config_edit_apply(&start->text, &start->edit, start->config.bytes, start->config.size,
+                          err) ||
+        draft_open(&start->draft, start->output, start->text.bytes, start->text.size, err) ||
+        check_draft(start, err))
+        return err_prefix(err, "'%s'", label);
+    for (size_t i = 0; i < start->words.folder.file_count; i++)
+        draft_add_file(&start->draft, start->words.files[i].name, start->words.files[i].bytes,
+                       start->words.files[i].size);
+    return init_words_check_target(&start->words, err) || fill_draft(start, options, err) ? -1 : 0;
+}
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+static int add_file(struct train_start *start, const struct tokenizer *tokenizer, const char *path,
+                    struct err *err)
+{
+    struct file file = {0};
+    if (inputs_read_file(&file, path, err))
+        return -1;
+    int failed = texts_add(&start->texts, tokenizer, file.bytes, file.size, err);
+    file_release(&file);
+    return failed ? err_prefix(err, "'%s'", path) : 0;
+}
+
+static int read_texts(struct train_start *start, const struct options *options, struct err *err)
+{
+    struct course_settings *settings = &start->state.settings;
+    struct tokenizer *tokenizer = NULL;
+    int failed = tokenizer_open(&tokenizer, &start->words.folder, err);
+    if (!failed && !tokenizer)
+        failed = err_set(err, "'%s': expected a tokenizer, found none", start->source.path);
+    for (size_t i = 0; i < options->data.count && !failed; i++)
+        failed = add_file(start, tokenizer, options->data.items[i], err);
+    tokenizer_free(tokenizer);
+    if (!settings->tokens) {
+        size_t positions = start->draft.config.n_positions;
+        settings->tokens = positions < 128 ? (long long)positions : 128;
+    }
+    if (!failed && texts_finish(&start->texts, (size_t)settings->tokens, 0.02, err))
+        failed = err_prefix(err, "--data");
+    return failed ? -1 : 0;
+}
+
+int train_start_open(struct train_start *start, const struct options *options, struct err *err)
+{
+    const char *name = options->resume_from ? options->resume_from : options->model;
+    if (check_options(start, options, err) || (name && model_find(&start->source, name, err)) ||
+        take_settings(start, options, err) ||
+        init_words_find(&start->words, options, name ? &start->source : NULL, err))
+        return -1;
+    return open_model(start, options, err) || read_texts(start, options, err) ? -1 : 0;
+}
+
+void train_start_release(struct train_start *start)
+{
+    texts_release(&start->texts);
+    draft_release(&start->draft);
+    init_words_release(&start->words);
+    file_release(&start->config);
+    buf_release(&start->shape);
+    buf_release(&start->text);
+    arena_release(&start->arena);
+}

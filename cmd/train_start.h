@@ -1,0 +1,36 @@
+/* train_start.h: what a training begins with: a model's first numbers, or those of one that is
+ * there, its words, and the texts.
+ *
+ *     struct train_start start = {0};
+ *     if (train_start_open(&start, options, err)) ...
+ *     train_start_release(&start);
+ */
+#ifndef ATTN_CMD_TRAIN_START_H
+#define ATTN_CMD_TRAIN_START_H
+
+#include "init_words.h"
+#include "model/config_edit.h"
+#include "model/draft.h"
+#include "options.h"
+#include "train/saved.h"
+#include "train/texts.h"
+
+struct train_start {
+    const char *output;       /* the directory to write */
+    struct folder source;     /* of --model or --resume; no path: a fresh model */
+    struct saved_state state; /* its settings, or those of the command line */
+    struct draft draft;
+    struct texts_of_training texts;
+    struct file config;
+    struct buf shape, text;
+    struct init_words words;
+    struct config_edit edit;
+    struct arena arena;
+};
+
+/* Errors are usage, or name the file. What is held is released by train_start_release, on failure,
+ * too. */
+int train_start_open(struct train_start *start, const struct options *options, struct err *err);
+void train_start_release(struct train_start *start);
+
+#endif

@@ -1,0 +1,104 @@
+/* vocab.c: `attn-cli vocab`: a vocabulary from texts: their words, or byte-level BPE. */
+#include <string.h>
+
+#include "base/folder.h"
+#include "command.h"
+#include "inputs.h"
+#include "text/bpe_learn.h"
+#include "text/word_list.h"
+
+struct job {
+    const struct options *options;
+    struct file *files; /* [operands] */
+    struct buf vocab, merges;
+    struct arena arena;
+};
+
+static int check_options(const struct options *options, struct err *err)
+{
+    if (!options->operands.count)
+        return err_usage(err, "expected a text file, or - for standard input");
+    if (!options->output || !*options->output)
+        return err_usage(err, "expected a directory to write: --output DIR");
+    return 0;
+}
+
+static int read_files(struct job *job, struct err *err)
+{
+    const struct texts *paths = &job->options->operands;
+    job->files = arena_alloc(&job->arena, paths->count, sizeof *job->files, err);
+    for (size_t i = 0; job->files && i < paths->count; i++)
+        if (inputs_read_file(&job->files[i], paths->items[i], err))
+            return -1;
+    return job->files ? 0 : -1;
+}
+
+static int list_words(struct job *job, struct err *err)
+{
+    const struct texts *paths = &job->options->operands;
+    struct word_list list = {0};
+    int failed = 0;
+    for (size_t i = 0; i < paths->count && !failed; i++)
+        if (word_list_add(&list, job->files[i].bytes, job->files[i].size, err))
+            failed = err_prefix(err, "'%s'", paths->items[i]);
+    if (!failed && !list.count)
+        failed = err_set(err, "'%s': expected a word, found none", paths->items[0]);
+    if (!failed) {
+        word_list_sort(&list);
+        word_list_json(&job->vocab, &list);
+        failed = buf_check(&job->vocab, err);
+    }
+    word_list_release(&list);
+    return failed;
+}
+
+static int learn_pairs(struct job *job, struct err *err)
+{
+    const struct texts *paths = &job->options->operands;
+    size_t size = (size_t)job->options->size;
+    struct bpe_learner learner = {0};
+    int failed = 0;
+    for (size_t i = 0; i < paths->count && !failed; i++)
+        if (bpe_learner_add(&learner, job->files[i].bytes, job->files[i].size, err))
+            failed = err_prefix(err, "'%s'", paths->items[i]);
+    failed = failed || bpe_learner_run(&learner, size, err);
+    if (!failed) {
+        bpe_learner_vocab(&learner, &job->vocab);
+        bpe_learner_merges(&learner, &job->merges);
+        failed = buf_check(&job->vocab, err) || buf_check(&job->merges, err);
+    }
+    if (!failed && learner.token_count < size)
+        print_note(job->options, "no pair occurs twice any more: %zu tokens, not %zu",
+                   learner.token_count, size);
+    bpe_learner_release(&learner);
+    return failed ? -1 : 0;
+}
+
+static int save(const struct job *job, struct err *err)
+{
+    struct folder_file files[] = {
+        {"vocab.json", job->vocab.bytes, job->vocab.size},
+        {"merges.txt", job->merges.bytes, job->merges.size},
+    };
+    struct folder folder = {job->options->output, files, job->options->size ? 2 : 1};
+    const struct folder target = {.path = folder.path};
+    if (!job->options->size && folder_has(&target, "merges.txt"))
+        return err_output(err,
+                          "cannot write '%s': the 'merges.txt' that is there would be read with "
+                          "the words",
+                          folder.path);
+    return folder_save(&folder, folder.path, err);
+}
+
+int vocab_command(const struct options *options, struct err *err)
+{
+    struct job job = {.options = options};
+    int failed = check_options(options, err) || read_files(&job, err) ||
+                 (options->size ? learn_pairs : list_words)(&job, err) || save(&job, err);
+    for (size_t i = 0; job.files && i < options->operands.count; i++)
+        file_release(&job.files[i]);
+    buf_release(&job.vocab);
+    buf_release(&job.merges);
+    arena_release(&job.arena);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,283 @@
+#include "text/bpe_learn.h"
+
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/utf8.h"
+#include "format/json_text.h"
+#include "text/bpe_split.h"
+#include "text/byte_alphabet.h"
+
+enum { FIRST_ROOM = 256 };
+
+struct learn_piece {
+    const char *bytes;
+    size_t size;   /* symbols; bytes, before anything is learnt */
+    size_t first;  /* its first symbol */
+    int64_t count; /* in all texts */
+};
+
+struct learn_pair {
+    uint32_t left, right;
+    int64_t count; /* 0 in a slot that is free, or whose pair is gone */
+    bool used;
+};
+
+struct learn_token {
+    uint32_t left, right;
+};
+
+/* --- pieces ---------------------------------------------------------------------------------- */
+
+static int count_piece(struct bpe_learner *l, const char *bytes, size_t size, struct err *err)
+{
+    uint32_t number = 0;
+    if (map_get(&l->numbers, bytes, size, &number)) {
+        l->pieces[number].count++;
+        return 0;
+    }
+    if (l->piece_count == l->piece_room) {
+        size_t room = l->piece_room ? 2 * l->piece_room : FIRST_ROOM;
+        struct learn_piece *pieces = heap_resize(l->pieces, room, sizeof *pieces, err);
+        if (!pieces)
+            return -1;
+        l->pieces = pieces;
+        l->piece_room = room;
+    }
+    l->pieces[l->piece_count] = (struct learn_piece){bytes, size, 0, 1};
+    return map_put(&l->numbers, bytes, size, (uint32_t)l->piece_count++, err);
+}
+
+int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, struct err *err)
+{
+    size_t invalid = utf8_invalid_at(text, size);
+    struct bpe_splitter splitter = bpe_splitter(text, size);
+    if (invalid < size)
+        return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
+                       (unsigned char)text[invalid], invalid);
+    for (size_t at = 0, end; at < size; at = end) {
+        end = bpe_split(&splitter, at);
+        if (count_piece(learner, text + at, end - at, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* --- pairs ----------------------------------------------------------------------------------- */
+
+static struct learn_pair *find_pair(const struct bpe_learner *l, uint32_t left, uint32_t right)
+{
+    uint64_t hash = ((uint64_t)left << 32 | right) * 0x9e3779b97f4a7c15;
+    size_t slot = (size_t)(hash >> 32) & (l->pair_slots - 1);
+    while (l->pairs[slot].used && (l->pairs[slot].left != left || l->pairs[slot].right != right))
+        slot = (slot + 1) & (l->pair_slots - 1);
+    return &l->pairs[slot];
+}
+
+static int grow_pairs(struct bpe_learner *l, struct err *err)
+{
+    struct bpe_learner grown = *l;
+    grown.pair_slots = l->pair_slots ? 2 * l->pair_slots : FIRST_ROOM;
+    grown.pairs = heap_alloc(grown.pair_slots, sizeof *grown.pairs, err);
+    if (!grown.pairs)
+        return -1;
+    grown.pair_count = 0;
+    for (size_t i = 0; i < l->pair_slots; i++) {
+        if (l->pairs[i].count == 0)
+            continue;
+        *find_pair(&grown, l->pairs[i].left, l->pairs[i].right) = l->pairs[i];
+        grown.pair_count++;
+    }
+    heap_free(l->pairs);
+    *l = grown;
+    return 0;
+}
+
+static int count_pair(struct bpe_learner *l, uint32_t left, uint32_t right, int64_t count,
+                      struct err *err)
+{
+    if (2 * l->pair_count >= l->pair_slots && grow_pairs(l, err))
+        return -1;
+    struct learn_pair *pair = find_pair(l, left, right);
+    l->pair_count += !pair->used;
+    pair->left = left;
+    pair->right = right;
+    pair->used = true;
+    pair->count += count;
+    return 0;
+}
+
+/* Add the pairs of a piece to the counts, or take them off. */
+static int count_pairs(struct bpe_learner *l, const struct learn_piece *piece, int64_t sign,
+                       struct err *err)
+{
+    const uint32_t *symbols = l->symbols + piece->first;
+    for (size_t i = 0; i + 1 < piece->size; i++)
+        if (count_pair(l, symbols[i], symbols[i + 1], sign * piece->count, err))
+            return -1;
+    return 0;
+}
+
+static bool is_better(const struct learn_pair *pair, const struct learn_pair *best)
+{
+    if (pair->count != best->count)
+        return pair->count > best->count;
+    return pair->left != best->left ? pair->left < best->left : pair->right < best->right;
+}
+
+/* The most frequent pair; NULL when none occurs twice. */
+static const struct learn_pair *best_pair(const struct bpe_learner *l)
+{
+    const struct learn_pair *best = NULL;
+    for (size_t i = 0; i < l->pair_slots; i++)
+        if (l->pairs[i].count > 1 && (!best || is_better(&l->pairs[i], best)))
+            best = &l->pairs[i];
+    return best;
+}
+
+/* --- merging --------------------------------------------------------------------------------- */
+
+static bool has_pair(const struct bpe_learner *l, const struct learn_piece *piece,
+                     const struct learn_token *pair)
+{
+    const uint32_t *symbols = l->symbols + piece->first;
+    for (size_t i = 0; i + 1 < piece->size; i++)
+        if (symbols[i] == pair->left && symbols[i + 1] == pair->right)
+            return true;
+    return false;
+}
+
+static void merge_piece(struct bpe_learner *l, struct learn_piece *piece,
+                        const struct learn_token *pair, uint32_t id)
+{
+    uint32_t *symbols = l->symbols + piece->first;
+    size_t kept = 0;
+    for (size_t i = 0; i < piece->size; i++) {
+        bool joins =
+            i + 1 < piece->size && symbols[i] == pair->left && symbols[i + 1] == pair->right;
+        symbols[kept++] = joins ? id : symbols[i];
+        i += joins;
+    }
+    piece->size = kept;
+}
+
+static int merge_all(struct bpe_learner *l, const struct learn_token *pair, uint32_t id,
+                     struct err *err)
+{
+    for (size_t i = 0; i < l->piece_count; i++) {
+        struct learn_piece *piece = &l->pieces[i];
+        if (!has_pair(l, piece, pair))
+            continue;
+        if (count_pairs(l, piece, -1, err))
+            return -1;
+        merge_piece(l, piece, pair, id);
+        if (count_pairs(l, piece, 1, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* The ids of bytes: in the order of their signs. */
+static void number_bytes(struct bpe_learner *l, uint32_t ids[BPE_LEARN_BYTES])
+{
+    for (unsigned byte = 0; byte < BPE_LEARN_BYTES; byte++) {
+        uint32_t sign = byte_alphabet_sign((unsigned char)byte);
+        ids[byte] = 0;
+        for (unsigned other = 0; other < BPE_LEARN_BYTES; other++)
+            ids[byte] += byte_alphabet_sign((unsigned char)other) < sign;
+        l->signs[ids[byte]] = sign;
+    }
+}
+
+static int spell_pieces(struct bpe_learner *l, struct err *err)
+{
+    uint32_t ids[BPE_LEARN_BYTES];
+    size_t total = 0;
+    for (size_t i = 0; i < l->piece_count; i++) {
+        l->pieces[i].first = total;
+        total += l->pieces[i].size;
+    }
+    l->symbols = heap_alloc(total, sizeof *l->symbols, err);
+    if (!l->symbols)
+        return -1;
+    number_bytes(l, ids);
+    for (size_t i = 0; i < l->piece_count; i++) {
+        const struct learn_piece *piece = &l->pieces[i];
+        for (size_t k = 0; k < piece->size; k++)
+            l->symbols[piece->first + k] = ids[(unsigned char)piece->bytes[k]];
+        if (count_pairs(l, piece, 1, err))
+            return -1;
+    }
+    return 0;
+}
+
+int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err)
+{
+    learner->tokens = heap_alloc(size, sizeof *learner->tokens, err);
+    if (!learner->tokens || spell_pieces(learner, err))
+        return -1;
+    learner->token_count = BPE_LEARN_BYTES;
+    while (learner->token_count < size) {
+        const struct learn_pair *best = best_pair(learner);
+        if (!best)
+            break;
+        struct learn_token token = {best->left, best->right};
+        learner->tokens[learner->token_count] = token;
+        if (merge_all(learner, &token, (uint32_t)learner->token_count++, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+/* A token in the alphabet of bytes, whose signs are below U+0800. */
+static void append_token(const struct bpe_learner *l, struct buf *out, uint32_t id)
+{
+    enum { ONE_BYTE = 0x80 };
+    if (id >= BPE_LEARN_BYTES) {
+        append_token(l, out, l->tokens[id].left);
+        append_token(l, out, l->tokens[id].right);
+        return;
+    }
+    uint32_t sign = l->signs[id];
+    if (sign >= ONE_BYTE)
+        buf_char(out, (char)(0xc0 | sign >> 6));
+    buf_char(out, (char)(sign >= ONE_BYTE ? 0x80 | (sign & 0x3f) : sign));
+}
+
+void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *json)
+{
+    struct buf token = {0};
+    for (size_t id = 0; id < learner->token_count; id++) {
+        buf_clear(&token);
+        append_token(learner, &token, (uint32_t)id);
+        buf_text(json, id ? ",\n" : "{\n");
+        json_append_text(json, token.bytes ? token.bytes : "", token.size);
+        buf_format(json, ": %zu", id);
+        json->out_of_memory |= token.out_of_memory;
+    }
+    buf_text(json, "\n}\n");
+    buf_release(&token);
+}
+
+void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines)
+{
+    buf_text(lines, "#version: 0.2\n");
+    for (size_t id = BPE_LEARN_BYTES; id < learner->token_count; id++) {
+        append_token(learner, lines, learner->tokens[id].left);
+        buf_char(lines, ' ');
+        append_token(learner, lines, learner->tokens[id].right);
+        buf_char(lines, '\n');
+    }
+}
+
+void bpe_learner_release(struct bpe_learner *learner)
+{
+    map_release(&learner->numbers);
+    heap_free(learner->pieces);
+    heap_free(learner->symbols);
+    heap_free(learner->pairs);
+    heap_free(learner->tokens);
+    *learner = (struct bpe_learner){0};
+}

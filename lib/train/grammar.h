@@ -1,0 +1,81 @@
+/* grammar.h: a file that says what texts look like, and texts drawn from it.
+ *
+ *     # Rules; the first one makes a text. Blanks of any length are one blank.
+ *     story = *3 The <s:noun> near the <noun!s> <be/s> old. | <n:name> sees <m:name!n>. <n> waves.
+ *     noun  = key #one | keys #many
+ *           | door #one | doors #many
+ *     be    = is #one | are #many
+ *     name  = Anna | Ben | <syllable><syllable>
+ *     syllable = ka | mo | ri
+ *
+ * Alternatives stand between |; *3 at the beginning is a weight, #one at the end a tag; an
+ * alternative without one is its own tag. <rule> draws an alternative, <s:rule> remembers what came
+ * of it as s, <s> repeats that; <rule/s> draws only among alternatives of the tag that s has,
+ * <rule!s> only among those of another. A backslash makes the next character plain. A line that
+ * begins with a blank goes on with the rule above.
+ *
+ *     struct grammar grammar = {0};
+ *     if (grammar_read(&grammar, file.bytes, file.size, err)) ...
+ *     grammar_release(&grammar);
+ */
+#ifndef ATTN_TRAIN_GRAMMAR_H
+#define ATTN_TRAIN_GRAMMAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+enum {
+    GRAMMAR_DEPTH_MAX = 64,     /* of rules within rules */
+    GRAMMAR_TEXT_MAX = 1 << 20, /* bytes of one text */
+    GRAMMAR_WEIGHT_MAX = 1000000,
+    GRAMMAR_NAMES_MAX = 256, /* that a text can remember */
+};
+
+/* A part of an alternative: plain text, or what stands between < and >. */
+struct grammar_part {
+    const char *text; /* plain; NULL: a reference */
+    size_t size;
+    size_t rule; /* GRAMMAR_NONE: repeats `name` */
+    size_t name; /* what is remembered, or repeated; GRAMMAR_NONE: nothing */
+    size_t like; /* the name whose tag counts; GRAMMAR_NONE: any */
+    bool other;  /* of another tag */
+};
+
+#define GRAMMAR_NONE SIZE_MAX
+
+struct grammar_choice {
+    struct grammar_part *parts;
+    size_t part_count;
+    uint64_t weight;
+    size_t tag; /* a number: equal for equal tags */
+};
+
+struct grammar_rule {
+    const char *name;
+    size_t size, line;
+    const char *body; /* its alternatives, in one line */
+    size_t body_size;
+    struct grammar_choice *choices;
+    size_t choice_count;
+};
+
+struct grammar {
+    struct grammar_rule *rules;
+    size_t rule_count;
+    size_t name_count;
+    struct arena arena;
+};
+
+/* Read a grammar; everything it needs is copied. Errors name the line. On failure nothing is held.
+ */
+int grammar_read(struct grammar *grammar, const char *text, size_t size, struct err *err);
+void grammar_release(struct grammar *grammar);
+
+/* The rule of that name; GRAMMAR_NONE when there is none. */
+size_t grammar_find(const struct grammar *grammar, const char *name, size_t size);
+
+#endif

@@ -1,0 +1,218 @@
+#include "train/saved.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "format/json.h"
+#include "format/safetensors.h"
+
+static const char settings_file[] = "training.json";
+static const char memory_file[] = "training.safetensors";
+static const char log_file[] = "log.csv";
+
+enum { SAVED_FILES = DRAFT_FILES_MAX + 3 };
+
+/* --- settings -------------------------------------------------------------------------------- */
+
+/* A setting is a whole number or a real one. */
+static const struct setting {
+    const char *name;
+    size_t offset;
+    bool whole;
+    double max;
+} settings_rows[] = {
+    {"seed", offsetof(struct course_settings, seed), true, 9007199254740991.0},
+    {"steps", offsetof(struct course_settings, steps), true, 1e9},
+    {"warmup", offsetof(struct course_settings, warmup), true, 1e9},
+    {"texts", offsetof(struct course_settings, texts), true, 1e6},
+    {"tokens", offsetof(struct course_settings, tokens), true, 1e6},
+    {"accumulate", offsetof(struct course_settings, accumulate), true, 1e6},
+    {"rate", offsetof(struct course_settings, rate), false, 1e3},
+    {"decay", offsetof(struct course_settings, decay), false, 1e3},
+    {"clip", offsetof(struct course_settings, clip), false, 1e9},
+    {"dropout", offsetof(struct course_settings, dropout), false, 0.99},
+    {"beta_2", offsetof(struct course_settings, beta_2), false, 1},
+};
+
+enum { SETTINGS = sizeof settings_rows / sizeof *settings_rows };
+
+static void describe(struct buf *json, const struct course *course)
+{
+    buf_format(json, "{\n  \"step\": %" PRIu64 ",\n  \"data\": \"%016" PRIx64 "\"",
+               course->adamw.steps, course->texts->digest);
+    for (size_t i = 0; i < SETTINGS; i++) {
+        const char *field = (const char *)&course->settings + settings_rows[i].offset;
+        buf_format(json, ",\n  \"%s\": ", settings_rows[i].name);
+        if (settings_rows[i].whole)
+            buf_format(json, "%lld", *(const long long *)(const void *)field);
+        else
+            buf_format(json, "%.17g", *(const double *)(const void *)field);
+    }
+    buf_text(json, "\n}\n");
+}
+
+static int read_setting(struct saved_state *state, const struct setting *row,
+                        const struct json *root, struct err *err)
+{
+    void *field = (char *)&state->settings + row->offset;
+    if (!json_member(root, row->name))
+        return err_set(err, "field '%s': expected a number, found nothing", row->name);
+    if (row->whole)
+        return json_integer(root, row->name, 0, (long long)row->max, field, err);
+    return json_double(root, row->name, 0, row->max, field, err);
+}
+
+static int read_settings(struct saved_state *state, const struct json *root, struct err *err)
+{
+    const char *digest = "";
+    if (json_integer(root, "step", 0, 1000000000, &state->step, err) ||
+        json_text(root, "data", &digest, err))
+        return -1;
+    if (sscanf(digest, "%" SCNx64, &state->digest) != 1)
+        return err_set(err, "field 'data': expected a digest, found \"%s\"", digest);
+    for (size_t i = 0; i < SETTINGS; i++)
+        if (read_setting(state, &settings_rows[i], root, err))
+            return -1;
+    const struct course_settings *s = &state->settings;
+    if (!s->steps || !s->texts || !s->tokens || !s->accumulate || state->step > s->steps)
+        return err_set(err, "expected a step of the course, and sizes above 0");
+    return 0;
+}
+
+int saved_settings(struct saved_state *state, const struct folder *folder, struct err *err)
+{
+    struct file file = {0};
+    struct json *root = NULL;
+    *state = (struct saved_state){0};
+    if (folder_open(&file, folder, settings_file, err))
+        return -1;
+    int failed = json_parse(&root, file.bytes, file.size, err) || read_settings(state, root, err);
+    if (failed)
+        err_prefix(err, "'%s/%s'", folder->path, settings_file);
+    json_free(root);
+    file_release(&file);
+    return failed ? -1 : 0;
+}
+
+/* --- numbers --------------------------------------------------------------------------------- */
+
+static char *memory_name(const char *kind, const struct draft_tensor *tensor, struct arena *arena,
+                         struct err *err)
+{
+    struct buf name = {0};
+    buf_format(&name, "%s.%s", kind, tensor->name);
+    char *copy = buf_check(&name, err) ? NULL : arena_text(arena, name.bytes, name.size, err);
+    buf_release(&name);
+    return copy;
+}
+
+/* The bytes of training.safetensors. */
+static int remember(struct buf *bytes, const struct course *course, const struct draft *draft,
+                    struct err *err)
+{
+    static const char *const kinds[] = {"mean", "square"};
+    struct arena arena = {0};
+    struct safetensors_tensor *tensors =
+        arena_alloc(&arena, 2 * draft->count, sizeof *tensors, err);
+    int failed = !tensors;
+    for (size_t i = 0; i < 2 * draft->count && !failed; i++) {
+        const struct draft_tensor *tensor = &draft->tensors[i % draft->count];
+        const char *name = memory_name(kinds[i / draft->count], tensor, &arena, err);
+        tensors[i] =
+            (struct safetensors_tensor){.name = name, .rank = tensor->rank, .shape = tensor->shape};
+        failed = !name;
+    }
+    failed = failed || safetensors_header(bytes, tensors, 2 * draft->count, NULL, 0, err);
+    const struct parameters *sets[] = {&course->adamw.means, &course->adamw.squares};
+    for (size_t i = 0; i < 2 && !failed; i++)
+        buf_bytes(bytes, sets[i]->values, sets[i]->count * sizeof(float));
+    arena_release(&arena);
+    return failed || buf_check(bytes, err) ? -1 : 0;
+}
+
+int saved_write(const struct course *course, const struct draft *draft, const struct buf *log,
+                const char *path, struct err *err)
+{
+    struct folder_file files[SAVED_FILES];
+    struct folder folder = {path, files, 0};
+    struct buf json = {0};
+    struct buf memory = {0};
+    describe(&json, course);
+    int failed = buf_check(&json, err) || remember(&memory, course, draft, err);
+    if (!failed) {
+        files[folder.file_count++] = (struct folder_file){log_file, log->bytes, log->size};
+        files[folder.file_count++] = (struct folder_file){settings_file, json.bytes, json.size};
+        files[folder.file_count++] = (struct folder_file){memory_file, memory.bytes, memory.size};
+        for (size_t i = 0; i < draft->folder.file_count; i++)
+            files[folder.file_count++] = draft->folder.files[i];
+        failed = folder_save(&folder, path, err);
+    }
+    buf_release(&json);
+    buf_release(&memory);
+    return failed ? -1 : 0;
+}
+
+/* Copy a tensor's numbers from a file that must have them in float32. */
+static int copy_numbers(float *to, const struct draft_tensor *tensor,
+                        const struct safetensors *from, const char *name, const char *file,
+                        struct err *err)
+{
+    const struct safetensors_entry *entry = safetensors_find(from, name);
+    if (!entry || entry->dtype != DTYPE_F32 || entry->count != tensor->count)
+        return err_set(err, "'%s': tensor '%s': expected %zu float32 numbers, found %s", file, name,
+                       tensor->count, entry ? "others" : "nothing");
+    memcpy(to, entry->data, tensor->count * sizeof *to);
+    return 0;
+}
+
+int saved_weights(struct draft *draft, const struct folder *folder, struct err *err)
+{
+    struct safetensors tensors = {0};
+    if (safetensors_open(&tensors, folder, "model.safetensors", err))
+        return -1;
+    int failed = 0;
+    for (size_t i = 0; i < draft->count && !failed; i++)
+        failed = copy_numbers(draft->tensors[i].data, &draft->tensors[i], &tensors,
+                              draft->tensors[i].name, "model.safetensors", err);
+    safetensors_release(&tensors);
+    return failed;
+}
+
+static int recall(struct course *course, const struct safetensors *tensors, struct err *err)
+{
+    const struct draft *draft = course->study.plan.draft;
+    struct arena arena = {0};
+    int failed = 0;
+    for (size_t i = 0; i < draft->count && !failed; i++) {
+        const struct draft_tensor *tensor = &draft->tensors[i];
+        const char *mean = memory_name("mean", tensor, &arena, err);
+        const char *square = memory_name("square", tensor, &arena, err);
+        failed = !mean || !square ||
+                 copy_numbers(parameter_of(&course->adamw.means, tensor), tensor, tensors, mean,
+                              memory_file, err) ||
+                 copy_numbers(parameter_of(&course->adamw.squares, tensor), tensor, tensors, square,
+                              memory_file, err);
+    }
+    arena_release(&arena);
+    return failed;
+}
+
+int saved_read(struct course *course, const struct saved_state *state, struct buf *log,
+               const struct folder *folder, struct err *err)
+{
+    struct safetensors tensors = {0};
+    struct file file = {0};
+    if (course->texts->digest != state->digest)
+        return err_set(err, "--data: expected the texts that '%s' was trained on, found others",
+                       folder->path);
+    if (safetensors_open(&tensors, folder, memory_file, err))
+        return -1;
+    int failed = recall(course, &tensors, err) || folder_open(&file, folder, log_file, err);
+    if (!failed)
+        buf_bytes(log, file.bytes, file.size);
+    course->adamw.steps = (uint64_t)state->step;
+    safetensors_release(&tensors);
+    file_release(&file);
+    return failed || buf_check(log, err) ? -1 : 0;
+}

@@ -1,0 +1,98 @@
+#include "train/texts.h"
+
+#include <string.h>
+
+#include "base/heap.h"
+#include "math/keyed.h"
+
+enum { FIRST_ROOM = 4096 };
+
+/* Room for one more. */
+static int grow(uint32_t **items, size_t count, size_t *room, struct err *err)
+{
+    if (count < *room)
+        return 0;
+    size_t more = *room ? 2 * *room : FIRST_ROOM;
+    uint32_t *grown = heap_resize(*items, more, sizeof *grown, err);
+    if (!grown)
+        return -1;
+    *items = grown;
+    *room = more;
+    return 0;
+}
+
+static int add_line(struct texts_of_training *texts, const struct tokenizer *tokenizer,
+                    const char *bytes, size_t size, struct err *err)
+{
+    struct arena arena = {0};
+    struct tokens tokens = {0};
+    int failed = grow(&texts->starts, texts->start_count, &texts->start_room, err) ||
+                 tokenizer_encode(tokenizer, &tokens, bytes, size, &arena, err);
+    if (!failed && tokens.count)
+        texts->starts[texts->start_count++] = (uint32_t)texts->count;
+    for (size_t i = 0; i < tokens.count && !failed; i++) {
+        failed = grow(&texts->ids, texts->count, &texts->room, err);
+        if (!failed)
+            texts->ids[texts->count++] = tokens.items[i].id;
+        texts->digest = keyed_next(texts->digest, tokens.items[i].id);
+    }
+    arena_release(&arena);
+    if (!failed && texts->count > UINT32_MAX / 2)
+        return err_set(err, "expected at most %u tokens in all", UINT32_MAX / 2);
+    return failed ? -1 : 0;
+}
+
+/* A line with its newline, as GPT-2 read its texts. */
+int texts_add(struct texts_of_training *texts, const struct tokenizer *tokenizer, const char *bytes,
+              size_t size, struct err *err)
+{
+    size_t number = 1;
+    for (size_t at = 0; at < size; number++) {
+        const char *newline = memchr(bytes + at, '\n', size - at);
+        size_t end = newline ? (size_t)(newline - bytes) + 1 : size;
+        if (add_line(texts, tokenizer, bytes + at, end - at, err))
+            return err_prefix(err, "line %zu", number);
+        at = end;
+    }
+    return 0;
+}
+
+int texts_finish(struct texts_of_training *texts, size_t tokens, double held_out, struct err *err)
+{
+    size_t usable = texts->start_count;
+    while (usable && texts->starts[usable - 1] + tokens + 1 > texts->count)
+        usable--;
+    size_t out = (size_t)((double)usable * held_out);
+    out = out ? out : 1;
+    texts->tokens = tokens;
+    if (usable < 2)
+        return err_set(
+            err,
+            "expected at least two lines with %zu tokens from there on, found %zu tokens "
+            "in %zu lines",
+            tokens + 1, texts->count, texts->start_count);
+    size_t learnt = usable - out;
+    texts->held_out = (struct text_starts){texts->starts + learnt, out};
+    while (learnt > 1 && texts->starts[learnt - 1] + tokens + 1 > texts->starts[usable - out])
+        learnt--; /* what is learnt ends before what is held out */
+    texts->learnt = (struct text_starts){texts->starts, learnt};
+    return 0;
+}
+
+void texts_release(struct texts_of_training *texts)
+{
+    heap_free(texts->ids);
+    heap_free(texts->starts);
+    *texts = (struct texts_of_training){0};
+}
+
+void texts_draw(const struct texts_of_training *texts, const struct text_starts *starts,
+                uint64_t key, uint32_t *ids, uint32_t *targets, size_t count)
+{
+    size_t size = texts->tokens * sizeof *ids;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t *from = texts->ids + starts->items[keyed_below(key, i, starts->count)];
+        memcpy(ids + i * texts->tokens, from, size);
+        memcpy(targets + i * texts->tokens, from + 1, size);
+    }
+}

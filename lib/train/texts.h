@@ -1,0 +1,50 @@
+/* texts.h: what a model is trained on: the tokens of texts, and the batches drawn from them.
+ *
+ * A batch's texts begin where lines of the data begin and go on as far as they are wanted, into the
+ * next lines. Which ones a step gets depends on the seed and the step alone.
+ *
+ *     struct texts_of_training texts = {0};
+ *     if (texts_add(&texts, tokenizer, bytes, size, err)) ...           for every file
+ *     if (texts_finish(&texts, 64, 0.05, err)) ...                      64 tokens; held out: 5 %
+ *     texts_draw(&texts, &set, key, ids, targets, 32);
+ *     texts_release(&texts);
+ */
+#ifndef ATTN_TRAIN_TEXTS_H
+#define ATTN_TRAIN_TEXTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "text/tokenizer.h"
+
+/* Lines that a batch may begin with. */
+struct text_starts {
+    const uint32_t *items; /* places in the tokens */
+    size_t count;
+};
+
+struct texts_of_training {
+    uint32_t *ids;
+    size_t count, room;
+    uint32_t *starts; /* of lines */
+    size_t start_count, start_room;
+    size_t tokens;                       /* of a text in a batch */
+    struct text_starts learnt, held_out; /* after texts_finish */
+    uint64_t digest;                     /* of all tokens */
+};
+
+/* Add the tokens of a text. Errors are the tokenizer's. */
+int texts_add(struct texts_of_training *texts, const struct tokenizer *tokenizer, const char *bytes,
+              size_t size, struct err *err);
+
+/* Decide on the length of texts and how many lines, the last ones, are held out. Refused: too few
+ * tokens for one text of each. */
+int texts_finish(struct texts_of_training *texts, size_t tokens, double held_out, struct err *err);
+void texts_release(struct texts_of_training *texts);
+
+/* Fill ids and targets [count, tokens]: the token behind each is its target. */
+void texts_draw(const struct texts_of_training *texts, const struct text_starts *starts,
+                uint64_t key, uint32_t *ids, uint32_t *targets, size_t count);
+
+#endif

@@ -1,0 +1,123 @@
+#include "text/bpe_learn.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "text/tokenizer.h"
+
+Suite *bpe_learn_suite(void);
+
+static void learn(struct bpe_learner *learner, const char *text, size_t size)
+{
+    struct err err = {0};
+    *learner = (struct bpe_learner){0};
+    ck_assert_msg(bpe_learner_add(learner, text, strlen(text), &err) == 0, "%s", err.text);
+    ck_assert_msg(bpe_learner_run(learner, size, &err) == 0, "%s", err.text);
+}
+
+static void expect_merges(const char *text, size_t size, const char *expected)
+{
+    struct bpe_learner learner;
+    struct buf merges = {0};
+    learn(&learner, text, size);
+    bpe_learner_merges(&learner, &merges);
+    ck_assert_str_eq(merges.bytes, expected);
+    buf_release(&merges);
+    bpe_learner_release(&learner);
+}
+
+START_TEST(the_most_frequent_pair_comes_first)
+{
+    expect_merges("low low low lower newest newest", 260, "#version: 0.2\nl o\nlo w\nĠ low\ne s\n");
+}
+END_TEST
+
+START_TEST(of_equals_the_older_tokens)
+{
+    expect_merges("ab ab cd cd", 258, "#version: 0.2\na b\nc d\n");
+}
+END_TEST
+
+START_TEST(what_overlaps_is_merged_from_the_left)
+{
+    expect_merges("aaa\naaa\naaa", 258, "#version: 0.2\na a\naa a\n");
+}
+END_TEST
+
+START_TEST(it_ends_where_no_pair_occurs_twice)
+{
+    struct bpe_learner learner;
+    learn(&learner, "abc", 1000);
+    ck_assert_uint_eq(learner.token_count, 256);
+    bpe_learner_release(&learner);
+    learn(&learner, "", 1000);
+    ck_assert_uint_eq(learner.token_count, 256);
+    bpe_learner_release(&learner);
+}
+END_TEST
+
+START_TEST(texts_add_up)
+{
+    struct bpe_learner learner = {0};
+    ck_assert_int_eq(bpe_learner_add(&learner, "xy", 2, NULL), 0);
+    ck_assert_int_eq(bpe_learner_add(&learner, "xy", 2, NULL), 0);
+    ck_assert_int_eq(bpe_learner_run(&learner, 300, NULL), 0);
+    ck_assert_uint_eq(learner.token_count, 257);
+    bpe_learner_release(&learner);
+}
+END_TEST
+
+START_TEST(the_files_make_a_tokenizer_that_knows_all)
+{
+    static const char text[] = "Life is short, eat dessert first. Life is é 爱!\n\"\\";
+    struct bpe_learner learner;
+    struct buf vocab = {0};
+    struct buf merges = {0};
+    struct err err = {0};
+    struct arena arena = {0};
+    struct tokenizer *tokenizer = NULL;
+    struct tokens tokens;
+    learn(&learner, text, 280);
+    bpe_learner_vocab(&learner, &vocab);
+    bpe_learner_merges(&learner, &merges);
+    struct folder_file files[] = {{"vocab.json", vocab.bytes, vocab.size},
+                                  {"merges.txt", merges.bytes, merges.size}};
+    struct folder folder = {"learnt", files, 2};
+    ck_assert_msg(tokenizer_open(&tokenizer, &folder, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq(tokenizer_size(tokenizer), learner.token_count);
+    ck_assert(tokenizer_knows_all(tokenizer));
+    ck_assert_msg(tokenizer_encode(tokenizer, &tokens, text, sizeof text - 1, &arena, &err) == 0,
+                  "%s", err.text);
+    ck_assert_uint_lt(tokens.count, sizeof text - 1);
+    arena_release(&arena);
+    tokenizer_free(tokenizer);
+    buf_release(&vocab);
+    buf_release(&merges);
+    bpe_learner_release(&learner);
+}
+END_TEST
+
+START_TEST(what_is_no_text_is_refused)
+{
+    struct bpe_learner learner = {0};
+    struct err err = {0};
+    ck_assert_int_eq(bpe_learner_add(&learner, "ab\xff", 3, &err), -1);
+    ck_assert_str_eq(err.text, "expected a text in UTF-8, found the byte 0xff at byte 2");
+    bpe_learner_release(&learner);
+}
+END_TEST
+
+Suite *bpe_learn_suite(void)
+{
+    Suite *suite = suite_create("bpe_learn");
+    TCase *tests = tcase_create("bpe_learn");
+    tcase_add_test(tests, the_most_frequent_pair_comes_first);
+    tcase_add_test(tests, of_equals_the_older_tokens);
+    tcase_add_test(tests, what_overlaps_is_merged_from_the_left);
+    tcase_add_test(tests, it_ends_where_no_pair_occurs_twice);
+    tcase_add_test(tests, texts_add_up);
+    tcase_add_test(tests, the_files_make_a_tokenizer_that_knows_all);
+    tcase_add_test(tests, what_is_no_text_is_refused);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,168 @@
+#include "train/grammar.h"
+
+#include <check.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "math/keyed.h"
+#include "train/grammar_write.h"
+
+Suite *grammar_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void open(struct grammar *grammar, const char *text)
+{
+    struct err err = {0};
+    ck_assert_msg(grammar_read(grammar, text, strlen(text), &err) == 0, "%s", err.text);
+}
+
+/* Texts 0 … 99 of a grammar each must be among those that are expected, and all of these come. */
+static void expect(const char *text, const char *const *expected, size_t count)
+{
+    struct grammar grammar;
+    struct err err = {0};
+    bool seen[16] = {false};
+    open(&grammar, text);
+    for (uint64_t number = 0; number < 100; number++) {
+        struct buf out = {0};
+        size_t i = 0;
+        ck_assert_msg(grammar_write(&grammar, &out, 0, keyed_next(1, number), &err) == 0, "%s",
+                      err.text);
+        while (i < count && strcmp(expected[i], out.bytes) != 0)
+            i++;
+        ck_assert_msg(i < count, "found '%s'", out.bytes);
+        seen[i] = true;
+        buf_release(&out);
+    }
+    for (size_t i = 0; i < count; i++)
+        ck_assert_msg(seen[i], "never '%s'", expected[i]);
+    grammar_release(&grammar);
+}
+
+static const struct {
+    const char *grammar;
+    const char *texts[6];
+} grammars[] = {
+    {"a = one text", {"one text"}},
+    {"a = one | two \n # no comment: the line goes on",
+     {"one", "two # no comment: the line goes on"}},
+    {"# a comment\n\na = one\n#between\n  | two\n", {"one", "two"}},
+    {"a = <b>, <b>!\nb = x | y", {"x, x!", "x, y!", "y, x!", "y, y!"}},
+    {"a = <n:b> and <n>\nb = x | y", {"x and x", "y and y"}},
+    {"a = <n:b> <b!n>\nb = x | y | z", {"x y", "x z", "y x", "y z", "z x", "z y"}},
+    {"a = <n:b> <v/n>\nb = key #one | keys #many\nv = is #one | are #many", {"key is", "keys are"}},
+    {"a = <n:b> <v!n>\nb = key #one | keys #many\nv = is #one | are #many", {"key are", "keys is"}},
+    {"a = <s><s>\ns = ka | mo", {"kaka", "kamo", "moka", "momo"}},
+    {"a = \\<b\\> \\| \\\\ \\*3", {"<b> | \\ *3"}},
+    {"a = *3 x | *2   y\r\n", {"x", "y"}},
+    {"a = C#major", {"C#major"}},
+};
+
+START_TEST(texts_are_what_the_rules_say)
+{
+    size_t count = 0;
+    while (count < COUNT(grammars[_i].texts) && grammars[_i].texts[count])
+        count++;
+    expect(grammars[_i].grammar, grammars[_i].texts, count);
+}
+END_TEST
+
+START_TEST(weights_count)
+{
+    struct grammar grammar;
+    size_t seen = 0;
+    open(&grammar, "a = *9 x | y");
+    for (uint64_t number = 0; number < 2000; number++) {
+        struct buf out = {0};
+        ck_assert_int_eq(grammar_write(&grammar, &out, 0, keyed_next(2, number), NULL), 0);
+        seen += out.bytes[0] == 'x';
+        buf_release(&out);
+    }
+    ck_assert_uint_gt(seen, 1740);
+    ck_assert_uint_lt(seen, 1860);
+    grammar_release(&grammar);
+}
+END_TEST
+
+static const struct {
+    const char *grammar, *message;
+} broken[] = {
+    {"", "expected a rule, found none"},
+    {"# nothing\n", "expected a rule, found none"},
+    {"a\n", "line 1: expected a rule, 'name = …', or a comment"},
+    {"a = x\n= y\n", "line 2: expected a rule, 'name = …', or a comment"},
+    {"a = x\na = y\n", "line 2: rule 'a' is there already"},
+    {"a = <b", "line 1: rule 'a': expected '>', found the end"},
+    {"a = <> x", "line 1: rule 'a': expected a name, found '> x'"},
+    {"a = <n:c>", "line 1: rule 'a': expected the name of a rule, found 'c>'"},
+    {"a = <a!>", "line 1: rule 'a': expected a name, found '>'"},
+    {"a = *0 x", "line 1: rule 'a': expected a weight from 1 to 1000000 behind '*', found ' x'"},
+    {"a = *3x", "line 1: rule 'a': expected a weight from 1 to 1000000 behind '*', found 'x'"},
+    {"a = \xff", "expected a text in UTF-8, found the byte 0xff at byte 4"},
+};
+
+START_TEST(broken_grammars_are_refused)
+{
+    struct grammar grammar;
+    struct err err = {0};
+    ck_assert_int_eq(grammar_read(&grammar, broken[_i].grammar, strlen(broken[_i].grammar), &err),
+                     -1);
+    ck_assert_str_eq(err.text, broken[_i].message);
+    ck_assert_int_eq(err.kind, ERR_INPUT);
+}
+END_TEST
+
+static const struct {
+    const char *grammar, *message;
+} endless[] = {
+    {"a = x <a>", "line 1: rule 'a': rules within rules come to no end"},
+    {"a = <n>", "line 1: rule 'a': a name stands for nothing yet"},
+    {"a = <b/n>\nb = x", "line 1: rule 'a': a name stands for nothing yet"},
+    {"a = <n:b> <c/n>\nb = x\nc = y",
+     "line 1: rule 'a': no alternative has the tag that is asked for"},
+};
+
+START_TEST(rules_that_cannot_be_followed_are_refused)
+{
+    struct grammar grammar;
+    struct buf out = {0};
+    struct err err = {0};
+    open(&grammar, endless[_i].grammar);
+    ck_assert_int_eq(grammar_write(&grammar, &out, 0, 1, &err), -1);
+    ck_assert_str_eq(err.text, endless[_i].message);
+    buf_release(&out);
+    grammar_release(&grammar);
+}
+END_TEST
+
+START_TEST(a_text_has_an_end)
+{
+    /* each rule ten times the next: more than a megabyte, without going deep */
+    static const char text[] =
+        "a=<b><b><b><b><b><b><b><b><b><b>\nb=<c><c><c><c><c><c><c><c><c><c>\n"
+        "c=<d><d><d><d><d><d><d><d><d><d>\nd=<e><e><e><e><e><e><e><e><e><e>\n"
+        "e=<f><f><f><f><f><f><f><f><f><f>\nf=0123456789 123456789";
+    struct grammar grammar;
+    struct buf out = {0};
+    struct err err = {0};
+    open(&grammar, text);
+    ck_assert_int_eq(grammar_write(&grammar, &out, 0, 1, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "the text is longer than a megabyte"));
+    buf_release(&out);
+    grammar_release(&grammar);
+}
+END_TEST
+
+Suite *grammar_suite(void)
+{
+    Suite *suite = suite_create("grammar");
+    TCase *tests = tcase_create("grammar");
+    tcase_add_loop_test(tests, texts_are_what_the_rules_say, 0, COUNT(grammars));
+    tcase_add_test(tests, weights_count);
+    tcase_add_loop_test(tests, broken_grammars_are_refused, 0, COUNT(broken));
+    tcase_add_loop_test(tests, rules_that_cannot_be_followed_are_refused, 0, COUNT(endless));
+    tcase_add_test(tests, a_text_has_an_end);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
