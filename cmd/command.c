@@ -53,6 +53,12 @@ const struct command command_rows[] = {
      "attn-cli init --shape tiny --set n_layer=3 --seed 7 -s \"Life is short\" -o mine\n"
      "attn-cli init --config mine/config.json --vocab mine/vocab.json -o other\n",
      init_command},
+    {"heads", FOR_HEADS, "show what every head does: induction, previous token, …", "",
+     "attn-cli heads\n"
+     "attn-cli heads -m tiny -s \"Life is short, eat dessert first\" --sort induction\n"
+     "attn-cli heads --map previous-token\n"
+     "attn-cli heads --format csv > heads.csv\n",
+     heads_command},
     {"train", FOR_TRAIN, "let a GPT-2 learn from texts", "",
      "attn-cli train -d fables.txt --shape tiny --vocab words/vocab.json -o fables\n"
      "attn-cli train -d fables.txt -m fables --steps 200 --rate 0.0003 -o more\n"

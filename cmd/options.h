@@ -71,9 +71,10 @@ struct options {
     const char *vocab;
     const char *merges;
     const char *draw;
-    const char *rule; /* of a grammar */
-    long long size;   /* of a vocabulary; 0: not given */
-    long long count;  /* of texts; 0: not given */
+    const char *sort, *map; /* scores of heads */
+    const char *rule;       /* of a grammar */
+    long long size;         /* of a vocabulary; 0: not given */
+    long long count;        /* of texts; 0: not given */
     struct texts sets;
     struct texts data; /* what a model is trained on */
     const char *resume_from;

@@ -1,0 +1,145 @@
+#include "lens/head_scores.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "math/keyed.h"
+#include "model/forward.h"
+
+const struct score_row score_rows[SCORES] = {
+    [SCORE_PREVIOUS] = {"previous-token", "previous", "weight on the token before",
+                        "previous token", 0.5, false},
+    [SCORE_FIRST] = {"first-token", "first", "weight on the first token", "first token", 0.6,
+                     false},
+    [SCORE_SELF] = {"self", "self", "weight on the token itself", "itself", 0.5, false},
+    [SCORE_DUPLICATE] = {"duplicate-token", "duplicate",
+                         "weight on earlier tokens that are the same", "duplicates", 0.4, true},
+    [SCORE_INDUCTION] = {"induction", "induction", "weight on what followed the same token before",
+                         "induction", 0.4, true},
+    [SCORE_ENTROPY] = {"entropy", "entropy", "how evenly it looks, in nats", NULL, 0, false},
+    [SCORE_DISTANCE] = {"distance", "distance", "how far it looks, in tokens", NULL, 0, false},
+};
+
+enum score score_find(const char *name)
+{
+    int score = 0;
+    while (score < SCORES && strcmp(score_rows[score].name, name) != 0)
+        score++;
+    return (enum score)score;
+}
+
+int head_scores_open(struct head_scores *scores, const struct config *config, struct arena *arena,
+                     struct err *err)
+{
+    size_t count = config->n_layer * config->n_head * SCORES;
+    *scores = (struct head_scores){.config = config};
+    if (!config->causal || config->cross)
+        return err_unsupported(err, "expected a model whose tokens look back, found one that looks "
+                                    "ahead");
+    scores->sums = arena_alloc(arena, count, sizeof *scores->sums, err);
+    scores->counts = arena_alloc(arena, count, sizeof *scores->counts, err);
+    return scores->sums && scores->counts ? 0 : -1;
+}
+
+static size_t place_of(const struct head_scores *scores, size_t layer, size_t head)
+{
+    return (layer * scores->config->n_head + head) * SCORES;
+}
+
+/* Weight on keys that are a token seen before (offset 0), or that follow one (1); NaN: none does.
+ */
+static double weight_behind(const uint32_t *ids, const float *row, size_t query, size_t offset)
+{
+    double sum = 0;
+    bool found = false;
+    for (size_t key = offset; key < query + offset; key++) {
+        if (ids[key - offset] != ids[query])
+            continue;
+        sum += (double)row[key];
+        found = true;
+    }
+    return found ? sum : (double)NAN;
+}
+
+static double entropy(const float *row, size_t query)
+{
+    double sum = 0;
+    for (size_t key = 0; key <= query; key++)
+        if (row[key] > 0)
+            sum -= (double)row[key] * log((double)row[key]);
+    return sum;
+}
+
+static double distance(const float *row, size_t query)
+{
+    double sum = 0;
+    for (size_t key = 0; key <= query; key++)
+        sum += (double)row[key] * (double)(query - key);
+    return sum;
+}
+
+/* The first query sees nothing but itself, and says nothing. */
+static void count_row(double *sums, double *counts, const uint32_t *ids, const float *row,
+                      size_t query)
+{
+    const double values[SCORES] = {
+        [SCORE_PREVIOUS] = (double)row[query - 1],
+        [SCORE_FIRST] = (double)row[0],
+        [SCORE_SELF] = (double)row[query],
+        [SCORE_DUPLICATE] = weight_behind(ids, row, query, 0),
+        [SCORE_INDUCTION] = weight_behind(ids, row, query, 1),
+        [SCORE_ENTROPY] = entropy(row, query),
+        [SCORE_DISTANCE] = distance(row, query),
+    };
+    for (int score = 0; score < SCORES; score++) {
+        if (isnan(values[score]))
+            continue;
+        sums[score] += values[score];
+        counts[score]++;
+    }
+}
+
+/* A tap_sink; `context` are the scores. */
+static int see(void *context, const struct announcement *seen, struct err *err)
+{
+    struct head_scores *scores = context;
+    (void)err;
+    for (size_t head = 0; head < scores->config->n_head; head++) {
+        struct tensor square = tensor_slice(&seen->values, head);
+        size_t place = place_of(scores, (size_t)seen->layer, head);
+        for (size_t query = 1; query < scores->text->count; query++)
+            count_row(scores->sums + place, scores->counts + place, scores->text->ids,
+                      square.data + query * square.stride[0], query);
+    }
+    return 0;
+}
+
+int head_scores_add(struct head_scores *scores, struct model *model, struct machine *machine,
+                    const struct sequence *text, struct err *err)
+{
+    struct arena arena = {0};
+    struct batch batch;
+    struct watch watch;
+    struct tap tap = {.watch = &watch, .sink = see, .context = scores};
+    struct run run = {machine, &model->config, &model->weights, &batch};
+    int failed = batch_init(&batch, &model->config, text, 1, &arena, err) ||
+                 watch_init(&watch, &model->config, &arena, err);
+    for (size_t layer = 0; !failed && layer < model->config.n_layer; layer++)
+        watch_add(&watch, SITE_WEIGHTS, layer);
+    scores->text = text;
+    failed = failed || forward(&run, &tap, &arena, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+double head_score(const struct head_scores *scores, size_t layer, size_t head, enum score score)
+{
+    size_t place = place_of(scores, layer, head) + score;
+    return scores->sums[place] / scores->counts[place];
+}
+
+void head_scores_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key)
+{
+    for (size_t i = 0; i < half; i++)
+        ids[i] = ids[i + half] = (uint32_t)keyed_below(key, i, limit);
+}
