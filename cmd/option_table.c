@@ -247,6 +247,8 @@ const struct option_row option_rows[] = {
      "the largest norm of a step's gradients; 0: any (default: 1)"},
     {"dropout", 0, OPTION_REAL, "P", FIELD(dropout), FOR_TRAIN, 0, 1,
      "the part that is dropped of attention, embeddings and the residual stream (default: 0)"},
+    {"drills", 0, OPTION_REAL, "P", FIELD(drills), FOR_TRAIN, 0, 1,
+     "the part of texts that are random tokens, repeated: they make induction pay (default: 0)"},
     {"save-every", 0, OPTION_NUMBER, "N", FIELD(save_every), FOR_TRAIN, 1, 1000000000,
      "save the training at every Nth step (default: at powers of two)"},
     {"seed", 0, OPTION_NUMBER, "N", FIELD(seed), FOR_TRAIN, 0, 9007199254740991,

@@ -80,7 +80,7 @@ struct options {
     const char *resume_from;
     long long steps, batch, context, accumulate, save_every; /* 0: not given */
     long long warmup;                                        /* -1: not given */
-    double rate, decay, clip, dropout;
+    double rate, decay, clip, dropout, drills;
     long long table;      /* 0: not given */
     long long torch_seed; /* -1: not given */
     const char *input;    /* what kind of file a batch is read from */

@@ -127,13 +127,18 @@ static int report_step(struct job *job, const struct course_report *report, stru
     bool last = step == job->course.settings.steps || interrupted;
     bool saves = is_saved_at(job, step);
     double held_out = (double)NAN;
+    double paused = clock_seconds(); /* what is not training does not count */
     if ((saves || last || step % TEST_EVERY == 0) && course_test(&job->course, &held_out, err))
         return -1;
+    job->began += clock_seconds() - paused;
     write_log(job, report, held_out);
     if (!isnan(held_out))
         show_line(job, report, held_out);
     show_progress(job, report);
-    return saves ? save(job, false, err) : 0;
+    paused = clock_seconds();
+    int failed = saves ? save(job, false, err) : 0;
+    job->began += clock_seconds() - paused;
+    return failed;
 }
 
 /* Say what is safe, where a step came to nothing. */

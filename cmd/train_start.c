@@ -81,6 +81,7 @@ static int take_settings(struct train_start *start, const struct options *option
         .clip = options->clip,
         .dropout = options->dropout,
         .beta_2 = 0.99,
+        .drills = options->drills,
     };
     if (start->state.settings.warmup >= steps)
         return err_usage(err, "--warmup: expected fewer steps than %lld, found %lld", steps,

@@ -5,7 +5,7 @@
 #include "math/keyed.h"
 
 /* What keys are made for, beside the steps. */
-enum { KEY_TEXTS, KEY_DROPS, KEY_HELD_OUT };
+enum { KEY_TEXTS, KEY_DROPS, KEY_HELD_OUT, KEY_DRILLS };
 
 enum { TEST_BATCHES = 8 };
 
@@ -68,12 +68,15 @@ int course_step(struct course *course, struct course_report *report, struct err 
     const struct course_settings *s = &course->settings;
     struct parameters *gradients = &course->study.gradients;
     long long step = (long long)course->adamw.steps + 1;
+    const struct drills drills = {(size_t)s->texts, (size_t)s->tokens,
+                                  course->study.config->vocab_size, s->drills};
     *report = (struct course_report){.rate = course_rate(s, step)};
     for (long long i = 0; i < s->accumulate; i++) {
         uint64_t number = (uint64_t)((step - 1) * s->accumulate + i);
         double loss = 0;
         struct batch_of_texts batch =
             draw(course, &course->texts->learnt, key_of(course, KEY_TEXTS, number));
+        texts_drill(course->ids, course->targets, &drills, key_of(course, KEY_DRILLS, number));
         batch.key = key_of(course, KEY_DROPS, number);
         batch.share = 1.0f / (float)s->accumulate;
         if (study_learn(&course->study, &batch, &loss, err))

@@ -27,6 +27,7 @@ struct course_settings {
     long long tokens;     /* of a text */
     long long accumulate; /* batches of a step */
     double rate, decay, clip, dropout, beta_2;
+    double drills; /* the part of texts that are random tokens, repeated */
 };
 
 struct course_report {

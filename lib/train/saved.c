@@ -32,6 +32,7 @@ static const struct setting {
     {"decay", offsetof(struct course_settings, decay), false, 1e3},
     {"clip", offsetof(struct course_settings, clip), false, 1e9},
     {"dropout", offsetof(struct course_settings, dropout), false, 0.99},
+    {"drills", offsetof(struct course_settings, drills), false, 1},
     {"beta_2", offsetof(struct course_settings, beta_2), false, 1},
 };
 

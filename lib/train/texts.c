@@ -96,3 +96,26 @@ void texts_draw(const struct texts_of_training *texts, const struct text_starts 
         memcpy(targets + i * texts->tokens, from + 1, size);
     }
 }
+
+/* One text: `period` ids, again and again. */
+static void drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, uint64_t key)
+{
+    enum { SHORTEST = 4 };
+    size_t longest = drills->tokens / 2;
+    size_t spread = longest > SHORTEST ? longest - SHORTEST : 0;
+    size_t period = longest > SHORTEST ? SHORTEST : 1;
+    period += (size_t)chance_below(key, drills->tokens + 1, spread + 1);
+    for (size_t i = 0; i < drills->tokens; i++) {
+        ids[i] = (uint32_t)chance_below(key, i % period, drills->limit);
+        targets[i] = (uint32_t)chance_below(key, (i + 1) % period, drills->limit);
+    }
+}
+
+void texts_drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, uint64_t key)
+{
+    const uint64_t parts = 1000000;
+    for (size_t i = 0; i < drills->texts; i++)
+        if (chance_below(key, i, parts) < (uint64_t)(drills->share * (double)parts))
+            drill(ids + i * drills->tokens, targets + i * drills->tokens, drills,
+                  chance_key(key, drills->texts + i));
+}

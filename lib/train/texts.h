@@ -34,6 +34,12 @@ struct texts_of_training {
     uint64_t digest;                     /* of all tokens */
 };
 
+struct drills {
+    size_t texts, tokens; /* of the batch */
+    size_t limit;
+    double share;
+};
+
 /* Add the tokens of a text. Errors are the tokenizer's. */
 int texts_add(struct texts_of_training *texts, const struct tokenizer *tokenizer, const char *bytes,
               size_t size, struct err *err);
@@ -46,5 +52,9 @@ void texts_release(struct texts_of_training *texts);
 /* Fill ids and targets [count, tokens]: the token behind each is its target. */
 void texts_draw(const struct texts_of_training *texts, const struct text_starts *starts,
                 uint64_t key, uint32_t *ids, uint32_t *targets, size_t count);
+
+/* Put drills in the place of some texts: random ids below `limit` that come again and again, so
+ * that what came before is all there is to go by. `share` of them, drawn by the key. */
+void texts_drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, uint64_t key);
 
 #endif
