@@ -119,7 +119,7 @@ static const float *drop_strip(const struct head_work *head, float *to, size_t f
     memcpy(to, strip, rows * head->stride * sizeof *to);
     for (size_t row = 0; row < rows; row++)
         keyed_drop(to + row * head->stride, first + row + 1, key,
-                 head->number * tokens_of(head) + first + row, rate);
+                   head->number * tokens_of(head) + first + row, rate);
     return to;
 }
 
@@ -170,7 +170,7 @@ static void weigh_back(const struct head_work *head, float *strip, size_t first)
         float *gradients = strip + row * head->stride;
         size_t visible = first + row + 1;
         keyed_drop(gradients, visible, key, head->number * tokens_of(head) + first + row,
-                 forth_rate(study));
+                   forth_rate(study));
         softmax_row_back(gradients, head->weights + (first + row) * head->stride, visible,
                          head->layer->scale);
         memset(gradients + visible, 0, (first + rows - visible) * sizeof *gradients);

@@ -128,7 +128,7 @@ static void drop_block(void *context, const struct block_of_rows *block)
     copy_rows(dx, block_rows(verb->dy, block));
     for (size_t row = 0; row < dx.rows; row++)
         keyed_drop(dx.data + row * dx.stride, dx.columns, verb->key, block->first + row,
-                 forth_rate(verb->study));
+                   forth_rate(verb->study));
 }
 
 /* dx = drop(dy), the same elements as on the way forward. */

@@ -30,7 +30,7 @@ static void drop_rows(const struct verb *verb, struct matrix y, size_t first)
 {
     for (size_t row = 0; row < y.rows; row++)
         keyed_drop(y.data + row * y.stride, y.columns, verb->key, first + row,
-                 forth_rate(verb->study));
+                   forth_rate(verb->study));
 }
 
 static void embed_block(void *context, const struct block_of_rows *block)

@@ -104,10 +104,10 @@ static void drill(uint32_t *ids, uint32_t *targets, const struct drills *drills,
     size_t longest = drills->tokens / 2;
     size_t spread = longest > SHORTEST ? longest - SHORTEST : 0;
     size_t period = longest > SHORTEST ? SHORTEST : 1;
-    period += (size_t)chance_below(key, drills->tokens + 1, spread + 1);
+    period += (size_t)keyed_below(key, drills->tokens + 1, spread + 1);
     for (size_t i = 0; i < drills->tokens; i++) {
-        ids[i] = (uint32_t)chance_below(key, i % period, drills->limit);
-        targets[i] = (uint32_t)chance_below(key, (i + 1) % period, drills->limit);
+        ids[i] = (uint32_t)keyed_below(key, i % period, drills->limit);
+        targets[i] = (uint32_t)keyed_below(key, (i + 1) % period, drills->limit);
     }
 }
 
@@ -115,7 +115,7 @@ void texts_drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, 
 {
     const uint64_t parts = 1000000;
     for (size_t i = 0; i < drills->texts; i++)
-        if (chance_below(key, i, parts) < (uint64_t)(drills->share * (double)parts))
+        if (keyed_below(key, i, parts) < (uint64_t)(drills->share * (double)parts))
             drill(ids + i * drills->tokens, targets + i * drills->tokens, drills,
-                  chance_key(key, drills->texts + i));
+                  keyed_next(key, drills->texts + i));
 }

@@ -11,12 +11,8 @@ START_TEST(every_kind_of_error_has_its_setter)
         int (*set)(struct err *err, const char *format, ...) ERR_PRINTF;
         enum err_kind kind;
     } cases[] = {
-        {err_set, ERR_INPUT},
-        {err_usage, ERR_USAGE},
-        {err_unsupported, ERR_UNSUPPORTED},
-        {err_output, ERR_OUTPUT},
-        {err_failed, ERR_FAILED},
-        {err_interrupted, ERR_INTERRUPTED},
+        {err_set, ERR_INPUT},     {err_usage, ERR_USAGE},   {err_unsupported, ERR_UNSUPPORTED},
+        {err_output, ERR_OUTPUT}, {err_failed, ERR_FAILED}, {err_interrupted, ERR_INTERRUPTED},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct err err = {0};
