@@ -172,7 +172,8 @@ static int run_group(struct round *round, const struct pass_group *group, struct
 {
     struct subject *subjects = arena_alloc(&round->arena, group->count, sizeof *subjects, err);
     struct look look = {.subjects = subjects, .count = group->count, .first = group->first};
-    if (!subjects)
+    const struct prepared *alike = &group->entries[0]->prepared;
+    if (!subjects || viewer_set_mechanism(&alike->model->viewer, &alike->request.mechanism, err))
         return -1;
     for (size_t i = 0; i < group->count; i++)
         subjects[i] = group->entries[i]->prepared.subject;

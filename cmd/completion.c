@@ -6,6 +6,7 @@
 #include "help.h"
 #include "lens/measure.h"
 #include "model/bundled.h"
+#include "model/mechanism_text.h"
 #include "model/shape.h"
 #include "model/site.h"
 #include "out/explain_format.h"
@@ -94,6 +95,29 @@ static void write_measures(struct stream *out)
         stream_format(out, "%s%s", measure ? " " : "", measure_rows[measure].name);
 }
 
+static void write_attention(struct stream *out)
+{
+    for (size_t i = 0; i < attention_kind_row_count; i++)
+        stream_format(out, "%s%s%s", i ? " " : "", attention_kind_rows[i].name,
+                      attention_kind_rows[i].numbers ? ":" : "");
+}
+
+static void write_mask_methods(struct stream *out)
+{
+    stream_text(out, "before renormalise");
+}
+
+static void write_scales(struct stream *out)
+{
+    stream_text(out, "none sqrt");
+}
+
+static void write_block_parts(struct stream *out)
+{
+    for (int part = 0; part < BLOCK_PARTS; part++)
+        stream_format(out, "%s%s", part ? " " : "", block_part_name((enum block_part)part));
+}
+
 static void write_kinds_of_input(struct stream *out)
 {
     stream_text(out, "lines jsonl csv");
@@ -126,7 +150,7 @@ static void write_styles(struct stream *out)
     write_names(out, style_cells_names);
 }
 
-static void write_scales(struct stream *out)
+static void write_color_scales(struct stream *out)
 {
     write_names(out, style_scale_names);
 }
@@ -162,6 +186,10 @@ static const struct value_row {
     {"format", FOR_EXPLAIN, write_explain_formats},
     {"format", FOR_TOKENIZE | FOR_INFO | FOR_BENCH, write_page_formats},
     {"precision", FOR_ALL, write_precisions},
+    {"attention", FOR_ALL, write_attention},
+    {"mask-method", FOR_ALL, write_mask_methods},
+    {"scale", FOR_ALL, write_scales},
+    {"without", FOR_ALL, write_block_parts},
     {"shape", FOR_BENCH | FOR_INIT, write_shapes},
     {"like", FOR_INIT, write_models},
     {"draw", FOR_INIT, write_ways},
@@ -172,7 +200,7 @@ static const struct value_row {
     {"mean", FOR_RUN | FOR_GENERATE, write_means},
     {"view", FOR_RUN | FOR_GENERATE, write_views},
     {"style", FOR_RUN | FOR_GENERATE, write_styles},
-    {"color-scale", FOR_RUN | FOR_GENERATE, write_scales},
+    {"color-scale", FOR_RUN | FOR_GENERATE, write_color_scales},
     {"range", FOR_RUN | FOR_GENERATE, write_ranges},
     {"palette", FOR_RUN | FOR_GENERATE, write_palettes},
     {"color", FOR_RUN | FOR_GENERATE, write_times},

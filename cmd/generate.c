@@ -12,6 +12,7 @@
 #include "inputs.h"
 #include "lens/continuation.h"
 #include "looks.h"
+#include "mechanism_options.h"
 #include "out/choices.h"
 #include "out/json_origin.h"
 #include "out/typing.h"
@@ -85,11 +86,14 @@ static int read_prompt(struct job *job, struct err *err)
 {
     struct input prompt;
     struct dropped dropped = {0};
+    struct mechanism mechanism;
     enum precision precision;
     if (options_precision(&precision, job->options, err) ||
+        mechanism_options_read(&mechanism, job->options, err) ||
         inputs_only(&prompt, &job->file, job->options, err) ||
         viewer_open(&job->viewer, chosen_model(job->options), (size_t)job->options->threads, err) ||
         viewer_set_precision(&job->viewer, precision, err) ||
+        viewer_set_mechanism(&job->viewer, &mechanism, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, job->options, err))
         return -1;
     if (viewer_read(&job->viewer, &job->prompt, &prompt, NULL, &job->arena, err))

@@ -12,6 +12,7 @@
 #include "math/kernel.h"
 #include "model/bundled.h"
 #include "model/config_edit.h"
+#include "model/mechanism_text.h"
 #include "model/shape.h"
 #include "model/site.h"
 #include "out/explain_format.h"
@@ -114,6 +115,18 @@ static void write_tasks(struct stream *out)
         write_row(out, task_rows[kind].name, task_rows[kind].about);
 }
 
+static void write_attention(struct stream *out)
+{
+    stream_text(out, "\nAttention (--attention); + joins those of which every query sees some "
+                     "keys:\n");
+    for (size_t i = 0; i < attention_kind_row_count; i++) {
+        struct buf name = {0};
+        attention_kind_row_write(&name, &attention_kind_rows[i]);
+        write_row(out, name.bytes ? name.bytes : "", attention_kind_rows[i].about);
+        buf_release(&name);
+    }
+}
+
 static void write_measures(struct stream *out)
 {
     stream_text(out, "\nReductions (--reduce), of each head over all texts:\n");
@@ -161,6 +174,7 @@ static void help_command_write(struct stream *out, const struct command *command
                   *command->operands ? " " : "", command->operands);
     write_options(out, command);
     if (command->bit & (FOR_RUN | FOR_GENERATE | FOR_BATCH)) {
+        write_attention(out);
         write_sites(out);
         write_formats(out);
     }

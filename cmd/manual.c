@@ -6,6 +6,7 @@
 #include "help.h"
 #include "model/bundled.h"
 #include "model/config_edit.h"
+#include "model/mechanism_text.h"
 #include "model/shape.h"
 #include "model/site.h"
 #include "out/explain_format.h"
@@ -80,6 +81,13 @@ static void write_tables(struct stream *out)
     write_item(out, "tokens", "the table of tokens, in a text page");
     for (int site = 0; site < SITE_COUNT; site++)
         write_item(out, site_rows[site].name, site_rows[site].about);
+    stream_text(out, ".SH ATTENTION\n");
+    for (size_t i = 0; i < attention_kind_row_count; i++) {
+        struct buf name = {0};
+        attention_kind_row_write(&name, &attention_kind_rows[i]);
+        write_item(out, name.bytes ? name.bytes : "", attention_kind_rows[i].about);
+        buf_release(&name);
+    }
     stream_text(out, ".SH FORMATS\n");
     for (size_t i = 0; i < format_count; i++)
         write_item(out, format_rows[i].name, format_rows[i].about);

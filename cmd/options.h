@@ -54,6 +54,12 @@ struct options {
     const char *file;
     const char *ids;
     const char *source;
+    const char *attention;
+    const char *mask_method;
+    const char *scale;
+    const char *without;
+    double softness; /* --temperature of the scores; 1: not given */
+    double dropout;
     const char *token;
     const char *show;
     const char *layer;
@@ -80,7 +86,7 @@ struct options {
     const char *resume_from;
     long long steps, batch, context, accumulate, save_every; /* 0: not given */
     long long warmup;                                        /* -1: not given */
-    double rate, decay, clip, dropout, drills;
+    double rate, decay, clip, drills;
     long long table;      /* 0: not given */
     long long torch_seed; /* -1: not given */
     const char *input;    /* what kind of file a batch is read from */
@@ -127,9 +133,10 @@ struct options {
 };
 
 /* What holds where nothing was given; all else is 0. */
-#define OPTIONS_DEFAULT                                                                   \
-    {                                                                                     \
-        .top_p = 1, .torch_seed = -1, .warmup = -1, .rate = 1e-3, .decay = 0.1, .clip = 1 \
+#define OPTIONS_DEFAULT                                                                    \
+    {                                                                                      \
+        .top_p = 1, .torch_seed = -1, .warmup = -1, .rate = 1e-3, .decay = 0.1, .clip = 1, \
+        .softness = 1                                                                      \
     }
 
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER, OPTION_REAL };

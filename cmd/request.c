@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "mechanism_options.h"
 #include "output.h"
 
 static int choose_selection(struct request *request, const struct options *options,
@@ -24,9 +25,14 @@ int request_make(struct request *request, const struct options *options,
                  struct err *err)
 {
     bool keeps_first = format && format->can_show_all;
+    struct config config = viewer->model.config;
     *request = (struct request){0};
+    if (mechanism_options_read(&config.mechanism, options, err) ||
+        mechanism_check(&config.mechanism, &config, err))
+        return -1;
+    request->mechanism = config.mechanism;
     if (read_derivation(&request->derivation, options, keeps_first, err) ||
-        choose_selection(request, options, format, &viewer->model.config, arena, err))
+        choose_selection(request, options, format, &config, arena, err))
         return -1;
     return derive_check(&request->derivation, &request->selection, viewer->tokenizer, err);
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "command.h"
 #include "inputs.h"
+#include "mechanism_options.h"
 #include "lens/viewer.h"
 #include "looks.h"
 #include "output.h"
@@ -49,11 +50,14 @@ static int check_format(const struct job *job, struct err *err)
 static int prepare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
+    struct mechanism mechanism;
     enum precision precision;
     if (options->operands.count)
         return err_usage(err, "unexpected argument '%s': a sentence is given by --sentence",
                          options->operands.items[0]);
-    if (options_precision(&precision, options, err) || output_choose(&job->output, options, err) ||
+    if (options_precision(&precision, options, err) ||
+        mechanism_options_read(&mechanism, options, err) ||
+        output_choose(&job->output, options, err) ||
         read_derivation(&job->request.derivation, options, job->output.format->can_show_all, err) ||
         looks_read(&job->style, options, err) || inputs_open(&job->inputs, options, err) ||
         viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
@@ -62,6 +66,7 @@ static int prepare(struct job *job, struct err *err)
         return -1;
     const struct format *format = job->output.format;
     if (request_make(&job->request, options, format, &job->viewer, &job->arena, err) ||
+        viewer_set_mechanism(&job->viewer, &job->request.mechanism, err) ||
         inputs_check_source(options, &job->viewer.model, err) || check_format(job, err))
         return -1;
     job->place = (struct place){

@@ -118,8 +118,10 @@ static int take_room(struct continuation *text, size_t prompt_count, struct err 
 static int check_model(struct continuation *text, struct err *err)
 {
     const struct model *model = &text->viewer->model;
-    if (cache_init(&text->cache, &model->config, err))
-        return err_prefix(err, "'%s'", model->name);
+    if (cache_init(&text->cache, &model->config, err)) {
+        bool about_option = err && err->kind == ERR_USAGE;
+        return about_option ? -1 : err_prefix(err, "'%s'", model->name);
+    }
     if (!model_has_site(&model->config, SITE_LOGITS))
         return err_unsupported(err,
                                "'%s': a model of type \"%s\" has no logits to choose a next "

@@ -63,6 +63,7 @@ struct reading {
 struct report {
     const char *model;        /* the name or path as it was given */
     enum precision precision; /* of the products that made the numbers */
+    const char *mechanism;    /* how the model attended, in words; NULL: as it is */
     struct reading sentence;
     struct reading source; /* what is looked at, for cross-attention; else count is 0 */
     const struct kept *tensors;

@@ -2,6 +2,7 @@
 
 #include "model/batch.h"
 #include "model/forward.h"
+#include "model/mechanism_text.h"
 
 enum { TOKENS_WORTH_PACKING = 8192 };
 
@@ -23,6 +24,14 @@ int viewer_set_precision(struct viewer *viewer, enum precision precision, struct
     if (precision_check(precision, viewer->machine.kernels, err))
         return -1;
     viewer->model.weights.precision = precision;
+    return 0;
+}
+
+int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanism, struct err *err)
+{
+    if (mechanism_check(mechanism, &viewer->model.config, err))
+        return -1;
+    viewer->model.config.mechanism = *mechanism;
     return 0;
 }
 
@@ -99,6 +108,22 @@ static size_t widest(const struct kept_list *lists, size_t count)
     return columns;
 }
 
+/* How the model attends, in words; *words NULL where that is as it is. */
+static int name_mechanism(const char **words, const struct config *config, struct arena *arena,
+                          struct err *err)
+{
+    struct buf text = {0};
+    mechanism_write(&text, &config->mechanism);
+    *words = NULL;
+    int failed = buf_check(&text, err);
+    if (text.size && !failed) {
+        *words = arena_text(arena, text.bytes, text.size, err);
+        failed = *words ? 0 : -1;
+    }
+    buf_release(&text);
+    return failed;
+}
+
 int viewer_report(const struct viewer *viewer, const struct look *look,
                   const struct kept_list *lists, struct arena *arena, struct err *err)
 {
@@ -107,12 +132,14 @@ int viewer_report(const struct viewer *viewer, const struct look *look,
     const struct label *words =
         named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
     const struct label *numbers = labels_of_numbers(widest(lists, look->count), arena, err);
-    if (!numbers || (named && !words))
+    const char *mechanism = NULL;
+    if (!numbers || (named && !words) || name_mechanism(&mechanism, config, arena, err))
         return -1;
     for (size_t i = 0; i < look->count; i++)
         look->reports[i] = (struct report){
             .model = viewer->model.name,
             .precision = viewer->model.weights.precision,
+            .mechanism = mechanism,
             .sentence = look->subjects[i].sentence,
             .source = look->subjects[i].source,
             .tensors = lists[i].items,

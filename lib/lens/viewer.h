@@ -54,6 +54,10 @@ void viewer_release(struct viewer *viewer);
  * supported, where the processor has no instructions for it. */
 int viewer_set_precision(struct viewer *viewer, enum precision precision, struct err *err);
 
+/* Let the model attend in another way from now on; all zero: as it is. Refused as wrong usage: what
+ * does not fit it. */
+int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanism, struct err *err);
+
 /* Say how many tokens will be looked at in all: it decides whether the weights are packed on their
  * first use, which costs what some thousand tokens gain. The results are the same either way. */
 void viewer_expect(struct viewer *viewer, size_t tokens);

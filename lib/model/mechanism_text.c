@@ -13,7 +13,7 @@ enum {
 
 #define NUMBER(field) offsetof(struct mechanism, field)
 
-const struct attention_row attention_rows[] = {
+const struct attention_kind_row attention_kind_rows[] = {
     {"dense", NULL, ATTENTION_DENSE, 0, "every key that the mask allows (default)"},
     {"window", "W", ATTENTION_SPARSE, NUMBER(pattern.window),
      "the last W keys, the query's own included; without a mask as many behind it"},
@@ -28,7 +28,7 @@ const struct attention_row attention_rows[] = {
      "dense, B keys at a time, with a softmax that is put right on the way"},
 };
 
-const size_t attention_row_count = sizeof attention_rows / sizeof *attention_rows;
+const size_t attention_kind_row_count = sizeof attention_kind_rows / sizeof *attention_kind_rows;
 
 /* A piece of an option's text. */
 struct word {
@@ -58,17 +58,21 @@ static bool word_number(struct word word, long long min, long long max, long lon
 
 /* --- attention -------------------------------------------------------------------------------- */
 
+void attention_kind_row_write(struct buf *out, const struct attention_kind_row *row)
+{
+    buf_text(out, row->name);
+    if (row->numbers)
+        buf_format(out, ":%s", row->numbers);
+}
+
 static int unknown_attention(struct word word, struct err *err)
 {
     struct buf known = {0};
-    for (size_t i = 0; i < attention_row_count; i++) {
-        const struct attention_row *row = &attention_rows[i];
-        bool last = i + 1 == attention_row_count;
-        buf_format(&known, "%s%s%s%s",
-                   i == 0 ? ""
-                   : last ? " or "
-                          : ", ",
-                   row->name, row->numbers ? ":" : "", row->numbers ? row->numbers : "");
+    for (size_t i = 0; i < attention_kind_row_count; i++) {
+        bool last = i + 1 == attention_kind_row_count;
+        const char *joint = last ? " or " : ", ";
+        buf_text(&known, i == 0 ? "" : joint);
+        attention_kind_row_write(&known, &attention_kind_rows[i]);
     }
     err_usage(err, "--attention: expected %s, found '%.*s'", known.bytes ? known.bytes : "",
               (int)word.size, word.text);
@@ -76,11 +80,11 @@ static int unknown_attention(struct word word, struct err *err)
     return -1;
 }
 
-static const struct attention_row *find_attention(struct word name)
+static const struct attention_kind_row *find_attention(struct word name)
 {
-    for (size_t i = 0; i < attention_row_count; i++)
-        if (word_is(name, attention_rows[i].name))
-            return &attention_rows[i];
+    for (size_t i = 0; i < attention_kind_row_count; i++)
+        if (word_is(name, attention_kind_rows[i].name))
+            return &attention_kind_rows[i];
     return NULL;
 }
 
@@ -102,7 +106,7 @@ static int set_seed(struct mechanism *mechanism, struct word rest, struct err *e
 }
 
 /* What stands behind the name of one item: nothing, `:W` or `:K:SEED`. */
-static int set_numbers(struct mechanism *mechanism, const struct attention_row *row,
+static int set_numbers(struct mechanism *mechanism, const struct attention_kind_row *row,
                        struct word rest, struct err *err)
 {
     long long number = 0;
@@ -136,7 +140,7 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
     for (const char *at = text;; at++) {
         struct word item = word_up_to(at, "+");
         struct word name = word_up_to(at, ":+");
-        const struct attention_row *row = find_attention(name);
+        const struct attention_kind_row *row = find_attention(name);
         struct word rest = {at + name.size, item.size - name.size};
         if (!row)
             return unknown_attention(name, err);
@@ -218,8 +222,8 @@ static void begin_item(struct buf *out, size_t before, const char *name)
 static void write_attention(struct buf *out, const struct mechanism *mechanism)
 {
     const char *joint = "";
-    for (size_t i = 0; i < attention_row_count; i++) {
-        const struct attention_row *row = &attention_rows[i];
+    for (size_t i = 0; i < attention_kind_row_count; i++) {
+        const struct attention_kind_row *row = &attention_kind_rows[i];
         const char *field = (const char *)mechanism + row->offset;
         size_t number = 0;
         if (row->numbers)

@@ -15,7 +15,7 @@
 #include "model/mechanism.h"
 
 /* The kinds of attention, for help. */
-struct attention_row {
+struct attention_kind_row {
     const char *name;
     const char *numbers; /* what stands behind a colon: "W"; NULL: nothing */
     enum attention_kind kind;
@@ -23,8 +23,11 @@ struct attention_row {
     const char *about;
 };
 
-extern const struct attention_row attention_rows[];
-extern const size_t attention_row_count;
+extern const struct attention_kind_row attention_kind_rows[];
+extern const size_t attention_kind_row_count;
+
+/* "window:W"; "dense". */
+void attention_kind_row_write(struct buf *out, const struct attention_kind_row *row);
 
 /* "dense", "window:W" and so on; `+` joins the sparse ones. Random keys without a seed of their own
  * take the mechanism's, which must be known by then. */

@@ -96,6 +96,10 @@ void json_origin_write(struct stream *out, const struct report *report, const ch
     json_write_text(out, report->model, strlen(report->model));
     if (report->precision != PRECISION_FP32)
         stream_format(out, ",%s\"precision\": \"%s\"", gap, precision_name(report->precision));
+    if (report->mechanism) {
+        stream_format(out, ",%s\"mechanism\": ", gap);
+        json_write_text(out, report->mechanism, strlen(report->mechanism));
+    }
     stream_format(out, ",%s\"sentence\": ", gap);
     write_text(out, report->sentence.text, report->sentence.size);
     stream_format(out, ",%s\"tokens\": [", gap);

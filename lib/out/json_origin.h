@@ -6,8 +6,9 @@
  * `source` is there for cross-attention, `heads` when heads were selected, `"mean": ["heads",
  * "layers"]` and the `layers` when that is what the tensors are, `words` where those stand on the
  * axes in place of tokens, and `first_shown` where the first of them do not stand there;
- * "precision": "bf16" stands behind the model where products were not of float32. When ids were
- * given in place of a text, the text is null and its tokens have no `start` and `end`.
+ * "precision": "bf16" stands behind the model where products were not of float32, "mechanism":
+ * "attention window:4" where the model attended in another way than its own. When ids were given
+ * in place of a text, the text is null and its tokens have no `start` and `end`.
  */
 #ifndef ATTN_OUT_JSON_ORIGIN_H
 #define ATTN_OUT_JSON_ORIGIN_H

@@ -20,7 +20,7 @@
 #include "format/safetensors.h"
 #include "out/format.h"
 
-enum { NOTES_MAX = 14 };
+enum { NOTES_MAX = 15 };
 
 struct notes {
     struct safetensors_note items[NOTES_MAX];
@@ -128,6 +128,8 @@ static int make_notes(struct notes *notes, const struct report *report, struct e
     buf_text(note(notes, "model"), report->model);
     if (report->precision != PRECISION_FP32)
         buf_text(note(notes, "precision"), precision_name(report->precision));
+    if (report->mechanism)
+        buf_text(note(notes, "mechanism"), report->mechanism);
     note_sentence(notes, &report->sentence);
     if (report->source.count)
         note_source(notes, &report->source);

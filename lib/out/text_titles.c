@@ -4,12 +4,14 @@
 
 #include "out/text_line.h"
 
-/* life · sentence 1 · Life is short */
+/* life · attention window:4 · sentence 1 · Life is short */
 static void add_title(struct buf *line, const struct report *report, const struct place *place)
 {
     struct reading model = {.text = report->model, .size = strlen(report->model)};
     reading_visible(line, &model);
     buf_text(line, " · ");
+    if (report->mechanism)
+        buf_format(line, "%s · ", report->mechanism);
     if (place->count > 1)
         buf_format(line, "sentence %zu · ", place->index);
     reading_visible(line, &report->sentence);
