@@ -21,12 +21,12 @@ static enum style_depth depth_of_terminal(void)
 }
 
 /* https://no-color.org: any value but none. */
-static bool wants_colour(void)
+static bool wants_colour(const struct options *options)
 {
     const char *terminal = getenv("TERM");
     const char *refused = getenv("NO_COLOR");
-    return isatty(STDOUT_FILENO) && !(refused && *refused) && terminal && *terminal &&
-           strcmp(terminal, "dumb") != 0;
+    return !options->output && isatty(STDOUT_FILENO) && !(refused && *refused) && terminal &&
+           *terminal && strcmp(terminal, "dumb") != 0;
 }
 
 /* The terminal's ground: COLORFGBG ends in its colour, of which 7 and 15 are white. Most are dark.
@@ -38,10 +38,11 @@ static bool is_dark(void)
     return !ground || (strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0);
 }
 
-static int read_colour(struct style *style, const char *when, struct err *err)
+static int read_colour(struct style *style, const struct options *options, struct err *err)
 {
+    const char *when = options->color;
     if (!when || strcmp(when, "auto") == 0)
-        style->depth = wants_colour() ? depth_of_terminal() : DEPTH_NONE;
+        style->depth = wants_colour(options) ? depth_of_terminal() : DEPTH_NONE;
     else if (strcmp(when, "always") == 0)
         style->depth = depth_of_terminal();
     else if (strcmp(when, "never") == 0)
@@ -68,5 +69,5 @@ int looks_read(struct style *style, const struct options *options, struct err *e
         return -1;
     if (options->palette && style_read_palette(style, options->palette, err))
         return -1;
-    return read_colour(style, options->color, err);
+    return read_colour(style, options, err);
 }
