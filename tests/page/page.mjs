@@ -572,7 +572,7 @@ await test('one token, cross-attention and bare vectors are shown', async () => 
         write('-s', 'Life', '--show', 'embedding'),
         write(
             '-m',
-            join(process.env.ROOT, 'tests/golden/life-cross'),
+            'life-cross',
             '-s',
             'Life is',
             '--source',
