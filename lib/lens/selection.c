@@ -168,7 +168,7 @@ int selection_heads(struct selection *selection, const char *list, const struct 
 
 void selection_watch(const struct selection *selection, struct watch *watch)
 {
-    if (selection->heads) {
+    if (selection->heads && !(selection->whole & selection->sites)) {
         size_t last = selection->heads[selection->head_count - 1];
         watch->first_head = selection->heads[0];
         watch->head_count = last + 1 - watch->first_head;

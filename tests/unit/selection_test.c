@@ -248,6 +248,37 @@ START_TEST(a_selection_watches_its_sites_in_its_layers)
 }
 END_TEST
 
+START_TEST(heads_are_watched_from_the_first_to_the_last)
+{
+    static const struct {
+        const char *heads;
+        size_t first, count;
+    } cases[] = {{NULL, 0, 0}, {"all", 0, 0}, {"0", 0, 1}, {"3", 3, 1}, {"1,3", 1, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct watch watch;
+        ck_assert_int_eq(watch_init(&watch, &gpt2, &arena, &err), 0);
+        ck_assert_int_eq(selection_sites(&selection, "weights,context", &gpt2, &err), 0);
+        ck_assert_int_eq(selection_heads(&selection, cases[i].heads, &gpt2, &arena, &err), 0);
+        selection_watch(&selection, &watch);
+        ck_assert_uint_eq(watch.first_head, cases[i].first);
+        ck_assert_uint_eq(watch.head_count, cases[i].count);
+    }
+}
+END_TEST
+
+/* Of a site that is kept whole every head is looked at. */
+START_TEST(a_site_that_is_whole_watches_every_head)
+{
+    struct watch watch;
+    ck_assert_int_eq(watch_init(&watch, &gpt2, &arena, &err), 0);
+    ck_assert_int_eq(selection_sites(&selection, "weights,context", &gpt2, &err), 0);
+    ck_assert_int_eq(selection_heads(&selection, "1", &gpt2, &arena, &err), 0);
+    selection.whole = (uint64_t)1 << SITE_CONTEXT;
+    selection_watch(&selection, &watch);
+    ck_assert_uint_eq(watch.head_count, 0);
+}
+END_TEST
+
 START_TEST(tokens_alone_watch_nothing)
 {
     struct watch watch;
@@ -290,6 +321,8 @@ Suite *selection_suite(void)
     tcase_add_test(tests, heads_are_chosen_like_layers);
     tcase_add_test(tests, all_heads_are_no_list);
     tcase_add_test(tests, a_selection_watches_its_sites_in_its_layers);
+    tcase_add_test(tests, heads_are_watched_from_the_first_to_the_last);
+    tcase_add_test(tests, a_site_that_is_whole_watches_every_head);
     tcase_add_test(tests, tokens_alone_watch_nothing);
     tcase_add_test(tests, an_allocation_that_fails_is_an_error);
     suite_add_tcase(suite, tests);
