@@ -33,7 +33,7 @@ static inline float exp_float(float x)
     float result = 0;
     memcpy(&result, &bits, sizeof result);
     result = x < -87.33f ? 0.0f : result;
-    result = x > 88.722839f ? __builtin_inff() : result;
+    result = x > 88.722832f ? __builtin_inff() : result;
     return x != x ? x : result;
 }
 

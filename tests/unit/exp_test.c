@@ -98,6 +98,8 @@ START_TEST(what_is_too_large_is_infinite)
     for (size_t i = 0; i < COUNT(large); i++)
         ck_assert_msg(exp_float(large[i]) == INFINITY, "e^%g is %g", large[i], exp_float(large[i]));
     ck_assert(isfinite(exp_float(88.7228f)));
+    ck_assert(isfinite(exp_float(88.7228317f))); /* the last one below 128 ln 2 … */
+    ck_assert(isinf(exp_float(88.7228394f)));    /* … and the first one above */
 }
 END_TEST
 
