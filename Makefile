@@ -138,6 +138,10 @@ pictures: $(BUILD)/attn-cli ## draw the README's pictures anew
 models: $(BUILD)/generate-models ## write the models in models/ anew
 	$< models models $(MODELS)
 
+tiny: $(BUILD)/attn-cli ## train the model of the README in BUILD/tiny: half an hour at most
+	@sh models/train.sh $(BUILD)/attn-cli $(BUILD)/tiny
+	@sh tests/figures.sh $(BUILD) $(BUILD)/tiny
+
 # Without the rest of the library: that holds the models.
 MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/config*.c) \
 	$(patsubst %,lib/model/%.c,draft origin parameter_table recipe shape) \
@@ -184,5 +188,5 @@ help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: all run test test-cluster test-page asan valgrind format format-check bench-peers models
-.PHONY: pictures install uninstall clean help FORCE
+.PHONY: pictures tiny install uninstall clean help FORCE
 .DELETE_ON_ERROR:

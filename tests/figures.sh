@@ -1,0 +1,65 @@
+#!/bin/sh
+# What a model that was trained on data/fables.grammar has learnt, in figures.
+#
+#     sh tests/figures.sh build models/tiny
+#
+# Each is measured on texts of a seed that training never saw; a line each, what was found and what
+# is expected, then `N passed, N failed`.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+attn=$1/attn-cli model=$2
+[ -e "$model/config.json" ] || {
+    printf 'there is no %s\n0 passed, 1 failed\n' "$model/config.json"
+    exit 1
+}
+passed=0 failed=0
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+figure() { # NAME FOUND LEAST
+    verdict=passed
+    awk -v found="$2" -v least="$3" 'BEGIN { exit !(found >= least) }' || verdict=failed
+    printf '%-60s %5.3f, expected at least %s: %s\n' "$1" "$2" "$3" "$verdict"
+    [ $verdict = passed ] && passed=$((passed + 1)) || failed=$((failed + 1))
+}
+
+# The right verb across a noun of the other number is the most probable word of all.
+agreement() {
+    "$attn" corpus data/fables.grammar --rule agree-test --count 200 --seed 99 |
+        while read -r line; do
+            next=$("$attn" generate -m "$model" -s "${line% *}" -n 1)
+            [ "$next" = "$line" ] && echo right || echo wrong
+        done | awk '/right/ { right++ } END { print right / NR }'
+}
+
+# What the best head gives, from `it`, to both nouns it may mean, on average.
+both_nouns() {
+    "$attn" corpus data/fables.grammar --rule road-test --count 60 --seed 99 >"$scratch/texts"
+    "$attn" run -m "$model" -f "$scratch/texts" --show weights --layer all --format jsonl |
+        jq -r '[.tokens[].text] as $words | (($words | length) - 1) as $it |
+            .tensors | to_entries[] | .key as $layer | .value | to_entries[] |
+            "\($layer).\(.key) \(.value[$it][1] + .value[$it][6])"' |
+        awk '{ sum[$1] += $2; count[$1]++ }
+             END { for (i in sum) if (sum[i] / count[i] > best) best = sum[i] / count[i]
+                   print best }'
+}
+
+best() { # COLUMN
+    "$attn" heads -m "$model" --format csv | awk -F , -v column="$1" '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) at = i }
+        NR > 1 && $at > best { best = $at }
+        END { print best }'
+}
+
+dessert() {
+    next=$("$attn" generate -m "$model" -s 'Life is short, eat' -n 1)
+    [ "$next" = 'Life is short, eat dessert' ] && echo 1 || echo 0
+}
+
+figure 'dessert follows "Life is short, eat"' "$(dessert)" 1
+figure 'verbs that agree across a noun of the other number' "$(agreement)" 0.98
+figure 'from "it" to the animal and the place, the best head' "$(both_nouns)" 0.5
+figure 'to the previous token, the best head' "$(best previous-token)" 0.5
+figure 'induction on repeated random tokens, the best head' "$(best induction)" 0.7
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
