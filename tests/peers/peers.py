@@ -5,6 +5,7 @@
     decode(cached)      one token more with so many in the cache, and its logits
     batch(texts)        many texts of 12 tokens in one pass
     head(texts)         a whole process: the attention of one head, a CSV file for each text
+    mean(texts)         the mean attention of every head over texts of 4 to 40 tokens
 
 `texts` is a number: so many texts. outputs() are the logits and the attention of a text.
 """
@@ -30,6 +31,13 @@ def texts_of(count, tokens):
     """Ids that jump about in the vocabulary."""
     ids = [(7919 * i + 13) % WORDS for i in range(count * tokens)]
     return [ids[i : i + tokens] for i in range(0, len(ids), tokens)]
+
+
+def mixed_texts(count):
+    """Texts of 4 to 40 tokens."""
+    lengths = [4 + 7919 * i % 37 for i in range(count)]
+    ids = iter(texts_of(1, sum(lengths))[0])
+    return [[next(ids) for _ in range(length)] for length in lengths]
 
 
 def head_texts(count):
@@ -98,6 +106,17 @@ class Ours(Peer):
             file.writelines(" ".join(f"w{i}" for i in t) + "\n" for t in head_texts(count))
         return self.run("-m", f"{self.folder}/words", "-f", f"{self.folder}/texts", *chosen)
 
+    def mean(self, count):
+        """A whole process, from the file to the table."""
+        with open(f"{self.folder}/mixed.jsonl", "w", encoding="utf-8") as file:
+            file.writelines(json.dumps({"ids": text}) + "\n" for text in mixed_texts(count))
+        return process(self.program, "batch", f"{self.folder}/mixed.jsonl", "-m", self.model,
+                       "--reduce", "mean", "--format", "tidy", "--threads", "1", "-q")
+
+    def ideal_mean(self, count):
+        """As many tokens at the speed of one long text, nothing watched."""
+        return sum(map(len, mixed_texts(count))) * self.prefill(512) / 512
+
     def outputs(self, text):
         path = f"{self.out}/ours.safetensors"
         self.run("-m", self.model, "--ids", ",".join(map(str, text)), "--show", "weights,logits",
@@ -140,6 +159,25 @@ class PyTorch(Peer):
     def head(self, count):
         return process(sys.executable, f"{HERE}/one_head.py", "torch", self.model,
                        self.ids_file(count), LAYER, HEAD, self.out)
+
+    def mean(self, count, batch=32):
+        """Padded at the end, where the causal mask hides it; the model is loaded already."""
+        texts = mixed_texts(count)
+        longest = max(map(len, texts))
+        config = self.gpt2.config
+        start = time.perf_counter()
+        total = torch.zeros(config.n_layer, config.n_head, longest, longest)
+        seen = torch.zeros(longest, 1)
+        for first in range(0, count, batch):
+            part = texts[first : first + batch]
+            width = max(map(len, part))
+            _, attention, _ = self.gpt2(torch.tensor([t + [0] * (width - len(t)) for t in part]))
+            real = (torch.arange(width) < torch.tensor([[len(t)] for t in part])).float()
+            for layer, weights in enumerate(attention):
+                total[layer, :, :width, :width] += (weights * real[:, None, :, None]).sum(0)
+            seen[:width, 0] += real.sum(0)
+        self.means = total / seen
+        return time.perf_counter() - start
 
     def outputs(self, text):
         x, weights, _ = self.gpt2(torch.tensor([text]))
