@@ -9,6 +9,8 @@
 #include "inputs.h"
 #include "settings.h"
 
+enum { PART_BYTES = 256 * 1024 };
+
 static void add_text(struct buf *out, const char *text)
 {
     json_append_text(out, text, strlen(text));
@@ -81,12 +83,23 @@ static void add_command(struct buf *out, const struct options *options, const ch
     buf_char(out, ']');
 }
 
+/* The memory of a large input is given back as it is read. */
 static void add_input(struct buf *out, const struct items *items)
 {
+    const struct file *file = &items->file;
+    struct sha256 hash;
+    char digits[SHA256_DIGITS + 1];
+    sha256_begin(&hash);
+    for (size_t at = 0; at < file->size; at += PART_BYTES) {
+        size_t rest = file->size - at;
+        sha256_add(&hash, file->bytes + at, rest < PART_BYTES ? rest : PART_BYTES);
+        file_forget(file, file->bytes + at);
+    }
+    sha256_end(&hash, digits);
     buf_text(out, "{\"path\": ");
     add_text(out, items->path);
     buf_text(out, ", ");
-    add_hash_of(out, items->file.bytes, items->file.size);
+    add_hash(out, file->size, digits);
 }
 
 /* A file of a model, if it has it. */

@@ -11,118 +11,24 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/listing.h"
-#include "base/num.h"
 #include "base/sha256.h"
 #include "command.h"
+#include "shard_list.h"
 #include "shard_manifest.h"
 #include "store.h"
 #include "tallies_file.h"
 
-enum { SHARDS_MAX = 1000000, COPY_BYTES = 64 * 1024 };
+enum { COPY_BYTES = 64 * 1024 };
 
 struct merging {
     const struct options *options; /* of the command line */
     struct options batch;          /* those that the shards were made with */
-    const char *stem;              /* the target without a slash at its end */
-    const char **folders;          /* [count] */
-    size_t count;
+    struct shard_list shards;
     struct store_plan plan;
     struct tallies tallies;
     struct store store;
     struct arena arena;
 };
-
-/* --- the shards ------------------------------------------------------------------------------- */
-
-/* ".3-of-16" behind a name. */
-static bool read_suffix(const char *text, struct job_shard *shard)
-{
-    char first[24];
-    long long index = 0;
-    long long count = 0;
-    const char *of = *text == '.' ? strstr(text, "-of-") : NULL;
-    size_t size = of ? (size_t)(of - text) - 1 : sizeof first;
-    if (size >= sizeof first)
-        return false;
-    memcpy(first, text + 1, size);
-    first[size] = '\0';
-    if (!num_parse_integer(of + 4, 1, SHARDS_MAX, &count) ||
-        !num_parse_integer(first, 1, count, &index))
-        return false;
-    *shard = (struct job_shard){(size_t)index, (size_t)count};
-    return true;
-}
-
-/* The folder of the target, and where in it the name begins. */
-static const char *parent_of(struct merging *merging, const char **name, struct err *err)
-{
-    const char *slash = strrchr(merging->stem, '/');
-    *name = slash ? slash + 1 : merging->stem;
-    if (!slash)
-        return ".";
-    size_t size = slash == merging->stem ? 1 : (size_t)(slash - merging->stem);
-    return arena_text(&merging->arena, merging->stem, size, err);
-}
-
-static int note_shard(struct merging *merging, const struct job_shard *shard, struct err *err)
-{
-    struct buf path = {0};
-    if (merging->count && merging->count != shard->count)
-        return err_set(err, "'%s': expected the shards of one batch, found some of %zu and of %zu",
-                       merging->stem, merging->count, shard->count);
-    if (!merging->count) {
-        merging->count = shard->count;
-        merging->folders =
-            arena_alloc(&merging->arena, shard->count, sizeof *merging->folders, err);
-        if (!merging->folders)
-            return -1;
-    }
-    buf_text(&path, merging->stem);
-    shard_suffix(&path, shard);
-    if (!buf_check(&path, err))
-        merging->folders[shard->index - 1] =
-            arena_text(&merging->arena, path.bytes, path.size, err);
-    buf_release(&path);
-    return merging->folders[shard->index - 1] ? 0 : -1;
-}
-
-static int check_complete(const struct merging *merging, struct err *err)
-{
-    struct buf missing = {0};
-    size_t count = 0;
-    for (size_t i = 0; i < merging->count; i++) {
-        if (merging->folders[i])
-            continue;
-        if (count++ < 8)
-            buf_format(&missing, "%s%zu", count > 1 ? ", " : "", i + 1);
-    }
-    if (count)
-        err_set(err, "'%s': expected %zu shards, missing are %s%s", merging->stem, merging->count,
-                missing.bytes ? missing.bytes : "", count > 8 ? ", …" : "");
-    buf_release(&missing);
-    return count ? -1 : 0;
-}
-
-static int find_shards(struct merging *merging, struct err *err)
-{
-    struct listing listing;
-    const char *name = NULL;
-    const char *parent = parent_of(merging, &name, err);
-    size_t size = name ? strlen(name) : 0;
-    if (!parent || listing_read(&listing, parent, &merging->arena, err))
-        return -1;
-    for (size_t i = 0; i < listing.count; i++) {
-        struct job_shard shard;
-        if (strncmp(listing.names[i], name, size) == 0 &&
-            read_suffix(listing.names[i] + size, &shard) && note_shard(merging, &shard, err))
-            return -1;
-    }
-    if (!merging->count)
-        return err_set(err, "'%s': expected its shards, '%s.1-of-N' and so on, found none",
-                       merging->stem, merging->stem);
-    return check_complete(merging, err);
-}
 
 /* --- what they were made with ----------------------------------------------------------------- */
 
@@ -175,7 +81,7 @@ static int open_target(struct merging *merging, struct err *err)
 {
     static const char *const names[] = {"version", "command", "input", "models"};
     struct shard_manifest shard;
-    if (shard_manifest_open(&shard, merging->folders[0], err))
+    if (shard_manifest_open(&shard, merging->shards.folders[0], err))
         return -1;
     struct journal_head head = {names, shard.lines, sizeof names / sizeof *names};
     merging->batch = (struct options)OPTIONS_DEFAULT;
@@ -200,7 +106,7 @@ static int check_head(const struct merging *merging, const struct shard_manifest
 {
     char expected[64];
     struct shard_manifest first;
-    if (shard_manifest_open(&first, merging->folders[0], err))
+    if (shard_manifest_open(&first, merging->shards.folders[0], err))
         return -1;
     int failed = 0;
     for (size_t i = 0; i + 1 < MANIFEST_LINES && !failed; i++)
@@ -208,10 +114,10 @@ static int check_head(const struct merging *merging, const struct shard_manifest
             failed = err_set(err, "'%s': expected a shard of the same batch as '%s', found another",
                              shard->folder, first.folder);
     snprintf(expected, sizeof expected, " \"shard\": {\"index\": %zu, \"of\": %zu},\n", index + 1,
-             merging->count);
+             merging->shards.count);
     if (!failed && strcmp(shard->lines[MANIFEST_LINES - 1], expected) != 0)
         failed = err_set(err, "'%s': expected shard %zu of %zu, found another", shard->folder,
-                         index + 1, merging->count);
+                         index + 1, merging->shards.count);
     shard_manifest_close(&first);
     return failed;
 }
@@ -276,11 +182,28 @@ static int open_copy(struct merging *merging, struct stream *out, const char *na
     return failed ? -1 : 0;
 }
 
+/* What an interrupted merge had begun of an item's folder goes. */
+static int clear_place(const struct merging *merging, const char *name, struct err *err)
+{
+    struct buf path = {0};
+    const char *slash = strchr(name, '/');
+    buf_format(&path, "%s/%.*s", merging->store.folder.path, slash ? (int)(slash - name) : 0, name);
+    int failed = buf_check(&path, err);
+    if (!failed && slash && merging->batch.force)
+        failed = work_folder_remove(path.bytes, err);
+    buf_release(&path);
+    return failed;
+}
+
 /* Copy the files of one item. */
 static int copy_files(struct merging *merging, const struct shard_manifest *shard, struct err *err)
 {
     const struct json *files = json_member(shard->root, "files");
     const struct json *entry = files ? json_first(files) : NULL;
+    struct shard_file first;
+    if (entry &&
+        (shard_manifest_file(shard, entry, &first, err) || clear_place(merging, first.name, err)))
+        return -1;
     for (; entry; entry = json_next(entry)) {
         struct shard_file file;
         struct stream out = {0};
@@ -336,7 +259,7 @@ static int take_items(struct merging *merging, struct shard_manifest *shard, str
 static int take_shard(struct merging *merging, size_t index, struct err *err)
 {
     struct shard_manifest shard;
-    if (shard_manifest_open(&shard, merging->folders[index], err))
+    if (shard_manifest_open(&shard, merging->shards.folders[index], err))
         return -1;
     int failed = check_head(merging, &shard, index, err) || take_items(merging, &shard, err);
     shard_manifest_close(&shard);
@@ -345,28 +268,16 @@ static int take_shard(struct merging *merging, size_t index, struct err *err)
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-static int find_stem(struct merging *merging, struct err *err)
+static int merge_all(struct merging *merging, struct err *err)
 {
     const struct texts *operands = &merging->options->operands;
     if (operands->count != 1)
         return err_usage(err,
-                         "expected one place, that of the whole: what --output said, found "
-                         "%zu",
+                         "expected one place, that of the whole: what --output said, found %zu",
                          operands->count);
-    size_t size = strlen(operands->items[0]);
-    while (size > 1 && operands->items[0][size - 1] == '/')
-        size--;
-    if (!size)
-        return err_usage(err, "expected a path, found ''");
-    merging->stem = arena_text(&merging->arena, operands->items[0], size, err);
-    return merging->stem ? 0 : -1;
-}
-
-static int merge_all(struct merging *merging, struct err *err)
-{
-    if (find_stem(merging, err) || find_shards(merging, err) || open_target(merging, err))
+    if (shard_list_find(&merging->shards, operands->items[0], err) || open_target(merging, err))
         return -1;
-    for (size_t i = 0; i < merging->count; i++)
+    for (size_t i = 0; i < merging->shards.count; i++)
         if (take_shard(merging, i, err))
             return -1;
     return store_finish(&merging->store, err);
@@ -381,6 +292,7 @@ int merge_command(const struct options *options, struct err *err)
             err_failed(err, "%zu of %zu items failed", merging.store.failed, merging.store.done);
     store_close(&merging.store);
     tallies_release(&merging.tallies);
+    shard_list_release(&merging.shards);
     arena_release(&merging.arena);
     return failed;
 }

@@ -147,6 +147,19 @@ static int list_files(struct store *store, const char *name, struct err *err)
     return failed ? -1 : 0;
 }
 
+/* What stands where an item is to be written is what was begun when another process ended; where no
+ * other process has been, it is somebody else's. */
+static int clear_place(const struct store *store, const char *path, struct err *err)
+{
+    const struct options *options = store->plan->options;
+    if (options->force || options->resume)
+        return work_folder_remove(path, err);
+    if (file_exists(path))
+        return err_output(err, "'%s': expected nothing there, found something: --force removes it",
+                          path);
+    return 0;
+}
+
 static int write_files(struct store *store, const struct job *job, const struct report *report,
                        const struct place *page, struct err *err)
 {
@@ -155,9 +168,7 @@ static int write_files(struct store *store, const struct job *job, const struct 
     buf_format(&path, "%s/", store->folder.path);
     size_t name = path.size;
     work_folder_name(&path, job->name);
-    int failed = !format || buf_check(&path, err);
-    if (!failed && store->done == store->resumed) /* what was begun when the last process ended */
-        failed = work_folder_remove(path.bytes, err);
+    int failed = !format || buf_check(&path, err) || clear_place(store, path.bytes, err);
     failed = failed || folder_out_write(path.bytes, format, report, page, err) ||
              list_files(store, path.bytes + name, err);
     buf_release(&path);

@@ -122,8 +122,9 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
 }
 
 flat() { # OPTION...: no more than 2 MiB for all that what a hundred do not take
-    few=$(memory "$attn" batch hundred.txt "$@") || return 1
-    many=$(memory "$attn" batch all.txt "$@") || return 1
+    rm -rf few many
+    few=$(memory "$attn" batch hundred.txt -q -o few/ "$@") || return 1
+    many=$(memory "$attn" batch all.txt -q -o many/ "$@") || return 1
     echo "$few KiB for 100 items, $many KiB for $items"
     [ $((many - few)) -le 2048 ]
 }
@@ -132,8 +133,8 @@ if [ "$items" -lt 10000 ]; then
     printf 'skipped: memory: %s items are too few to see it grow\n' "$items"
     skipped=2
 elif command -v python3 >/dev/null 2>&1; then
-    check 'lines: memory is flat' flat -q --layer 0 --head 1
-    check 'sums: memory is flat' flat -q --reduce mean,max,entropy
+    check 'lines: memory is flat' flat --layer 0 --head 1
+    check 'sums: memory is flat' flat --reduce mean,max,entropy
 else
     printf 'skipped: memory: python3 is not installed\n'
     skipped=2

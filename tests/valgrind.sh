@@ -41,6 +41,10 @@ check 0 "$build/attn-cli" explain --model life --sentence "$sentence" --token is
 check 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --temp 1 --top-k 9 --top-p 0.9
 check 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --show weights,logits,q --format csv
 check 0 "$build/attn-cli" init --shape tiny --sentence "$sentence" --output "$made/model"
+check 0 "$build/attn-cli" batch data/experiments/sentences.txt --show all --sweep model=tiny
+check 0 "$build/attn-cli" batch data/experiments/sentences.txt --reduce mean,max,entropy \
+    --output "$made/parts/" --shard 1/1
+check 0 "$build/attn-cli" merge "$made/parts/"
 check 2 "$build/attn-cli" run --no-such-option
 check 3 "$build/attn-cli" run --model life --sentence 'nobody knows'
 check 3 "$build/attn-cli" run --model models/none --sentence "$sentence"
