@@ -30,9 +30,11 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
     *prepared = (struct prepared){0};
     if (job->item.broken)
         return -1;
+    bool tallied = work->plan.kind == STORE_SUMS;
     prepared->model = open_models_get(&work->models, &job->item.options, err);
     if (prepared->model && !make_request(work, job, prepared, arena, err) &&
-        !open_model_read(prepared->model, job, &prepared->subject, arena, err))
+        !open_model_read(prepared->model, job, &prepared->subject, arena, err) &&
+        !(tallied && tallies_note(&work->tallies, job, prepared->model, &prepared->subject, err)))
         return 0;
     return err_prefix(err, "'%s' line %zu", inputs_shown_path(work->jobs.items.path),
                       job->item.line);
@@ -86,8 +88,6 @@ static void visit(struct walk *walk, const struct job *job, uint64_t total, stru
     struct survey *survey = &work->survey;
     struct prepared prepared;
     bool sound = !batch_prepare(work, job, &prepared, arena, err);
-    if (sound && work->plan.kind == STORE_SUMS && total == 0)
-        sound = !tallies_note(&work->tallies, job, prepared.model, &prepared.subject, err);
     size_t weight = sound ? prepared.subject.sentence.count + prepared.subject.source.count : 1;
     if (!sound)
         complain(walk, err);

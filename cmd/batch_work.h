@@ -49,8 +49,9 @@ struct prepared {
     struct request request;
 };
 
-/* Open the job's model, tokenize its text, and check all that can be wrong before it is run; errors
- * say which line of the input it is about. `err` may hold what made the item broken. */
+/* Open the job's model, tokenize its text, find its tally, and check all that can be wrong before
+ * it is run; errors say which line of the input it is about. `err` may hold what made the item
+ * broken. */
 int batch_prepare(struct batch_work *work, const struct job *job, struct prepared *prepared,
                   struct arena *arena, struct err *err);
 

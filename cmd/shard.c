@@ -133,5 +133,6 @@ bool shard_has(const struct job_shard *shard, uint64_t before, uint64_t tokens, 
     if (!shard->count)
         return true;
     /* By its middle, in halves of tokens: 2^43 tokens in 2^20 shards still fit into 64 bits. */
-    return (2 * before + tokens) * shard->count / (2 * total) == shard->index - 1;
+    uint64_t place = (2 * before + tokens) * shard->count / (2 * total);
+    return (place < shard->count ? place : shard->count - 1) == shard->index - 1;
 }
