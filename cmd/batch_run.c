@@ -5,6 +5,7 @@
 
 #include "batch_work.h"
 #include "command.h"
+#include "lens/derive.h"
 #include "lens/tally_sink.h"
 #include "settings.h"
 
@@ -161,8 +162,13 @@ static int show_group(struct round *round, const struct pass_group *group, struc
     if (!look->reports ||
         viewer_look(&group->entries[0]->prepared.model->viewer, look, &round->arena, err))
         return -1;
-    for (size_t i = 0; i < group->count; i++)
+    for (size_t i = 0; i < group->count; i++) {
+        struct prepared *prepared = &group->entries[i]->prepared;
+        if (derive(&look->reports[i], &prepared->request.derivation,
+                   prepared->model->viewer.tokenizer, &round->arena, err))
+            return -1;
         group->entries[i]->report = look->reports[i];
+    }
     return 0;
 }
 
