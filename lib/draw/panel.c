@@ -1,11 +1,12 @@
 #include "draw/panel.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "draw/heat.h"
 #include "draw/lines.h"
 
-enum { NAME_BYTES = 32 };
+enum { NAME_BYTES = 64 };
 
 static const struct lettering panel_name = {.size = 7, .colour = {0x11, 0x11, 0x11}};
 static const struct pen panel_border = {{0xbb, 0xbb, 0xbb}, 0.5, 1};
@@ -32,12 +33,18 @@ static struct spot spot_of(const struct section *section, size_t index, struct p
     return spot;
 }
 
-/* "layer 3", "head 1": what tells the panels of a section apart. */
+/* "layer 3", "head 1": what tells the panels of a section apart; where each has its own range, its
+ * largest number, too. */
 static void name_panel(char name[NAME_BYTES], const struct section *section,
                        const struct sheet *sheet)
 {
     bool heads = section->layers == 1 && section->kind != KIND_OVERLAY;
-    snprintf(name, NAME_BYTES, heads ? "head %d" : "layer %d", heads ? sheet->head : sheet->layer);
+    int size = snprintf(name, NAME_BYTES, heads ? "head %d" : "layer %d",
+                        heads ? sheet->head : sheet->layer);
+    struct extent extent = extent_of_sheet(sheet);
+    if (section->style->range == RANGE_HEAD && section->kind != KIND_OVERLAY && size > 0)
+        snprintf(name + size, (size_t)(NAME_BYTES - size), " · up to %.2g",
+                 (double)fmaxf(-extent.low, extent.high));
 }
 
 /* Above the labels where there are any. */

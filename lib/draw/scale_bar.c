@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "draw/heat.h"
 #include "draw/letters.h"
 #include "draw/lines.h"
 
@@ -209,22 +210,34 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
     }
 }
 
+/* Numbers without colours need no scale. */
+static bool has_bar(const struct section *section)
+{
+    int decimals = 0;
+    return section->kind != KIND_MATRIX || section->style->cells != CELLS_NUMBERS ||
+           !heat_has_numbers(section, &decimals);
+}
+
+static double height_of_scale(const struct section *section)
+{
+    if (section->kind == KIND_OVERLAY)
+        return legend_height(section);
+    return has_bar(section) ? BAR_HEIGHT + TICK_ROOM + 1 : 0;
+}
+
 double scale_bar_height(const struct section *section)
 {
-    double bar =
-        section->kind == KIND_OVERLAY ? legend_height(section) : BAR_HEIGHT + TICK_ROOM + 1;
-    return bar + NOTE_ROOM * (double)count_notes(section) + 3;
+    return height_of_scale(section) + NOTE_ROOM * (double)count_notes(section) + 3;
 }
 
 int scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner,
                    struct err *err)
 {
-    double below = scale_bar_height(section) - NOTE_ROOM * (double)count_notes(section) - 3;
-    struct point notes = {corner.x, corner.y + below};
+    struct point notes = {corner.x, corner.y + height_of_scale(section)};
+    struct box bar = {corner.x + section->left, corner.y, BAR_WIDTH, BAR_HEIGHT};
     if (section->kind == KIND_OVERLAY)
         draw_legend(section, canvas, corner);
-    else
-        draw_bar(section, canvas,
-                 (struct box){corner.x + section->left, corner.y, BAR_WIDTH, BAR_HEIGHT});
+    else if (has_bar(section))
+        draw_bar(section, canvas, bar);
     return draw_notes(section, canvas, notes, err);
 }
