@@ -3,11 +3,34 @@
 set -eu
 attn=$1
 here=$(dirname "$0")
+sentence='Life is short, eat dessert first'
 
-draw() { # NAME COMMAND-LINE-BEHIND-attn-cli
-    eval "$attn $2 --quiet --width 80" --show tokens,weights,context |
+terminal() { # NAME COMMAND-LINE-BEHIND-attn-cli
+    eval "COLORTERM=truecolor COLORFGBG= $attn $2 --quiet --width 80 --color always" \
+        --show tokens,weights,context |
         awk -v command="attn-cli $2" -f "$here/terminal.awk" >"$here/$1.svg.part"
     mv "$here/$1.svg.part" "$here/$1.svg"
 }
 
-draw run 'run --model life-causal --sentence "Life is short, eat dessert first"'
+# A browser's view of the page, where there is one.
+page() { # NAME OPTIONS...
+    name=$1
+    shift
+    browser=$(command -v chromium || command -v google-chrome) || {
+        printf 'page.png stays as it is: Chromium is not installed\n'
+        return
+    }
+    folder=$(cd "$(mktemp -d)" && pwd -P)
+    "$attn" run "$@" -o "$folder/page.html"
+    "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+        --disable-background-networking --disable-component-update --disable-sync \
+        --hide-scrollbars --window-size=1000,640 \
+        --screenshot="$folder/page.png" "file://$folder/page.html" 2>/dev/null
+    mv "$folder/page.png" "$here/$name.png"
+    rm -r "$folder"
+}
+
+terminal run "run --model life-causal --sentence \"$sentence\""
+"$attn" run -s "$sentence" -o "$here/model.svg"
+"$attn" run -s "$sentence" --layer 1 --view overlay -o "$here/lines.svg"
+page page -s "$sentence" -s 'The early bird catches the worm'

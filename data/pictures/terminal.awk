@@ -1,6 +1,10 @@
-# A command and what it printed as an SVG picture of a terminal; text stays text.
+# A command and what it printed as an SVG picture of a terminal; text stays text, colours stay.
 #
-#     attn-cli run … | awk -v command='attn-cli run …' -f terminal.awk > run.svg
+#     COLORTERM=truecolor attn-cli run --color always … |
+#         awk -v command='attn-cli run …' -f terminal.awk > run.svg
+#
+# Of the colours only those of --color always are known: ESC[48;2;R;G;B;38;5;INKm and ESC[0m. A line
+# with colours holds ASCII alone: its columns are its bytes.
 
 function escape(text) {
     gsub(/&/, "\\&amp;", text)
@@ -9,9 +13,46 @@ function escape(text) {
     return text
 }
 
+# Letters in a colour from a column on, as wide as a terminal has them.
+function put(text, column, colour) {
+    if (text !~ /[^ ]/)
+        return
+    match(text, /^ */)
+    column += RLENGTH
+    text = substr(text, RLENGTH + 1)
+    sub(/ +$/, "", text)
+    printf "<text x=\"%.1f\" y=\"%d\" fill=\"%s\" textLength=\"%.1f\">%s</text>\n", \
+        left + column * column_width, y, colour, length(text) * column_width, escape(text)
+}
+
+function put_ground(column, columns, colour) {
+    printf "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", \
+        left + column * column_width, y - 13, columns * column_width, line_height, colour
+}
+
+function put_coloured(line,    count, parts, i, end, code, text, column, numbers) {
+    count = split(line, parts, "\033")
+    put(parts[1], 0, "#d7dae0")
+    column = length(parts[1])
+    for (i = 2; i <= count; i++) {
+        end = index(parts[i], "m")
+        code = substr(parts[i], 2, end - 2)
+        text = substr(parts[i], end + 1)
+        if (split(code, numbers, ";") < 8) {
+            put(text, column, "#d7dae0")
+        } else {
+            put_ground(column, length(text), \
+                sprintf("#%02x%02x%02x", numbers[3], numbers[4], numbers[5]))
+            put(text, column, numbers[8] == 16 ? "#000000" : "#ffffff")
+        }
+        column += length(text)
+    }
+}
+
 BEGIN {
     width = 720
     line_height = 18
+    column_width = 7.83
     left = 24
     top = 58
     lines[count++] = "$ " command
@@ -24,8 +65,8 @@ BEGIN {
 
 END {
     height = top + count * line_height + 14
-    printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n", \
-        width, height, width, height
+    printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" " \
+        "height=\"%d\">\n", width, height, width, height
     printf "<title>%s</title>\n", escape(command)
     printf "<rect width=\"%d\" height=\"%d\" rx=\"10\" fill=\"#1b1f27\"/>\n", width, height
     split("#ff5f57 #febc2e #28c840", buttons)
@@ -34,8 +75,15 @@ END {
     print "<g font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"13\" " \
         "fill=\"#d7dae0\" xml:space=\"preserve\">"
     for (i = 0; i < count; i++) {
-        colour = i == 0 ? " fill=\"#8fd18a\"" : lines[i] ~ / · | head / || lines[i] ~ /^head/ ? " fill=\"#8ab4f8\"" : ""
-        printf "<text x=\"%d\" y=\"%d\"%s>%s</text>\n", left, top + i * line_height, colour, escape(lines[i])
+        y = top + i * line_height
+        if (index(lines[i], "\033")) {
+            put_coloured(lines[i])
+            continue
+        }
+        colour = i == 0 ? " fill=\"#8fd18a\"" : ""
+        if (lines[i] ~ / · / || lines[i] ~ /^head/)
+            colour = " fill=\"#8ab4f8\""
+        printf "<text x=\"%d\" y=\"%d\"%s>%s</text>\n", left, y, colour, escape(lines[i])
     }
     print "</g>\n</svg>"
 }
