@@ -21,7 +21,8 @@ archive = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
 LIBS = $(call library,xsmmgen) $(call library,utf8proc) $(call library,cjson) -lpthread -ldl -lm
 TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 
-MODELS = tiny life life-causal life-4-heads life-cross journey journey-causal # the default first
+# The default first:
+MODELS = tiny life life-causal life-4-heads life-grouped life-cross journey journey-causal
 MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
