@@ -59,6 +59,32 @@ const struct lesson_row lesson_rows[] = {
      "'Life', the first word, sees only itself: 1.0000. 'is' shares its attention between two "
      "words, 0.0532 and 0.9468. 'first', the last word, sees all of them, and its row is the one "
      "that the model without a mask has: try -m life."},
+    {"The mask behind the softmax",
+     "The other order gives the same: softmax over all words first, then the future is made 0, and "
+     "what remains of a row is divided by its sum.",
+     "attn-cli run -m life-causal " LIFE " --mask-method renormalise --show softmax,masked,weights",
+     "In softmax 'is' gives 0.0386 to 'Life' and 0.6870 to itself, and the rest to the future. The "
+     "mask leaves these two; divided by what they add up to they are 0.0532 and 0.9468, as in the "
+     "step before. Words to come took part in the softmax, but only in what its row is divided by, "
+     "and that cancels."},
+    {"Cross-attention: looking at another text",
+     "Queries may come from one text, and keys and values from another, as a translator reads one "
+     "language while writing another. The matrices are those of life; tables have words of the "
+     "sentence as rows and words of the source as columns.",
+     "attn-cli run -m life-cross " LIFE " --source \"the cat sat on that mat all day\" "
+     "--show weights,context",
+     "'is' looks at 'day' most, 0.2301, and at 'sat' least, 0.0547. The source has eight words, so "
+     "a row has eight weights; the context of 'is', 0.7088 0.8629 0.7703 1.1768, is made of values "
+     "of the source alone."},
+    {"Heads that share keys and values",
+     "A model that writes keeps the keys and values of every word it has seen. Query heads can "
+     "share them: here four look at two, the first pair at one and the second at the other. "
+     "(n_kv_head in config.json; with 1 of them all share one.)",
+     "attn-cli run -m life-grouped " LIFE " --show k,v,weights,attn_out",
+     "There are four tables of weights, but two of k and two of v. Heads 0 and 1 ask the same keys "
+     "with queries of their own: 'first' gives 'short' 0.3102 in head 0 and 0.2978 in head 1. The "
+     "output of 'is', 0.4003 0.3748 1.3850 1.3781, begins as that of life-4-heads does: head 0 is "
+     "the same in both."},
 };
 
 const size_t lesson_count = sizeof lesson_rows / sizeof *lesson_rows;
