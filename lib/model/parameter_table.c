@@ -66,6 +66,25 @@ const struct parameter_row parameter_rows[PARAMETERS] = {
     [PARAMETER_OUT_BIAS] = {"attn.out_proj.bias", {DIM_C}, with_out_bias, false},
 };
 
+size_t parameter_index(enum parameter_id id, size_t layer)
+{
+    return (size_t)id + (id < PARAMETERS_OF_MODEL ? 0 : layer * PARAMETERS_OF_LAYER);
+}
+
+struct parameter_key parameter_key(size_t index)
+{
+    if (index < PARAMETERS_OF_MODEL)
+        return (struct parameter_key){.id = (enum parameter_id)index};
+    size_t in_layers = index - PARAMETERS_OF_MODEL;
+    size_t row = PARAMETERS_OF_MODEL + in_layers % PARAMETERS_OF_LAYER;
+    return (struct parameter_key){(enum parameter_id)row, in_layers / PARAMETERS_OF_LAYER};
+}
+
+size_t parameter_count(const struct config *config)
+{
+    return PARAMETERS_OF_MODEL + config->n_layer * PARAMETERS_OF_LAYER;
+}
+
 bool parameter_is_used(enum parameter_id id, const struct config *config)
 {
     return parameter_rows[id].used(config);

@@ -64,6 +64,17 @@ struct parameter_row {
 
 extern const struct parameter_row parameter_rows[PARAMETERS];
 
+struct parameter_key {
+    enum parameter_id id;
+    size_t layer; /* 0 outside the layers */
+};
+
+/* Where a parameter stands among all, those in layers once a layer; which one stands there; and how
+ * many there are. */
+size_t parameter_index(enum parameter_id id, size_t layer);
+struct parameter_key parameter_key(size_t index);
+size_t parameter_count(const struct config *config);
+
 bool parameter_is_used(enum parameter_id id, const struct config *config);
 
 /* The sizes the config asks for; returns the rank, 1 or 2. */

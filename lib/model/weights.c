@@ -2,14 +2,12 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/heap.h"
 #include "base/num.h"
 #include "math/gemm_bf16.h"
 #include "math/panels.h"
+#include "model/parameter_search.h"
 #include "model/parameter_table.h"
 #include "model/rounded.h"
 
@@ -20,109 +18,20 @@ struct parameter {
     const uint32_t *pairs; /* NULL until it is rounded to bf16 */
 };
 
-static size_t rows_in_model(const struct weights *weights)
-{
-    return PARAMETERS_OF_MODEL + weights->config->n_layer * PARAMETERS_OF_LAYER;
-}
-
 static struct parameter *parameter_at(const struct weights *weights, enum parameter_id id,
                                       size_t layer)
 {
-    size_t index = (size_t)id;
-    if (id >= PARAMETERS_OF_MODEL)
-        index += layer * PARAMETERS_OF_LAYER;
-    return &weights->parameters[index];
+    return &weights->parameters[parameter_index(id, layer)];
 }
 
-static int fail(const struct weights *weights, const char *file, const char *tensor,
-                struct err *err)
+static int find_parameters(struct weights *weights, struct err *err)
 {
-    return err_prefix(err, "'%s/%s': tensor '%s'", weights->folder->path, file, tensor);
-}
-
-static bool same_shape(const struct safetensors_entry *entry, size_t rank, const size_t *shape)
-{
-    return entry->rank == rank && memcmp(entry->shape, shape, rank * sizeof *shape) == 0;
-}
-
-static int shape_error(const struct safetensors_entry *entry, size_t rank, const size_t *shape,
-                       struct err *err)
-{
-    char expected[PARAMETER_SHAPE_BYTES];
-    char found[PARAMETER_SHAPE_BYTES];
-    return err_set(err, "expected %s, found %s", parameter_shape_text(expected, rank, shape),
-                   parameter_shape_text(found, entry->rank, entry->shape));
-}
-
-/* Find one tensor of the table and hold it against the config. */
-static int check_parameter(struct weights *weights, enum parameter_id id, size_t layer,
-                           struct err *err)
-{
-    const struct parameter_row *row = &parameter_rows[id];
-    struct parameter *parameter = parameter_at(weights, id, layer);
-    char name[PARAMETER_NAME_BYTES];
-    if (!parameter_is_used(id, weights->config))
-        return 0;
-    parameter_name(name, id, layer);
-    parameter->found = checkpoint_find(&weights->checkpoint, name);
-    const struct safetensors_entry *entry = parameter->found.entry;
-    if (!entry && row->optional)
-        return 0;
-    if (!entry) {
-        err_set(err, "expected in the file, found none of that name");
-        return fail(weights, weights->checkpoint.name, name, err);
-    }
-    size_t shape[2];
-    size_t rank = parameter_shape(shape, id, weights->config);
-    if (!same_shape(entry, rank, shape)) {
-        shape_error(entry, rank, shape, err);
-        return fail(weights, parameter->found.file, name, err);
-    }
-    if (!dtype_is_weight(entry->dtype)) {
-        err_unsupported(err, "expected F32, F16, BF16 or F64, found %s", dtype_name(entry->dtype));
-        return fail(weights, parameter->found.file, name, err);
-    }
-    return 0;
-}
-
-static int check_parameters(struct weights *weights, struct err *err)
-{
-    for (int id = 0; id < PARAMETERS_OF_MODEL; id++)
-        if (check_parameter(weights, (enum parameter_id)id, 0, err))
-            return -1;
-    for (size_t layer = 0; layer < weights->config->n_layer; layer++)
-        for (int id = PARAMETERS_OF_MODEL; id < PARAMETERS; id++)
-            if (check_parameter(weights, (enum parameter_id)id, layer, err))
-                return -1;
-    return 0;
-}
-
-/* The number in "h.12.attn…" or "transformer.h.12.attn…"; -1 where the name has none. */
-static long layer_of_name(const char *name)
-{
-    static const char prefix[] = "transformer.";
-    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
-        name += sizeof prefix - 1;
-    if (strncmp(name, "h.", 2) != 0 || name[2] < '0' || name[2] > '9')
+    const struct parameter_search search = {weights->config, &weights->checkpoint, weights->folder};
+    if (parameter_search_layers(&search, err))
         return -1;
-    return strtol(name + 2, NULL, 10);
-}
-
-/* A file with more layers than the config says is not the model that the config describes. */
-static int check_layers(const struct weights *weights, struct err *err)
-{
-    for (size_t s = 0; s < weights->checkpoint.count; s++) {
-        const struct shard *shard = &weights->checkpoint.shards[s];
-        for (size_t i = 0; i < shard->tensors.count; i++) {
-            const char *name = shard->tensors.entries[i].name;
-            long layer = layer_of_name(name);
-            if (layer >= 0 && (size_t)layer >= weights->config->n_layer) {
-                err_set(err, "expected layers below n_layer = %zu, found layer %ld",
-                        weights->config->n_layer, layer);
-                return fail(weights, shard->name, name, err);
-            }
-        }
-    }
+    for (size_t i = 0; i < parameter_count(weights->config); i++)
+        if (parameter_search_find(&weights->parameters[i].found, &search, i, err))
+            return -1;
     return 0;
 }
 
@@ -133,13 +42,12 @@ int weights_open(struct weights *weights, const struct config *config, const str
     if (checkpoint_open(&weights->checkpoint, folder, err))
         return -1;
     weights->parameters =
-        arena_alloc(&weights->arena, rows_in_model(weights), sizeof *weights->parameters, err);
-    if (!weights->parameters || check_layers(weights, err) || check_parameters(weights, err))
-        goto failed;
+        arena_alloc(&weights->arena, parameter_count(config), sizeof *weights->parameters, err);
+    if (!weights->parameters || find_parameters(weights, err)) {
+        weights_release(weights);
+        return -1;
+    }
     return 0;
-failed:
-    weights_release(weights);
-    return -1;
 }
 
 void weights_release(struct weights *weights)
@@ -375,26 +283,21 @@ int weights_check_finite(struct weights *weights, int layer, struct err *err)
         char value[NUM_FLOAT_BYTES];
         num_float(value, bad);
         err_set(err, "expected finite numbers, found %s at element %zu", value, index);
-        return fail(weights, found.file, found.entry->name, err);
+        return parameter_blame(weights->folder, found.file, found.entry->name, err);
     }
     return 0;
 }
 
 size_t weights_parameter_count(const struct weights *weights)
 {
-    return rows_in_model(weights);
+    return parameter_count(weights->config);
 }
 
 struct parameter_info weights_parameter(const struct weights *weights, size_t index)
 {
-    size_t layer = 0;
-    size_t id = index;
-    if (index >= PARAMETERS_OF_MODEL) {
-        layer = (index - PARAMETERS_OF_MODEL) / PARAMETERS_OF_LAYER;
-        id = PARAMETERS_OF_MODEL + (index - PARAMETERS_OF_MODEL) % PARAMETERS_OF_LAYER;
-    }
+    struct parameter_key key = parameter_key(index);
     struct parameter_info info = {.entry = weights->parameters[index].found.entry,
                                   .file = weights->parameters[index].found.file};
-    parameter_name(info.name, (enum parameter_id)id, layer);
+    parameter_name(info.name, key.id, key.layer);
     return info;
 }

@@ -140,6 +140,20 @@ START_TEST(a_bias_stands_behind_its_matrix)
 }
 END_TEST
 
+START_TEST(an_index_leads_to_its_parameter_and_back)
+{
+    struct config config = read(gpt2);
+    ck_assert_uint_eq(parameter_count(&config), PARAMETERS_OF_MODEL + 3 * PARAMETERS_OF_LAYER);
+    for (size_t i = 0; i < parameter_count(&config); i++) {
+        struct parameter_key key = parameter_key(i);
+        ck_assert_uint_eq(parameter_index(key.id, key.layer), i);
+        ck_assert_uint_lt(key.layer, 3);
+    }
+    ck_assert_int_eq(parameter_key(PARAMETER_LN_F).id, PARAMETER_LN_F);
+    ck_assert_uint_eq(parameter_key(parameter_count(&config) - 1).layer, 2);
+}
+END_TEST
+
 START_TEST(the_longest_name_has_room)
 {
     char name[PARAMETER_NAME_BYTES];
@@ -179,6 +193,7 @@ Suite *parameter_table_suite(void)
     tcase_add_test(tests, a_model_has_these_tensors);
     tcase_add_test(tests, only_an_untied_model_may_have_an_unembedding_of_its_own);
     tcase_add_test(tests, a_bias_stands_behind_its_matrix);
+    tcase_add_test(tests, an_index_leads_to_its_parameter_and_back);
     tcase_add_test(tests, the_longest_name_has_room);
     tcase_add_test(tests, shapes_of_every_rank_are_written);
     suite_add_tcase(suite, tests);
