@@ -8,6 +8,7 @@
 #include "lens/explanation.h"
 #include "lens/pick.h"
 #include "lens/viewer.h"
+#include "mechanism_options.h"
 #include "out/explain_format.h"
 #include "page.h"
 
@@ -140,8 +141,11 @@ static int read_subject(struct job *job, struct err *err)
     struct input input;
     struct dropped dropped = {0};
     struct dropped in_source = {0};
-    if (inputs_only(&input, &job->file, options, err) ||
+    struct mechanism mechanism;
+    if (mechanism_options_read(&mechanism, options, err) ||
+        inputs_only(&input, &job->file, options, err) ||
         viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
+        viewer_set_mechanism(&job->viewer, &mechanism, err) ||
         inputs_check_source(options, &job->viewer.model, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
         return -1;

@@ -114,3 +114,12 @@ struct numeral board_numeral(const struct board *board, const float *values, siz
 {
     return numeral_of(values, count, board->digits);
 }
+
+float *board_scaled(struct board *board)
+{
+    const struct walk *walk = board->walk;
+    float *scaled = board_floats(board, walk->keys);
+    for (size_t j = 0; scaled && j < walk->keys; j++)
+        scaled[j] = walk->scores[j] * walk->scale;
+    return scaled;
+}

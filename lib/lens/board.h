@@ -48,16 +48,24 @@ int board_vector(struct board *board, const char *name, const float *values, siz
 
 float *board_floats(struct board *board, size_t count);
 
+/* The scaled scores of all keys: of those that the mask hides they are nowhere in the pass. */
+float *board_scaled(struct board *board);
+
 /* How a single number, or those of a row, are written. */
 struct numeral board_numeral(const struct board *board, const float *values, size_t count);
 
-/* The steps, each in the file of what it is about. */
+/* The steps, each in the file of what it is about. Which of them a mechanism has: steps.c. */
 int step_input(struct board *board);
 int step_query(struct board *board);
+int step_features(struct board *board);
+int step_keys(struct board *board);
 int step_scores(struct board *board);
+int step_products(struct board *board);
 int step_scaled(struct board *board);
+int step_softmax(struct board *board);
 int step_masked(struct board *board);
-int step_weights(struct board *board);
+int step_shares(struct board *board);
+int step_dropout(struct board *board);
 int step_values(struct board *board);
 int step_context(struct board *board);
 int step_output(struct board *board);

@@ -61,18 +61,33 @@ static void draw_embedding(struct board *board, const char *name)
     buf_format(&board->pen.latex, "%s = \\mathrm{wte}_{%u}", name, id);
 }
 
-static int normed_input(struct board *board)
+/* What stands before the norm: h. */
+static int draw_stream(struct board *board)
 {
     const struct walk *walk = board->walk;
-    board_title(board, "input", "Input");
-    if (walk->layer == 0) {
-        draw_embedding(board, "h");
+    if (walk->layer > 0) {
+        bool residual = !mechanism_lacks(&walk->config->mechanism, PART_RESIDUAL);
+        buf_text(board_note(board), residual
+                                        ? "h is the residual stream as the layer before left it."
+                                        : "h is what the layer before gave: nothing is added up.");
+        return 0;
+    }
+    draw_embedding(board, "h");
+    if (walk->position) {
         buf_format(&board->pen.text, " + wpe[%zu]", walk->query);
         buf_format(&board->pen.latex, " + \\mathrm{wpe}_{%zu}", walk->query);
-        if (board_drawn(board))
-            return -1;
-    } else {
-        buf_text(board_note(board), "h is the residual stream as the layer before left it.");
+    }
+    return board_drawn(board);
+}
+
+static int normed_input(struct board *board)
+{
+    board_title(board, "input", "Input");
+    if (draw_stream(board))
+        return -1;
+    if (mechanism_lacks(&board->walk->config->mechanism, PART_NORM)) {
+        board_formula(board, "x = h", "x = h");
+        return show_stream(board);
     }
     board_formula(board, "x = (h - μ) / √(σ² + ε) ⊙ γ + β",
                   "x = \\frac{h - \\mu}{\\sqrt{\\sigma^2 + \\varepsilon}} \\odot \\gamma + \\beta");

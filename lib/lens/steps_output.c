@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "lens/board.h"
+#include "model/batch.h"
 
 enum {
     NAME_BYTES = 32,
@@ -68,13 +69,17 @@ int step_values(struct board *board)
     return work_values(board);
 }
 
-/* Behind these no key has any weight. */
-static size_t seen_keys(const struct walk *walk)
+/* From the first key that has any weight to the last. */
+static struct span weighty_keys(const struct walk *walk)
 {
-    size_t count = walk->keys;
-    while (count > 1 && walk->weight[count - 1] == 0)
-        count--;
-    return count;
+    struct span span = {0, walk->keys};
+    while (span.count > 1 && walk->weight[span.count - 1] == 0)
+        span.count--;
+    while (span.count > 1 && walk->weight[span.first] == 0) {
+        span.first++;
+        span.count--;
+    }
+    return span;
 }
 
 /* context_0 = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313 */
@@ -84,9 +89,10 @@ static int work_context(struct board *board)
     struct pen *pen = &board->pen;
     const struct block *products = &board->step->blocks[0];
     size_t width = walk->config->d_v;
+    struct span keys = weighty_keys(walk);
     pen_symbol(pen, "context", "z", 0);
     pen_equals(pen);
-    pen_sum(pen, products->numeral, products->values, width, seen_keys(walk));
+    pen_sum(pen, products->numeral, products->values + keys.first * width, width, keys.count);
     pen_equals(pen);
     pen_number(pen, products->numeral, walk->context[0]);
     return board_worked(board);

@@ -1,163 +1,41 @@
-/* steps_weights.c: from the keys to the weights of attention. */
+/* steps_weights.c: from scores to the weights of attention: a softmax, shares of a sum, dropout.
+ *
+ * What a softmax or a division gives are the weights, unless some of them are dropped: then they
+ * are called shares, and computed again, because the pass keeps only what is left of them.
+ */
 #include <math.h>
 
 #include "lens/board.h"
 #include "math/exp.h"
 
-/* score_0 = 0.5667 · (-0.0823) + 1.8269 · (-0.3031) = -0.6004 */
-static int work_score(struct board *board)
+/* What a step takes in or gives. */
+struct quantity {
+    const char *name;      /* "weight" */
+    struct formula letter; /* weight, in formulas */
+    struct formula symbol; /* weight_j */
+    const float *values;   /* [S] */
+};
+
+static const struct quantity scaled = {
+    "scaled", {"scaled", "\\tilde{s}"}, {"scaled_j", "\\tilde{s}_j"}, NULL};
+static const struct quantity masked = {"masked", {"masked", "m"}, {"masked_j", "m_j"}, NULL};
+static const struct quantity softmax = {"softmax", {"softmax", "p"}, {"softmax_j", "p_j"}, NULL};
+static const struct quantity share = {"share", {"share", "a"}, {"share_j", "a_j"}, NULL};
+static const struct quantity weight = {
+    "weight", {"weight", "\\alpha"}, {"weight_j", "\\alpha_j"}, NULL};
+
+static struct quantity with(struct quantity quantity, const float *values)
 {
-    const struct walk *walk = board->walk;
-    struct pen *pen = &board->pen;
-    const struct block *blocks = board->step->blocks;
-    size_t width = walk->config->d_k;
-    const struct numeral numerals[] = {board_numeral(board, walk->q, width), blocks[0].numeral};
-    pen_symbol(pen, "score", "s", board->key);
-    pen_equals(pen);
-    pen_dot(pen, numerals, walk->q, walk->k + board->key * width, 1, width);
-    pen_equals(pen);
-    pen_number(pen, blocks[1].numeral, walk->scores[board->key]);
-    return board_worked(board);
+    quantity.values = values;
+    return quantity;
 }
 
-/* Whose keys and values these are, where it is not plain. */
-static void note_keys(struct board *board)
+static bool drops(const struct walk *walk)
 {
-    const struct config *config = board->walk->config;
-    size_t served = config->n_head / config->n_kv_head;
-    size_t first = board->walk->group * served;
-    if (config->cross)
-        buf_text(board_note(board), "Keys and values are made of the source.");
-    if (served > 1)
-        buf_format(board_note(board), "The query heads %zu to %zu share key/value head %zu.", first,
-                   first + served - 1, board->walk->group);
+    return walk->config->mechanism.dropout > 0;
 }
 
-int step_scores(struct board *board)
-{
-    static const struct formula keys[] = {{"k_j = x_j", "k_j = x_j"},
-                                          {"k_j = x_j · W_k", "k_j = x_j\\,W_k"},
-                                          {"k_j = x_j · W_k + b_k", "k_j = x_j\\,W_k + b_k"}};
-    const struct walk *walk = board->walk;
-    board_title(board, "scores", "Keys and scores");
-    board_projection(board, &walk->weights.k, keys);
-    board_formula(board, "score_j = q · k_j", "s_j = q \\cdot k_j");
-    note_keys(board);
-    board_keys(board);
-    board_vectors(board, "k", "k_j", "k_j", walk->k, walk->config->d_k);
-    board_column(board, "score", "score_j", "s_j", walk->scores);
-    return work_score(board);
-}
-
-/* What the scale is made of: √d_k, and in some checkpoints the layer's number; else a number. */
-static int draw_scale(struct board *board)
-{
-    const struct walk *walk = board->walk;
-    struct pen *pen = &board->pen;
-    size_t d_k = walk->config->d_k;
-    float root = 1.0f / sqrtf((float)d_k);
-    pen_add(pen, "scaled_j = score_j", "\\tilde{s}_j = s_j");
-    if (walk->scale == root && d_k > 1) {
-        buf_format(&pen->text, " / √d_k = score_j / √%zu", d_k);
-        buf_format(&pen->latex, " / \\sqrt{d_k} = s_j / \\sqrt{%zu}", d_k);
-    } else if (walk->scale == root / (float)(walk->layer + 1) && walk->layer > 0) {
-        buf_format(&pen->text, " / (√d_k · layer) = score_j / (√%zu · %zu)", d_k, walk->layer + 1);
-        buf_format(&pen->latex, " / (\\sqrt{d_k} \\cdot \\ell) = s_j / (\\sqrt{%zu} \\cdot %zu)",
-                   d_k, walk->layer + 1);
-    } else if (walk->scale != 1) {
-        pen_times(pen);
-        pen_number(pen, board_numeral(board, &walk->scale, 1), walk->scale);
-    }
-    return board_drawn(board);
-}
-
-/* scaled_0 = -0.6004 · 0.7071 = -0.4246 */
-static int work_scale(struct board *board)
-{
-    const struct walk *walk = board->walk;
-    struct pen *pen = &board->pen;
-    const struct block *blocks = board->step->blocks;
-    pen_symbol(pen, "scaled", "\\tilde{s}", board->key);
-    pen_equals(pen);
-    pen_number(pen, blocks[0].numeral, walk->scores[board->key]);
-    pen_times(pen);
-    pen_factor(pen, board_numeral(board, &walk->scale, 1), walk->scale);
-    pen_equals(pen);
-    pen_number(pen, blocks[1].numeral, blocks[1].values[board->key]);
-    return board_worked(board);
-}
-
-/* Those that the mask hides are nowhere in the pass. */
-static float *take_scaled(struct board *board)
-{
-    const struct walk *walk = board->walk;
-    float *scaled = board_floats(board, walk->keys);
-    for (size_t j = 0; scaled && j < walk->keys; j++)
-        scaled[j] = walk->scores[j] * walk->scale;
-    return scaled;
-}
-
-int step_scaled(struct board *board)
-{
-    const struct walk *walk = board->walk;
-    board_title(board, "scaled", "Scale");
-    if (draw_scale(board))
-        return -1;
-    if (walk->scale == 1) {
-        buf_text(board_note(board), "The scale is 1: the scores stay as they are.");
-        return 0;
-    }
-    const float *scaled = take_scaled(board);
-    if (!scaled)
-        return -1;
-    board_keys(board);
-    board_column(board, "score", "score_j", "s_j", walk->scores);
-    board_column(board, "scaled", "scaled_j", "\\tilde{s}_j", scaled);
-    return work_scale(board);
-}
-
-static bool hides_any(const struct walk *walk)
-{
-    for (size_t j = 0; j < walk->keys; j++)
-        if (walk->masked[j] == -INFINITY)
-            return true;
-    return false;
-}
-
-static int draw_mask(struct board *board)
-{
-    size_t query = board->walk->query;
-    if (!board->walk->config->causal) {
-        board_formula(board, "masked_j = scaled_j", "m_j = \\tilde{s}_j");
-        buf_text(board_note(board), "There is no mask: every query sees every key.");
-        return 0;
-    }
-    buf_format(&board->pen.text, "masked_j = scaled_j for j ≤ %zu, -inf for j > %zu", query, query);
-    buf_format(&board->pen.latex,
-               "m_j = \\tilde{s}_j \\text{ for } j \\le %zu, \\quad m_j = -\\infty \\text{ for } "
-               "j > %zu",
-               query, query);
-    buf_format(board_note(board), "A query sees itself and what came before%s",
-               hides_any(board->walk) ? ", not the future." : ": the last one sees all.");
-    return board_drawn(board);
-}
-
-int step_masked(struct board *board)
-{
-    const struct walk *walk = board->walk;
-    board_title(board, "masked", "Mask");
-    if (draw_mask(board))
-        return -1;
-    if (!hides_any(walk))
-        return 0;
-    const float *scaled = take_scaled(board);
-    if (!scaled)
-        return -1;
-    board_keys(board);
-    board_column(board, "scaled", "scaled_j", "\\tilde{s}_j", scaled);
-    board_column(board, "masked", "masked_j", "m_j", walk->masked);
-    return 0;
-}
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static float greatest(const float *values, size_t count)
 {
@@ -167,58 +45,235 @@ static float greatest(const float *values, size_t count)
     return max;
 }
 
-static float sum_of(const float *values, size_t count)
+/* The sum of all keys', to stand below a column. */
+static float *take_sum(struct board *board, const float *values)
 {
-    float sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += values[i];
+    float *sum = board_floats(board, 1);
+    if (!sum)
+        return NULL;
+    *sum = 0;
+    for (size_t j = 0; j < board->walk->keys; j++)
+        *sum += values[j];
     return sum;
 }
 
-/* weight_0 = e^(-0.4246 - 2.4542) / 1.4557 = 0.0562 / 1.4557 = 0.0386 */
-static int work_softmax(struct board *board, float max)
+/* e^(x - max) */
+static float *take_powers(struct board *board, const float *values)
 {
-    const struct walk *walk = board->walk;
+    size_t keys = board->walk->keys;
+    float max = greatest(values, keys);
+    float *powers = board_floats(board, keys);
+    for (size_t j = 0; powers && j < keys; j++)
+        powers[j] = exp_float(values[j] - max);
+    return powers;
+}
+
+static float *take_shares(struct board *board, const float *parts)
+{
+    const float *sum = take_sum(board, parts);
+    float *shares = sum ? board_floats(board, board->walk->keys) : NULL;
+    for (size_t j = 0; shares && j < board->walk->keys; j++)
+        shares[j] = parts[j] / *sum;
+    return shares;
+}
+
+/* What becomes of parts of a sum: the weights, or what dropout takes in. */
+static int find_result(struct quantity *result, struct board *board, const float *parts)
+{
+    bool dropped = drops(board->walk);
+    const float *values = dropped ? take_shares(board, parts) : board->walk->weight;
+    *result = with(dropped ? share : weight, values);
+    return values ? 0 : -1;
+}
+
+/* --- what steps have in common ---------------------------------------------------------------- */
+
+static struct block *add_column(struct board *board, const struct quantity *quantity)
+{
+    return board_column(board, quantity->name, quantity->symbol.text, quantity->symbol.latex,
+                        quantity->values);
+}
+
+/* A column with its sum below it. */
+static struct block *add_summed(struct board *board, const struct quantity *quantity)
+{
+    struct block *block = add_column(board, quantity);
+    block->total = take_sum(board, quantity->values);
+    return block->total ? block : NULL;
+}
+
+/* The last one, parts of a whole. */
+static int add_shares(struct board *board, const struct quantity *quantity)
+{
+    struct block *block = add_summed(board, quantity);
+    if (block)
+        block->is_share = true;
+    return block ? 0 : -1;
+}
+
+/* 0.0562 / 1.4557 = 0.0386: of the last two blocks. */
+static int work_quotient(struct board *board)
+{
     struct pen *pen = &board->pen;
-    const struct block *blocks = board->step->blocks;
-    const struct block *powers = &blocks[1];
-    struct numeral sum = board_numeral(board, powers->total, 1);
-    pen_symbol(pen, "weight", "\\alpha", board->key);
-    pen_add(pen, " = e^(", " = \\dfrac{e^{");
-    pen_number(pen, blocks[0].numeral, walk->masked[board->key]);
-    pen_term(pen, blocks[0].numeral, -max);
-    pen_add(pen, ") / ", "}}{");
-    pen_number(pen, sum, *powers->total);
-    pen_add(pen, " = ", "} = \\dfrac{");
-    pen_number(pen, powers->numeral, powers->values[board->key]);
+    const struct block *result = &board->step->blocks[board->step->block_count - 1];
+    const struct block *parts = result - 1;
+    pen_add(pen, " = ", " = \\dfrac{");
+    pen_number(pen, parts->numeral, parts->values[board->key]);
     pen_add(pen, " / ", "}{");
-    pen_number(pen, sum, *powers->total);
+    pen_number(pen, board_numeral(board, parts->total, 1), *parts->total);
     pen_add(pen, " = ", "} = ");
-    pen_number(pen, blocks[2].numeral, walk->weight[board->key]);
+    pen_number(pen, result->numeral, result->values[board->key]);
     return board_worked(board);
 }
 
-int step_weights(struct board *board)
+/* --- softmax ---------------------------------------------------------------------------------- */
+
+/* weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max) */
+static int draw_softmax(struct board *board, const struct quantity *to, const struct quantity *of)
 {
-    const struct walk *walk = board->walk;
-    float *powers = board_floats(board, walk->keys);
-    float *sums = board_floats(board, 2);
-    float max = greatest(walk->masked, walk->keys);
-    if (!powers || !sums)
-        return -1;
-    for (size_t j = 0; j < walk->keys; j++)
-        powers[j] = exp_float(walk->masked[j] - max);
-    sums[0] = sum_of(powers, walk->keys);
-    sums[1] = sum_of(walk->weight, walk->keys);
-    board_title(board, "weights", "Softmax");
-    board_formula(board, "weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max)",
-                  "\\alpha_j = \\frac{e^{m_j - \\max m}}{\\sum_t e^{m_t - \\max m}}");
+    struct pen *pen = &board->pen;
+    const char *x = of->letter.latex;
+    buf_format(&pen->text, "%s = e^(%s - max) / Σ_t e^(%s_t - max)", to->symbol.text,
+               of->symbol.text, of->letter.text);
+    buf_format(&pen->latex, "%s = \\frac{e^{%s - \\max %s}}{\\sum_t e^{%s_t - \\max %s}}",
+               to->symbol.latex, of->symbol.latex, x, x, x);
+    return board_drawn(board);
+}
+
+/* weight_0 = e^(-0.4246 - 2.4542) / 1.4557 = 0.0562 / 1.4557 = 0.0386 */
+static int work_softmax(struct board *board, const struct quantity *to)
+{
+    struct pen *pen = &board->pen;
+    const struct block *of = &board->step->blocks[0];
+    const struct block *powers = of + 1;
+    pen_symbol(pen, to->letter.text, to->letter.latex, board->key);
+    pen_add(pen, " = e^(", " = \\dfrac{e^{");
+    pen_number(pen, of->numeral, of->values[board->key]);
+    pen_term(pen, of->numeral, -greatest(of->values, board->walk->keys));
+    pen_add(pen, ") / ", "}}{");
+    pen_number(pen, board_numeral(board, powers->total, 1), *powers->total);
+    pen_add(pen, "", "}");
+    return work_quotient(board);
+}
+
+static int show_softmax(struct board *board, const struct quantity *to, const struct quantity *of,
+                        const float *powers)
+{
+    struct quantity power = {.name = "power", .values = powers};
+    power.symbol =
+        of->values == board->walk->masked
+            ? (struct formula){"e^(masked_j - max)", "e^{m_j - \\max m}"}
+            : (struct formula){"e^(scaled_j - max)", "e^{\\tilde{s}_j - \\max \\tilde{s}}"};
     board_keys(board);
     board->step->total = "sum";
-    board_column(board, "masked", "masked_j", "m_j", walk->masked);
-    board_column(board, "power", "e^(masked_j - max)", "e^{m_j - \\max m}", powers)->total = sums;
-    struct block *weight = board_column(board, "weight", "weight_j", "\\alpha_j", walk->weight);
-    weight->total = sums + 1;
-    weight->is_share = true;
-    return work_softmax(board, max);
+    add_column(board, of);
+    return !add_summed(board, &power) || add_shares(board, to) || work_softmax(board, to) ? -1 : 0;
+}
+
+/* Blocks come to the numbers of the whole row by another way. */
+static void note_blocks(struct board *board)
+{
+    const struct mechanism *mechanism = &board->walk->config->mechanism;
+    if (mechanism->kind == ATTENTION_BLOCKED)
+        buf_format(board_note(board),
+                   "The pass takes %zu keys at a time: where a block brings a larger max, the sum "
+                   "and the context so far are made smaller to match.",
+                   mechanism->block);
+}
+
+int step_softmax(struct board *board)
+{
+    const struct walk *walk = board->walk;
+    bool masks_before = !walk->softmax;
+    const struct quantity of =
+        masks_before ? with(masked, walk->masked) : with(scaled, board_scaled(board));
+    const float *powers = of.values ? take_powers(board, of.values) : NULL;
+    struct quantity to = with(softmax, walk->softmax);
+    if (!powers || (masks_before && find_result(&to, board, powers)))
+        return -1;
+    board_title(board, masks_before ? (drops(walk) ? "shares" : "weights") : "softmax", "Softmax");
+    note_blocks(board);
+    return draw_softmax(board, &to, &of) || show_softmax(board, &to, &of, powers) ? -1 : 0;
+}
+
+/* --- shares of a sum -------------------------------------------------------------------------- */
+
+/* Where the sums come from that nobody has to make weights for. */
+static void note_running_sum(struct board *board)
+{
+    if (board->walk->config->mechanism.kind == ATTENTION_LINEAR)
+        buf_text(board_note(board),
+                 "Unless weights are watched, the pass makes none: it keeps two sums over the "
+                 "keys so far, of g_j times v_j and of g_j, and divides their products with f.");
+}
+
+int step_shares(struct board *board)
+{
+    const struct walk *walk = board->walk;
+    bool linear = walk->config->mechanism.kind == ATTENTION_LINEAR;
+    struct quantity to;
+    if (find_result(&to, board, walk->masked))
+        return -1;
+    board_title(board, drops(walk) ? "shares" : "weights",
+                linear ? "Shares of the sum" : "Renormalise");
+    board_formula(
+        board,
+        drops(walk) ? "share_j = masked_j / Σ_t masked_t" : "weight_j = masked_j / Σ_t masked_t",
+        drops(walk) ? "a_j = \\frac{m_j}{\\sum_t m_t}" : "\\alpha_j = \\frac{m_j}{\\sum_t m_t}");
+    note_running_sum(board);
+    board_keys(board);
+    board->step->total = "sum";
+    const struct quantity of = with(masked, walk->masked);
+    if (!add_summed(board, &of) || add_shares(board, &to))
+        return -1;
+    pen_symbol(&board->pen, to.letter.text, to.letter.latex, board->key);
+    return work_quotient(board);
+}
+
+/* --- dropout ---------------------------------------------------------------------------------- */
+
+/* weight_3 = 0.0840 / (1 - 0.5000) = 0.1680: of the first key that is left. */
+static int work_dropout(struct board *board)
+{
+    const struct walk *walk = board->walk;
+    const struct block *blocks = board->step->blocks;
+    const float *dropout = &walk->config->mechanism.dropout;
+    struct pen *pen = &board->pen;
+    size_t key = 0;
+    while (key < walk->keys && walk->weight[key] == 0)
+        key++;
+    if (key == walk->keys)
+        return 0;
+    pen_symbol(pen, weight.letter.text, weight.letter.latex, key);
+    pen_equals(pen);
+    pen_number(pen, blocks[0].numeral, blocks[0].values[key]);
+    pen_add(pen, " / (1 - ", " / (1 - ");
+    pen_number(pen, board_numeral(board, dropout, 1), *dropout);
+    pen_add(pen, ") = ", ") = ");
+    pen_number(pen, blocks[1].numeral, blocks[1].values[key]);
+    return board_worked(board);
+}
+
+int step_dropout(struct board *board)
+{
+    const struct walk *walk = board->walk;
+    const struct mechanism *mechanism = &walk->config->mechanism;
+    const float *parts = walk->softmax ? walk->masked : take_powers(board, walk->masked);
+    struct quantity before = with(share, parts ? take_shares(board, parts) : NULL);
+    struct quantity after = with(weight, walk->weight);
+    if (!before.values)
+        return -1;
+    board_title(board, "weights", "Dropout");
+    board_formula(
+        board, "weight_j = 0 for keys that are dropped, share_j / (1 - P) for others",
+        "\\alpha_j = 0 \\text{ for keys that are dropped,} \\quad \\alpha_j = \\frac{a_j}{1 "
+        "- P} \\text{ for others}");
+    buf_format(board_note(board),
+               "Each key is dropped with the chance P = %g; the seed %llu says which.",
+               (double)mechanism->dropout, (unsigned long long)mechanism->seed);
+    board_keys(board);
+    board->step->total = "sum";
+    if (!add_summed(board, &before) || add_shares(board, &after))
+        return -1;
+    return work_dropout(board);
 }

@@ -3,8 +3,8 @@
 #include <assert.h>
 
 static const enum site sites[] = {SITE_EMBEDDING, SITE_RESID_PRE, SITE_LN_1,    SITE_Q,
-                                  SITE_K,         SITE_V,         SITE_SCORES,  SITE_MASKED,
-                                  SITE_WEIGHTS,   SITE_CONTEXT,   SITE_ATTN_OUT};
+                                  SITE_K,         SITE_V,         SITE_SCORES,  SITE_SOFTMAX,
+                                  SITE_MASKED,    SITE_WEIGHTS,   SITE_CONTEXT, SITE_ATTN_OUT};
 
 static uint32_t bit(enum site site)
 {
@@ -80,6 +80,8 @@ static void find_rows(struct walk *walk)
     walk->v = v->data;
     walk->q = head_row(walk, SITE_Q);
     walk->scores = head_row(walk, SITE_SCORES);
+    if (model_has_site(walk->config, SITE_SOFTMAX))
+        walk->softmax = head_row(walk, SITE_SOFTMAX);
     walk->masked = head_row(walk, SITE_MASKED);
     walk->weight = head_row(walk, SITE_WEIGHTS);
     walk->context = walk_context(walk, walk->head);
@@ -105,10 +107,20 @@ static int embed(struct walk *walk, const struct weights *weights, struct arena 
     if (!token || !position)
         return -1;
     weights_embed_token(weights, token, walk->report.sentence.tokens[walk->query].id);
-    weights_add_position(weights, position, walk->query);
     walk->token = token;
+    if (mechanism_lacks(&walk->config->mechanism, PART_POSITIONS))
+        return 0;
+    weights_add_position(weights, position, walk->query);
     walk->position = position;
     return 0;
+}
+
+/* Without the temperature. */
+static float scale_as_it_is(const struct config *config, size_t layer)
+{
+    struct config cold = *config;
+    cold.mechanism.temperature = 0;
+    return mechanism_scale(&cold, layer);
 }
 
 int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *subject,
@@ -125,7 +137,8 @@ int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *su
         .head = choice->head,
         .query = choice->query,
         .group = choice->head / (config->n_head / config->n_kv_head),
-        .scale = config_scale(config, choice->layer),
+        .scale = mechanism_scale(config, choice->layer),
+        .base_scale = scale_as_it_is(config, choice->layer),
     };
     struct look look = {
         .selection = &selection,

@@ -25,9 +25,9 @@ struct walk {
     const struct config *config;
     struct block_weights weights; /* the layer's */
     size_t layer, head, query;
-    size_t group; /* the key/value head that the head looks at */
-    size_t keys;  /* S */
-    float scale;
+    size_t group;            /* the key/value head that the head looks at */
+    size_t keys;             /* S */
+    float scale, base_scale; /* of the scores; and without the temperature in it */
 
     const float *token;    /* [C] of GPT-2's first layer: what the input is the sum of; else NULL */
     const float *position; /* [C] */
@@ -38,6 +38,7 @@ struct walk {
     const float *k;       /* [S, dk] */
     const float *v;       /* [S, dv] */
     const float *scores;  /* [S] */
+    const float *softmax; /* [S] of all keys, where the mask stands behind it; else NULL */
     const float *masked;  /* [S] */
     const float *weight;  /* [S] */
     const float *context; /* [dv] */

@@ -219,7 +219,7 @@ static void begin_item(struct buf *out, size_t before, const char *name)
     buf_format(out, "%s%s ", out->size > before ? ", " : "", name);
 }
 
-static void write_attention(struct buf *out, const struct mechanism *mechanism)
+void mechanism_write_attention(struct buf *out, const struct mechanism *mechanism)
 {
     const char *joint = "";
     for (size_t i = 0; i < attention_kind_row_count; i++) {
@@ -250,7 +250,7 @@ void mechanism_write(struct buf *out, const struct mechanism *m)
     size_t before = out->size;
     if (m->kind != ATTENTION_DENSE) {
         begin_item(out, before, "attention");
-        write_attention(out, m);
+        mechanism_write_attention(out, m);
     }
     if (m->renormalise) {
         begin_item(out, before, "mask-method");

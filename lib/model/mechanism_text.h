@@ -41,6 +41,9 @@ int mechanism_set_without(struct mechanism *mechanism, const char *text, struct 
 /* The name of a part: "mlp". */
 const char *block_part_name(enum block_part part);
 
+/* The kind of attention alone: "dense", "window:4+global:1", "random:2:7". */
+void mechanism_write_attention(struct buf *out, const struct mechanism *mechanism);
+
 /* What differs from the model as it is, "attention window:4, scale 1"; nothing where nothing does.
  */
 void mechanism_write(struct buf *out, const struct mechanism *mechanism);

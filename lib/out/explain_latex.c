@@ -252,6 +252,8 @@ static void add_titles(struct page *page)
     buf_text(&page->text, "\\section*{One query, step by step}\n"
                           "\\begin{description}\\raggedright\n");
     add_reading(page, "model", &model);
+    if (report->mechanism)
+        buf_format(&page->text, "\\item[mechanism] %s\n", report->mechanism);
     add_reading(page, "sentence", &report->sentence);
     if (report->source.count)
         add_reading(page, "source", &report->source);

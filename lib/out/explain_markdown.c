@@ -197,6 +197,8 @@ static void add_titles(struct page *page)
     struct reading model = {.text = report->model, .size = strlen(report->model)};
     buf_text(&page->text, "# One query, step by step\n\n");
     add_reading(page, "model", &model);
+    if (report->mechanism)
+        buf_format(&page->text, "- mechanism: %s\n", report->mechanism);
     add_reading(page, "sentence", &report->sentence);
     if (report->source.count)
         add_reading(page, "source", &report->source);
