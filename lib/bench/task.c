@@ -166,7 +166,7 @@ static int decode(const struct task *task, struct bench_subject *subject, double
     double sum = 0;
     struct sequence *text = task_sequences(&whole, config, &arena, err);
     int failed = !text || cache_init(&cache, config, err);
-    subject->model.weights.packing = true;
+    subject->model.weights.packing = subject->model.weights.packing_words = true;
     if (!failed) {
         text->cache = &cache;
         failed = go_on(text, subject, &once, err);

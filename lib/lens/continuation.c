@@ -141,6 +141,7 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
         continuation_release(text);
         return -1;
     }
+    viewer_expect_steps(viewer, text->room - text->prompt_count);
     return 0;
 }
 

@@ -4,7 +4,7 @@
 #include "model/forward.h"
 #include "model/mechanism_text.h"
 
-enum { TOKENS_WORTH_PACKING = 8192 };
+enum { TOKENS_WORTH_PACKING = 8192, STEPS_WORTH_PACKING = 256 };
 
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
 {
@@ -38,6 +38,11 @@ int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanis
 void viewer_expect(struct viewer *viewer, size_t tokens)
 {
     viewer->model.weights.packing = tokens >= TOKENS_WORTH_PACKING;
+}
+
+void viewer_expect_steps(struct viewer *viewer, size_t steps)
+{
+    viewer->model.weights.packing_words = steps >= STEPS_WORTH_PACKING;
 }
 
 void viewer_release(struct viewer *viewer)

@@ -62,6 +62,9 @@ int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanis
  * first use, which costs what some thousand tokens gain. The results are the same either way. */
 void viewer_expect(struct viewer *viewer, size_t tokens);
 
+/* Say how many passes of one token there will be: whether the matrix of the logits is packed. */
+void viewer_expect_steps(struct viewer *viewer, size_t steps);
+
 /* Tokenize an input and, unless NULL, its source. */
 int viewer_read(const struct viewer *viewer, struct subject *subject, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err);

@@ -42,11 +42,12 @@ static size_t columns_to_line(const struct weight *w)
     return behind > 0 && rows_alike ? LINE_BYTES / sizeof(float) - behind : PANEL_COLUMNS;
 }
 
-/* The one place that decides. One row streams through W, which is all that memory can do. Panels
- * are read once, in order. W in place, where it lies in the file: few rows stream through it; many
- * rows copy it panel by panel, because rows of W that are kilobytes apart fall on the same few
- * lines of the caches. What is fetched ahead is narrow: a kernel asks for the whole of the next
- * panel during its first rows, and the narrower the panel, the more rows those are. */
+/* The one place that decides. One row streams through W, which is all that memory can do, or reads
+ * panels where there is nothing else. Panels are read once, in order. W in place, where it lies in
+ * the file: few rows stream through it; many rows copy it panel by panel, because rows of W that
+ * are kilobytes apart fall on the same few lines of the caches. What is fetched ahead is narrow: a
+ * kernel asks for the whole of the next panel during its first rows, and the narrower the panel,
+ * the more rows those are. */
 static struct plan choose_plan(const struct weight *w, size_t rows, size_t threads)
 {
     size_t part = (w->out + threads - 1) / threads;
@@ -55,7 +56,7 @@ static struct plan choose_plan(const struct weight *w, size_t rows, size_t threa
     struct plan slabs = {SLAB_COLUMNS, SLAB_COLUMNS, SLAB_ROWS, .row = false};
     struct plan in_place = {PANEL_COLUMNS, columns_to_line(w), IN_PLACE_CHUNK, .prefetch = true};
     struct plan copied = {COPY_COLUMNS, COPY_COLUMNS, PANEL_ROWS, .copy = true};
-    if (rows == 1)
+    if (rows == 1 && w->data)
         return one_row;
     if (w->panels)
         return packed;

@@ -7,6 +7,7 @@
 #ifndef ATTN_MATH_PANELS_H
 #define ATTN_MATH_PANELS_H
 
+#include "math/tensor.h"
 #include "math/weight.h"
 
 /* Of packed panels; of those that are copied for one use; the rows that such a copy has at most. */
@@ -17,6 +18,9 @@ enum { PANEL_COLUMNS = 32, COPY_COLUMNS = 64, PANEL_ROWS = 768 };
  * serves a lot of work. */
 size_t panels_size(const struct weight *w);
 void panels_fill(float *panels, const struct weight *w);
+
+/* The panels of W where its transpose is what there is: the rows are W's columns. */
+void panels_fill_turned(float *panels, struct matrix rows);
 
 /* Rows [row, row + rows) of a matrix, columns from `column` on. */
 struct piece {

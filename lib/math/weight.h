@@ -13,14 +13,15 @@ struct weight {
     const float *bias;
     size_t in, out;
     size_t stride;
-    const float *panels;   /* the same matrix as panels_fill wrote it; NULL: not packed */
+    const float *panels;   /* the same matrix as panels_fill wrote it; NULL: not packed; it may be
+                              all that there is (panels_fill_turned) */
     const uint32_t *pairs; /* the same rounded to bf16 (gemm_bf16.h): nothing else is read then */
 };
 
 /* Does the model have it? */
 static inline bool weight_exists(const struct weight *w)
 {
-    return w->data || w->pairs;
+    return w->data || w->panels || w->pairs;
 }
 
 /* Some columns; where they do not begin with a panel they are taken from where they lie. What is

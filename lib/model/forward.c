@@ -87,12 +87,12 @@ static struct matrix gather_wanted(struct pass *pass, struct matrix x)
     return wanted;
 }
 
-/* logits [T, V] = x [T, C] · unembedding [C, V], which has been rounded to panels. */
-static int unembed_rounded(struct pass *pass)
+/* logits [T, V] = x [T, C] · unembedding [C, V], which stands in panels. */
+static int unembed_rows(struct pass *pass)
 {
     struct weight unembedding;
     struct matrix wanted = gather_wanted(pass, pass->scratch.norm);
-    if (!wanted.data || weights_rounded_unembedding(pass->weights, &unembedding, pass->err))
+    if (!wanted.data || weights_turned_unembedding(pass->weights, &unembedding, pass->err))
         return -1;
     linear(pass->machine, pass->scratch.logits, wanted, &unembedding, ACTIVATION_NONE);
     return 0;
@@ -100,8 +100,8 @@ static int unembed_rounded(struct pass *pass)
 
 static bool unembed(struct pass *pass)
 {
-    bool rounded = pass->weights->precision == PRECISION_BF16;
-    if ((rounded ? unembed_rounded : unembed_words)(pass)) {
+    bool rows = pass_logits_are_in_rows(pass);
+    if ((rows ? unembed_rows : unembed_words)(pass)) {
         pass->tap->failed = true;
         return true;
     }

@@ -88,7 +88,7 @@ size_t pass_logits_bytes(const struct config *config, size_t tokens)
 
 bool pass_logits_are_in_rows(const struct pass *pass)
 {
-    return pass->weights->precision == PRECISION_BF16;
+    return weights_unembedding_is_turned(pass->weights);
 }
 
 static int take_logit_rows(struct pass *pass, size_t tokens)

@@ -34,7 +34,7 @@ struct scratch {
     struct matrix context; /* [T, H·dv] */
     struct matrix out;     /* [T, C] of attention, then of the MLP */
     struct matrix hidden;  /* [T, I] */
-    struct matrix logits;  /* [V, T], or [V, sequences] where only the last are wanted; in bf16
+    struct matrix logits;  /* [V, T], or [V, sequences] where only the last are wanted; by rows
                               [T, V] and [sequences, V] */
     struct squares squares;
     struct attention_memory *attention; /* [thread] what it works in, from the first layer on */
@@ -95,7 +95,7 @@ bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t l
  * or all where anything behind attention, or a cache, is made of them. */
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 
-/* Each token's logits side by side, as a product of bf16 gives them; else each word's. */
+/* Each token's logits side by side, as a turned unembedding gives them; else each word's. */
 bool pass_logits_are_in_rows(const struct pass *pass);
 
 /* The columns of scratch.logits, in bf16 its rows, that belong to a sequence: one for each of its

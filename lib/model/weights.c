@@ -221,15 +221,43 @@ int weights_unembedding(struct weights *weights, const float **matrix, struct er
     return load(weights, unembedding_of(weights), 0, matrix, err);
 }
 
-int weights_rounded_unembedding(struct weights *weights, struct weight *weight, struct err *err)
+bool weights_unembedding_is_turned(const struct weights *weights)
 {
-    const struct config *c = weights->config;
+    return weights->precision == PRECISION_BF16 || weights->packing_words;
+}
+
+static int round_unembedding(struct weights *weights, struct weight *weight, struct err *err)
+{
     struct parameter *parameter = parameter_at(weights, unembedding_of(weights), 0);
-    *weight = (struct weight){.in = c->n_embd, .out = c->vocab_size};
     if (!parameter->pairs)
         parameter->pairs = rounded_transpose(parameter->found.entry, weight, &weights->arena, err);
     weight->pairs = parameter->pairs;
     return weight->pairs ? 0 : -1;
+}
+
+static int pack_unembedding(struct weights *weights, struct weight *weight, struct err *err)
+{
+    struct parameter *parameter = parameter_at(weights, unembedding_of(weights), 0);
+    if (!parameter->panels) {
+        const float *words = NULL;
+        float *panels = arena_room(&weights->arena, panels_size(weight), sizeof *panels, err);
+        if (!panels || weights_unembedding(weights, &words, err))
+            return -1;
+        /* they are only read */
+        struct matrix rows = {(float *)words, weight->out, weight->in, weight->in};
+        panels_fill_turned(panels, rows);
+        parameter->panels = panels;
+    }
+    weight->panels = parameter->panels;
+    return 0;
+}
+
+int weights_turned_unembedding(struct weights *weights, struct weight *weight, struct err *err)
+{
+    const struct config *c = weights->config;
+    bool rounded = weights->precision == PRECISION_BF16;
+    *weight = (struct weight){.in = c->n_embd, .out = c->vocab_size};
+    return (rounded ? round_unembedding : pack_unembedding)(weights, weight, err);
 }
 
 void weights_embed_token(const struct weights *weights, float *y, uint32_t id)

@@ -41,6 +41,7 @@ struct weights {
     struct parameter *parameters; /* the rows of the table, those in layers once a layer */
     struct arena arena;           /* tensors that had to be converted, packed or rounded */
     bool packing;                 /* matrices are packed when they are first used; see gemm.h */
+    bool packing_words;           /* so is the one that makes logits: it pays over many passes */
     enum precision precision;     /* of products; bf16: matrices are rounded when first used */
 };
 
@@ -61,8 +62,10 @@ int weights_block(struct weights *weights, size_t layer, enum site last,
 int weights_final_norm(struct weights *weights, struct norm *norm, struct err *err);
 int weights_unembedding(struct weights *weights, const float **matrix, struct err *err);
 
-/* The same rounded to bf16: a weight [C, V]. */
-int weights_rounded_unembedding(struct weights *weights, struct weight *weight, struct err *err);
+/* Is it turned, for a product with rows of tokens: rounded to bf16, or packed? If so: the weight
+ * [C, V]. */
+bool weights_unembedding_is_turned(const struct weights *weights);
+int weights_turned_unembedding(struct weights *weights, struct weight *weight, struct err *err);
 
 /* y [C] = the embedding of a token; y += the embedding of a position (nothing, where there is
  * none). */

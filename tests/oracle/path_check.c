@@ -149,6 +149,7 @@ static int check_subject(const struct path *path, struct subject *subject, doubl
 {
     bool far = path->same_bits && path->way->far;
     subject->model.weights.packing = path->packed;
+    subject->model.weights.packing_words = path->packed;
     int failed = check_text(path, subject, &subject->sentence, worst, err) ||
                  (far && check_text(path, subject, &subject->context, worst, err));
     return failed ? err_prefix(err, "%s", subject->golden->folder) : 0;

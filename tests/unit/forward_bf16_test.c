@@ -152,7 +152,7 @@ START_TEST(precisions_take_turns)
     static struct recording first[PRECISIONS];
     open_both(configs[1]);
     memcpy(first, both.seen, sizeof first);
-    both.rig.weights.packing = true;
+    both.rig.weights.packing = both.rig.weights.packing_words = true;
     for (int i = 0; i < 2 * PRECISIONS; i++) {
         enum precision precision = (enum precision)(i % PRECISIONS);
         run_with(precision);

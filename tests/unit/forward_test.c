@@ -295,7 +295,7 @@ START_TEST(packed_weights_give_the_same_bits)
         tiny_model_make(&model, shapes[i]);
         rig_open(&rig, &model, 1);
         run_whole(&rig, &plain, &sequence);
-        rig.weights.packing = true;
+        rig.weights.packing = rig.weights.packing_words = true;
         for (int times = 0; times < 2; times++) { /* the second time they are there */
             run_whole(&rig, &packed, &sequence);
             ck_assert_uint_eq(packed.count, plain.count);

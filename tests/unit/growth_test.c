@@ -35,6 +35,7 @@ static void open_way(const char *config, size_t count, const struct way *way)
     growth_open(&growth, config, count, way->precision);
     growth_threads(&growth, way->threads);
     growth.model.weights.packing = way->packed;
+    growth.model.weights.packing_words = way->packed;
 }
 
 /* Beginnings of the text, one pass each and no cache: whatever comes behind changes nothing. */

@@ -187,6 +187,10 @@ START_TEST(what_is_expected_changes_no_bit)
     ck_assert(!viewer.model.weights.packing);
     viewer_expect(&viewer, 100000);
     ck_assert(viewer.model.weights.packing);
+    viewer_expect_steps(&viewer, 10);
+    ck_assert(!viewer.model.weights.packing_words);
+    viewer_expect_steps(&viewer, 1000);
+    ck_assert(viewer.model.weights.packing_words);
     ck_assert_msg(!look(&selection, &subject, 1, &reports[1]), "%s", err.text);
     ck_assert_mem_eq(reports[0].tensors[0].data, reports[1].tensors[0].data,
                      subject.sentence.count * 512 * sizeof(float));

@@ -307,12 +307,12 @@ static int use_everything(bool packing, enum precision precision)
     const float *matrix = NULL;
     if (open_weights())
         return -1;
-    weights.packing = packing;
+    weights.packing = weights.packing_words = packing;
     weights.precision = precision;
     return weights_block(&weights, 0, SITE_RESID_POST, &w, &err) ||
                    weights_final_norm(&weights, &norm, &err) ||
                    weights_unembedding(&weights, &matrix, &err) ||
-                   weights_rounded_unembedding(&weights, &unembedding, &err)
+                   weights_turned_unembedding(&weights, &unembedding, &err)
                ? -1
                : 0;
 }
