@@ -278,6 +278,7 @@ static int store_entry(struct batch_work *work, const struct entry *entry, struc
 {
     struct place page = store_page(&entry->job.item.options);
     page.show_tokens = entry->prepared.request.selection.tokens;
+    page.style = &entry->prepared.style;
     if (entry->failure)
         return store_failure(&work->store, &entry->job, entry->failure, entry->message, err);
     return store_report(&work->store, &entry->job, &entry->prepared.subject, &entry->report, &page,

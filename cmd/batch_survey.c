@@ -2,6 +2,19 @@
 #include <string.h>
 
 #include "batch_work.h"
+#include "looks.h"
+
+/* Sums are of the weights as they are. */
+static int check_tallied(const struct options *options, struct err *err)
+{
+    const char *name = options->mean         ? "mean"
+                       : options->words      ? "words"
+                       : options->hide_first ? "hide-first"
+                                             : NULL;
+    if (!name)
+        return 0;
+    return err_usage(err, "--%s: it is for matrices, and --reduce keeps none", name);
+}
 
 /* The selection of a job; of one that is tallied only layers and heads count. */
 static int make_request(struct batch_work *work, const struct job *job, struct prepared *prepared,
@@ -12,10 +25,13 @@ static int make_request(struct batch_work *work, const struct job *job, struct p
     struct selection *selection = &prepared->request.selection;
     if (work->plan.kind == STORE_SUMS) {
         options.show = "weights";
+        if (check_tallied(&options, err))
+            return -1;
         return request_make(&prepared->request, &options, NULL, viewer, arena, err);
     }
     const struct format *format = store_format(&work->plan, &options, err);
-    if (!format || request_make(&prepared->request, &options, format, viewer, arena, err))
+    if (!format || looks_read(&prepared->style, &options, err) ||
+        request_make(&prepared->request, &options, format, viewer, arena, err))
         return -1;
     if (!selection->sites && !format->has_tokens)
         return err_usage(err,

@@ -3,7 +3,7 @@
  *     survey        all jobs are read once, before anything is computed: how many, how long, which
  *                   of them belong to this shard
  *     rounds        some jobs are read, those alike run as one ragged batch, and all are handed on
- * in the order of the input
+ *                   in the order of the input
  */
 #ifndef ATTN_CMD_BATCH_WORK_H
 #define ATTN_CMD_BATCH_WORK_H
@@ -47,6 +47,7 @@ struct prepared {
     struct open_model *model;
     struct subject subject;
     struct request request;
+    struct style style;
 };
 
 /* Open the job's model, tokenize its text, find its tally, and check all that can be wrong before

@@ -178,9 +178,8 @@ static void help_command_write(struct stream *out, const struct command *command
     if (command->bit & (FOR_RUN | FOR_GENERATE | FOR_BATCH)) {
         write_sites(out);
         write_formats(out);
-    }
-    if (command->bit & (FOR_RUN | FOR_GENERATE))
         write_palettes(out);
+    }
     if (command->bit == FOR_BATCH)
         write_measures(out);
     if (command->bit == FOR_EXPLAIN)

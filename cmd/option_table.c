@@ -9,7 +9,7 @@
 #define FIELD(field) offsetof(struct options, field)
 
 /* What is made of the numbers of `run` and `generate`, and how it looks. */
-enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | NOT_BATCH | NOT_ITEM };
+enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };
 
 /* name, letter, kind, argument, field, commands, range, help */
 const struct option_row option_rows[] = {
@@ -135,7 +135,7 @@ const struct option_row option_rows[] = {
      "what has all colours to itself: all (default), each head, or each row"},
     {"palette", 0, OPTION_TEXT, "NAME", FIELD(palette), OF_REPORTS, 0, 0,
      "the colours: see Palettes (default: by the signs of the numbers)"},
-    {"color", 0, OPTION_TEXT, "WHEN", FIELD(color), OF_REPORTS, 0, 0,
+    {"color", 0, OPTION_TEXT, "WHEN", FIELD(color), OF_REPORTS | NOT_ITEM, 0, 0,
      "colours in text: auto (default), always or never"},
     {"title", 0, OPTION_TEXT, "TEXT", FIELD(title), OF_REPORTS, 0, 0,
      "what stands above a picture (default: the model and the sentence)"},

@@ -14,9 +14,16 @@ struct part {
     struct kept one;             /* where that is a single one */
 };
 
-static size_t part_count(const struct format *format, const struct report *report)
+/* Heads that are drawn into one picture share its file. */
+static enum format_unit unit_of(const struct format *format, const struct place *place)
 {
-    switch (format->unit) {
+    bool overlay = place->style && place->style->view == VIEW_OVERLAY;
+    return format->is_picture && overlay ? UNIT_TENSOR : format->unit;
+}
+
+static size_t part_count(enum format_unit unit, const struct report *report)
+{
+    switch (unit) {
     case UNIT_SENTENCE:
         break;
     case UNIT_TENSOR:
@@ -27,15 +34,15 @@ static size_t part_count(const struct format *format, const struct report *repor
     return 1;
 }
 
-static void make_part(struct part *part, const struct format *format, const struct report *report,
+static void make_part(struct part *part, enum format_unit unit, const struct report *report,
                       size_t index)
 {
     part->report = *report;
-    if (format->unit == UNIT_SENTENCE) {
+    if (unit == UNIT_SENTENCE) {
         strcpy(part->stem, "sentence");
         return;
     }
-    if (format->unit == UNIT_TENSOR) {
+    if (unit == UNIT_TENSOR) {
         part->one = report->tensors[index];
         kept_name(part->stem, &part->one);
     } else {
@@ -91,13 +98,14 @@ static void write_entry(struct stream *out, const char *file, const struct kept 
 }
 
 static void write_entries(struct stream *out, const struct format *format,
-                          const struct report *report)
+                          const struct report *report, const struct place *place)
 {
     const char *gap = "\n  ";
-    for (size_t i = 0; i < part_count(format, report); i++) {
+    enum format_unit unit = unit_of(format, place);
+    for (size_t i = 0; i < part_count(unit, report); i++) {
         struct part part;
         char file[SHEET_NAME_BYTES * 2];
-        make_part(&part, format, report, i);
+        make_part(&part, unit, report, i);
         snprintf(file, sizeof file, "%s%s", part.stem, format->ending);
         for (size_t k = 0; k < part.report.tensor_count; k++) {
             stream_text(out, gap);
@@ -108,7 +116,7 @@ static void write_entries(struct stream *out, const struct format *format,
 }
 
 static int write_manifest(const char *path, const struct format *format,
-                          const struct report *report, struct err *err)
+                          const struct report *report, const struct place *place, struct err *err)
 {
     struct stream out = {0};
     if (stream_open(&out, path, err))
@@ -116,7 +124,7 @@ static int write_manifest(const char *path, const struct format *format,
     stream_char(&out, '{');
     json_origin_write(&out, report, "\n ");
     stream_text(&out, ",\n \"files\": [");
-    write_entries(&out, format, report);
+    write_entries(&out, format, report, place);
     stream_text(&out, "]}\n");
     return stream_commit(&out, err);
 }
@@ -150,16 +158,17 @@ int folder_out_write(const char *folder, const struct format *format, const stru
     if (make_folder(&path, folder, place, err))
         goto done;
     size_t folder_size = path.size;
-    for (size_t i = 0; i < part_count(format, report); i++) {
+    enum format_unit unit = unit_of(format, place);
+    for (size_t i = 0; i < part_count(unit, report); i++) {
         struct part part;
-        make_part(&part, format, report, i);
+        make_part(&part, unit, report, i);
         if (name_file(&path, folder_size, part.stem, format->ending, err) ||
             write_part(path.bytes, format, &part.report, &alone, err))
             goto done;
     }
     if (name_file(&path, folder_size, "manifest", ".json", err))
         goto done;
-    failed = write_manifest(path.bytes, format, report, err);
+    failed = write_manifest(path.bytes, format, report, place, err);
 done:
     buf_release(&path);
     return failed;

@@ -41,6 +41,7 @@ struct format {
     const char *ending; /* of file names, with its dot */
     const char *about;  /* a line for help */
     enum format_unit unit;
+    bool is_picture;
     bool one_sentence; /* one stream can hold only one sentence */
     bool has_tokens;   /* without any tensor there are still the tokens to write */
     bool can_show_all; /* whoever reads it can show and hide the first token himself */
