@@ -141,7 +141,7 @@ static int find_token(const struct tokenizer *tokenizer, const char *text, uint3
     size_t size = strlen(text);
     if (tokenizer->set)
         return token_set_find(tokenizer->set, text, size, id, found, err);
-    *found = map_get(&tokenizer->vocabulary.ids, text, size, id);
+    *found = vocabulary_find(&tokenizer->vocabulary, text, size, id);
     return 0;
 }
 
@@ -241,18 +241,14 @@ bool tokenizer_knows_all(const struct tokenizer *tokenizer)
 
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)
 {
-    const struct vocabulary *vocabulary = &tokenizer->vocabulary;
     if (tokenizer->set)
         return token_set_word(tokenizer->set, id, size);
-    if (id >= vocabulary->size || !vocabulary->words[id].bytes)
-        return NULL;
-    *size = vocabulary->words[id].size;
-    return vocabulary->words[id].bytes;
+    return word_table_word(&tokenizer->vocabulary.table, id, size);
 }
 
 size_t tokenizer_size(const struct tokenizer *tokenizer)
 {
-    return tokenizer->set ? token_set_size(tokenizer->set) : tokenizer->vocabulary.size;
+    return tokenizer->set ? token_set_size(tokenizer->set) : tokenizer->vocabulary.table.size;
 }
 
 const char *tokenizer_gap(const struct tokenizer *tokenizer)

@@ -4,144 +4,25 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "format/json.h"
-#include "text/label.h"
 
-enum { DESCRIPTION_BYTES = 80 };
-
-/* One member of the object or one item of the array. */
-struct item {
-    struct vocabulary_word word;
-    size_t id;
-};
-
-/* What stands in the file, before anything is allocated for it. */
-struct extent {
-    size_t file_bytes;
-    size_t count;
-    size_t text_bytes; /* all words together */
-    size_t largest_id;
-};
-
-static int read_member(struct item *item, const struct json *member, struct err *err)
+/* Every word once, in no order yet. */
+static int list_entries(struct vocabulary *vocabulary, struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
-    char found[DESCRIPTION_BYTES];
-    long long id = 0;
-    item->word.bytes = json_key(member);
-    item->word.size = strlen(item->word.bytes);
-    if (!json_get_integer(member, 0, VOCABULARY_ID_MAX, &id))
-        return err_set(err, "word '%s': expected an id from 0 to %d, found %s",
-                       label_excerpt(shown, item->word.bytes, item->word.size), VOCABULARY_ID_MAX,
-                       json_describe(member, found, sizeof found));
-    item->id = (size_t)id;
-    return 0;
-}
-
-static int read_array_item(struct item *item, const struct json *value, size_t index,
-                           struct err *err)
-{
-    char found[DESCRIPTION_BYTES];
-    if (index > VOCABULARY_ID_MAX)
-        return err_set(err, "expected ids up to %d, found more words", VOCABULARY_ID_MAX);
-    if (!json_get_text(value, &item->word.bytes))
-        return err_set(err, "id %zu: expected a word, found %s", index,
-                       json_describe(value, found, sizeof found));
-    item->word.size = strlen(item->word.bytes);
-    item->id = index;
-    return 0;
-}
-
-static int read_item(struct item *item, const struct json *root, const struct json *value,
-                     size_t index, struct err *err)
-{
-    if (json_is_array(root) ? read_array_item(item, value, index, err)
-                            : read_member(item, value, err))
+    const struct word_table *table = &vocabulary->table;
+    for (uint32_t id = 0; id < table->size; id++)
+        vocabulary->count += table->places[id].form != WORD_ABSENT;
+    vocabulary->entries =
+        arena_alloc(&vocabulary->arena, vocabulary->count, sizeof *vocabulary->entries, err);
+    if (!vocabulary->entries)
         return -1;
-    if (item->word.size == 0)
-        return err_set(err, "id %zu: expected a word, found \"\"", item->id);
-    return 0;
-}
-
-static int check_id(const struct item *item, size_t file_bytes, struct err *err)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    size_t limit = VOCABULARY_IDS_FREE + file_bytes * VOCABULARY_IDS_PER_BYTE;
-    if (item->id <= limit)
-        return 0;
-    return err_set(err, "word '%s': expected an id up to %zu in a file of %zu bytes, found %zu",
-                   label_excerpt(shown, item->word.bytes, item->word.size), limit, file_bytes,
-                   item->id);
-}
-
-static int measure(struct extent *extent, const struct json *root, struct err *err)
-{
-    char found[DESCRIPTION_BYTES];
-    struct item item = {0};
-    if (!json_is_object(root) && !json_is_array(root))
-        return err_set(err, "expected an object or an array of words, found %s",
-                       json_describe(root, found, sizeof found));
-    for (const struct json *at = json_first(root); at; at = json_next(at)) {
-        if (read_item(&item, root, at, extent->count, err) ||
-            check_id(&item, extent->file_bytes, err))
-            return -1;
-        extent->count++;
-        extent->text_bytes += item.word.size;
-        if (item.id > extent->largest_id)
-            extent->largest_id = item.id;
-    }
-    return extent->count ? 0 : err_set(err, "expected words, found none");
-}
-
-static int allocate(struct vocabulary *vocabulary, const struct extent *extent, struct err *err)
-{
-    struct arena *arena = &vocabulary->arena;
-    vocabulary->size = extent->largest_id + 1;
-    vocabulary->words = arena_alloc(arena, vocabulary->size, sizeof *vocabulary->words, err);
-    vocabulary->entries = arena_alloc(arena, extent->count, sizeof *vocabulary->entries, err);
-    if (!vocabulary->words || !vocabulary->entries)
-        return -1;
-    return map_reserve(&vocabulary->ids, extent->count, err);
-}
-
-/* Enter a word, whose bytes are ours already. */
-static int add(struct vocabulary *vocabulary, const struct item *item, struct err *err)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    char other[LABEL_EXCERPT_BYTES];
-    const struct vocabulary_word *word = &item->word;
-    struct vocabulary_word *place = &vocabulary->words[item->id];
-    uint32_t id = 0;
-    if (map_get(&vocabulary->ids, word->bytes, word->size, &id))
-        return err_set(err, "word '%s' stands twice, with the ids %u and %zu",
-                       label_excerpt(shown, word->bytes, word->size), (unsigned)id, item->id);
-    if (place->bytes)
-        return err_set(err, "id %zu belongs to two words, '%s' and '%s'", item->id,
-                       label_excerpt(other, place->bytes, place->size),
-                       label_excerpt(shown, word->bytes, word->size));
-    *place = *word;
-    if (word->size > vocabulary->longest_bytes)
-        vocabulary->longest_bytes = word->size;
-    id = (uint32_t)item->id;
-    vocabulary->entries[vocabulary->count++] = (struct vocabulary_entry){.word = *word, .id = id};
-    return map_put(&vocabulary->ids, word->bytes, word->size, id, err);
-}
-
-static int fill(struct vocabulary *vocabulary, const struct json *root, size_t text_bytes,
-                struct err *err)
-{
-    struct item item = {0};
-    char *text = arena_alloc(&vocabulary->arena, text_bytes, 1, err);
-    if (!text)
-        return -1;
-    for (const struct json *at = json_first(root); at; at = json_next(at)) {
-        if (read_item(&item, root, at, vocabulary->count, err))
-            return -1;
-        memcpy(text, item.word.bytes, item.word.size);
-        item.word.bytes = text;
-        text += item.word.size;
-        if (add(vocabulary, &item, err))
-            return -1;
+    struct vocabulary_entry *entry = vocabulary->entries;
+    for (uint32_t id = 0; id < table->size; id++) {
+        struct vocabulary_word word = {.bytes = word_table_word(table, id, &word.size)};
+        if (!word.bytes)
+            continue;
+        *entry++ = (struct vocabulary_entry){.word = word, .id = id};
+        if (word.size > vocabulary->longest_bytes)
+            vocabulary->longest_bytes = word.size;
     }
     return 0;
 }
@@ -181,15 +62,13 @@ static void sort_entries(struct vocabulary *vocabulary)
 
 static int read_words(struct vocabulary *vocabulary, const struct file *file, struct err *err)
 {
-    struct json *root = NULL;
-    struct extent extent = {.file_bytes = file->size};
-    int failed = json_parse(&root, file->bytes, file->size, err) || measure(&extent, root, err) ||
-                 allocate(vocabulary, &extent, err) ||
-                 fill(vocabulary, root, extent.text_bytes, err);
-    if (!failed)
-        sort_entries(vocabulary);
-    json_free(root);
-    return failed ? -1 : 0;
+    struct json_cursor words;
+    if (json_cursor_open(&words, file->bytes, file->size, err) ||
+        word_table_read(&vocabulary->table, words, WORD_TEXT, file->size, err) ||
+        list_entries(vocabulary, err))
+        return -1;
+    sort_entries(vocabulary);
+    return 0;
 }
 
 int vocabulary_open(struct vocabulary *vocabulary, const struct folder *folder, const char *name,
@@ -210,9 +89,20 @@ int vocabulary_open(struct vocabulary *vocabulary, const struct folder *folder, 
 
 void vocabulary_release(struct vocabulary *vocabulary)
 {
-    map_release(&vocabulary->ids);
+    word_table_release(&vocabulary->table);
     arena_release(&vocabulary->arena);
     *vocabulary = (struct vocabulary){0};
+}
+
+bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size_t size,
+                     uint32_t *id)
+{
+    uint32_t found = 0;
+    if (!vocabulary->count || !word_table_find(&vocabulary->table, text, size, WORD_TEXT, &found))
+        return false;
+    if (id)
+        *id = found;
+    return true;
 }
 
 const struct vocabulary_entry *vocabulary_shorter(const struct vocabulary *vocabulary,

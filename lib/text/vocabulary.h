@@ -11,25 +11,26 @@
 #ifndef ATTN_TEXT_VOCABULARY_H
 #define ATTN_TEXT_VOCABULARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/folder.h"
-#include "base/map.h"
+#include "text/word_table.h"
 
 enum {
     VOCABULARY_ID_MAX = 10000000, /* ids a vocabulary may use; larger ones are refused */
 
-    /* `words` has a place for every id, used or not. So that a small file cannot ask for much
+    /* A table has a place for every id, used or not. So that a small file cannot ask for much
      * memory, an id is at most VOCABULARY_IDS_FREE and so many more for each byte of the file. */
     VOCABULARY_IDS_FREE = 1 << 18,
     VOCABULARY_IDS_PER_BYTE = 16,
 };
 
 struct vocabulary_word {
-    const char *bytes; /* NULL: no word has this id */
+    const char *bytes;
     size_t size;
 };
 
@@ -41,12 +42,10 @@ struct vocabulary_entry {
 };
 
 struct vocabulary {
-    struct vocabulary_word *words;    /* [size] by id */
-    size_t size;                      /* one more than the largest id */
+    struct word_table table;
     struct vocabulary_entry *entries; /* [count] by bytes */
     size_t count;
     size_t longest_bytes; /* the longest word */
-    struct map ids;       /* by word */
     struct arena arena;
 };
 
@@ -55,6 +54,10 @@ struct vocabulary {
 int vocabulary_open(struct vocabulary *vocabulary, const struct folder *folder, const char *name,
                     struct err *err);
 void vocabulary_release(struct vocabulary *vocabulary);
+
+/* The id of a word, where `id` is not NULL; false when there is none. */
+bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size_t size,
+                     uint32_t *id);
 
 /* The longest word that the text begins with, or NULL; and the next shorter one. They live as long
  * as the vocabulary. */

@@ -72,7 +72,8 @@ static int read_id(struct reader *reader, struct json_span word, size_t *id)
     return err_prefix(reader->err, "word '%s'", shown(text, word));
 }
 
-/* Places for all ids up to this one. */
+/* Places for all ids up to this one. Fresh memory rather than more of the old: where ids are far
+ * apart, what lies between them is never touched, and costs nothing. */
 static int make_room(struct word_table *table, size_t id, struct err *err)
 {
     size_t room = table->room ? table->room : FIRST_ROOM;
@@ -82,10 +83,12 @@ static int make_room(struct word_table *table, size_t id, struct err *err)
         return 0;
     while (room < table->size)
         room *= 2;
-    struct word_place *places = heap_resize(table->places, room, sizeof *places, err);
+    struct word_place *places = heap_alloc(room, sizeof *places, err);
     if (!places)
         return -1;
-    memset(places + table->room, 0, (room - table->room) * sizeof *places);
+    if (table->room)
+        memcpy(places, table->places, table->room * sizeof *places);
+    heap_free(table->places);
     table->places = places;
     table->room = room;
     return 0;

@@ -168,7 +168,7 @@ static int push_unknown(struct cutter *cutter, size_t run_end, struct err *err)
     char shown[LABEL_EXCERPT_BYTES];
     uint32_t id = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (map_get(&cutter->vocabulary->ids, names[i], strlen(names[i]), &id))
+        if (vocabulary_find(cutter->vocabulary, names[i], strlen(names[i]), &id))
             return push(cutter, id, run_end, err);
     return err_set(err, "word '%s' at byte %zu is not in the vocabulary",
                    label_excerpt(shown, cutter->text + cutter->at, run_end - cutter->at),

@@ -19,10 +19,12 @@ static int open_text(struct vocabulary *vocabulary, const char *json, struct err
 static void expect_word(const struct vocabulary *vocabulary, uint32_t id, const char *word)
 {
     uint32_t found = UINT32_MAX;
-    ck_assert_uint_lt(id, vocabulary->size);
-    ck_assert_uint_eq(vocabulary->words[id].size, strlen(word));
-    ck_assert_mem_eq(vocabulary->words[id].bytes, word, strlen(word));
-    ck_assert(map_get(&vocabulary->ids, word, strlen(word), &found));
+    size_t size = 0;
+    const char *bytes = word_table_word(&vocabulary->table, id, &size);
+    ck_assert_ptr_nonnull(bytes);
+    ck_assert_uint_eq(size, strlen(word));
+    ck_assert_mem_eq(bytes, word, size);
+    ck_assert(vocabulary_find(vocabulary, word, size, &found));
     ck_assert_uint_eq(found, id);
 }
 
@@ -36,16 +38,16 @@ START_TEST(words_and_ids_are_found_both_ways)
         struct vocabulary vocabulary = {0};
         struct err err = {0};
         ck_assert_msg(!open_text(&vocabulary, forms[i], &err), "%s", err.text);
-        ck_assert_uint_eq(vocabulary.size, 4);
+        ck_assert_uint_eq(vocabulary.table.size, 4);
         ck_assert_uint_eq(vocabulary.count, 4);
         ck_assert_uint_eq(vocabulary.longest_bytes, 5);
         expect_word(&vocabulary, 0, "Life");
         expect_word(&vocabulary, 1, "is");
         expect_word(&vocabulary, 2, "<unk>");
         expect_word(&vocabulary, 3, "爱");
-        ck_assert(!map_get(&vocabulary.ids, "life", 4, NULL));
+        ck_assert(!vocabulary_find(&vocabulary, "life", 4, NULL));
         vocabulary_release(&vocabulary);
-        ck_assert_uint_eq(vocabulary.size, 0);
+        ck_assert_uint_eq(vocabulary.table.size, 0);
     }
 }
 END_TEST
@@ -53,11 +55,12 @@ END_TEST
 START_TEST(ids_may_have_gaps)
 {
     struct vocabulary vocabulary = {0};
+    size_t size = 0;
     ck_assert_int_eq(open_text(&vocabulary, "{\"Hello\": 15496, \" world\": 995}", NULL), 0);
-    ck_assert_uint_eq(vocabulary.size, 15497);
+    ck_assert_uint_eq(vocabulary.table.size, 15497);
     ck_assert_uint_eq(vocabulary.count, 2);
     expect_word(&vocabulary, 995, " world");
-    ck_assert_ptr_null(vocabulary.words[996].bytes);
+    ck_assert_ptr_null(word_table_word(&vocabulary.table, 996, &size));
     vocabulary_release(&vocabulary);
 }
 END_TEST
@@ -67,12 +70,12 @@ START_TEST(a_small_file_may_not_ask_for_much_memory)
     struct vocabulary vocabulary = {0};
     struct err err = {0};
     ck_assert_int_eq(open_text(&vocabulary, "{\"a\": 262320}", NULL), 0);
-    ck_assert_uint_eq(vocabulary.size, 262321);
+    ck_assert_uint_eq(vocabulary.table.size, 262321);
     vocabulary_release(&vocabulary);
     ck_assert_int_eq(open_text(&vocabulary, "{\"x\": 0, \"a\": 9999999}", &err), -1);
     ck_assert_str_eq(err.text, "'life/vocab.json': word 'a': expected an id up to 262496 in a file "
                                "of 22 bytes, found 9999999");
-    ck_assert_ptr_null(vocabulary.words);
+    ck_assert_ptr_null(vocabulary.table.places);
 }
 END_TEST
 
@@ -94,7 +97,7 @@ START_TEST(what_is_no_vocabulary_is_refused_by_file_and_key)
         {"{\"a\\n\": true}", "word 'a↵': expected an id from 0 to 10000000, found true"},
         {"{\"is\": 10000001}", "word 'is': expected an id from 0 to 10000000, found 10000001"},
         {"{\"is\": 1e999}",
-         "word 'is': expected an id from 0 to 10000000, found a number that is too large"},
+         "word 'is': expected an id from 0 to 10000000, found 1e999"},
         {"{\"is\": 0, \"\": 7}", "id 7: expected a word, found \"\""},
         {"[\"is\", \"\"]", "id 1: expected a word, found \"\""},
         {"[\"is\", 5]", "id 1: expected a word, found 5"},
@@ -111,7 +114,7 @@ START_TEST(what_is_no_vocabulary_is_refused_by_file_and_key)
         ck_assert_int_eq(open_text(&vocabulary, cases[i].json, &err), -1);
         ck_assert_str_eq(err.text, expected);
         ck_assert_int_eq(err.kind, ERR_INPUT);
-        ck_assert_ptr_null(vocabulary.words);
+        ck_assert_ptr_null(vocabulary.table.places);
         ck_assert_ptr_null(vocabulary.arena.newest);
     }
 }
@@ -165,9 +168,9 @@ END_TEST
 static size_t slow_longest(const struct vocabulary *vocabulary, const char *text)
 {
     size_t longest = 0;
-    for (size_t id = 0; id < vocabulary->size; id++) {
-        const struct vocabulary_word *word = &vocabulary->words[id];
-        if (word->bytes && word->size > longest && strncmp(text, word->bytes, word->size) == 0)
+    for (size_t i = 0; i < vocabulary->count; i++) {
+        const struct vocabulary_word *word = &vocabulary->entries[i].word;
+        if (word->size > longest && strncmp(text, word->bytes, word->size) == 0)
             longest = word->size;
     }
     return longest;
@@ -217,7 +220,7 @@ START_TEST(an_allocation_that_fails_leaves_nothing_held)
             break;
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory: "));
     }
-    ck_assert_uint_gt(nth, 5);
+    ck_assert_uint_gt(nth, 4);
 }
 END_TEST
 

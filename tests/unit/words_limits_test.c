@@ -21,7 +21,7 @@ static bool slow_cut(struct buf *out, const struct vocabulary *vocabulary, const
     if (!*text)
         return true;
     for (size_t length = strlen(text); length > 0; length--) {
-        if (!map_get(&vocabulary->ids, text, length, NULL))
+        if (!vocabulary_find(vocabulary, text, length, NULL))
             continue;
         buf_text(out, size ? "~" : "");
         buf_bytes(out, text, length);

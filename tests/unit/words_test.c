@@ -20,11 +20,11 @@ static void expect_ids(const struct vocabulary *vocabulary, const struct tokens 
 {
     uint32_t unknown = UINT32_MAX;
     size_t end = 0;
-    map_get(&vocabulary->ids, "<unk>", 5, &unknown);
+    vocabulary_find(vocabulary, "<unk>", 5, &unknown);
     for (size_t i = 0; i < tokens->count; i++) {
         const struct token *token = &tokens->items[i];
         uint32_t id = unknown;
-        map_get(&vocabulary->ids, text + token->start, token->end - token->start, &id);
+        vocabulary_find(vocabulary, text + token->start, token->end - token->start, &id);
         ck_assert_uint_eq(token->id, id);
         ck_assert_uint_ge(token->start, end);
         end = token->end;
@@ -201,13 +201,14 @@ START_TEST(every_entry_typed_as_it_is_is_itself)
     words_open(&vocabulary, "don't~don~<unk>~[UNK]~...~.~ ~  ~a b~a~b~C++~C~e" ACUTE "~" ACUTE
                             "~🍰~'s~-~--~-a~a-~_x_~3.14~❤" VARIATION "~" VARIATION "~" ZWJ
                             "~自然~自~\n~\xC2\xA0~<|endoftext|>");
-    for (uint32_t id = 0; id < vocabulary.size; id++) {
-        const struct vocabulary_word *word = &vocabulary.words[id];
+    for (size_t i = 0; i < vocabulary.count; i++) {
+        const struct vocabulary_entry *entry = &vocabulary.entries[i];
+        const struct vocabulary_word *word = &entry->word;
         struct tokens tokens = {0};
         struct err err = {0};
         words_encode(&vocabulary, &tokens, word->bytes, word->size, &arena, &err);
-        ck_assert_msg(tokens.count == 1 && tokens.items[0].id == id, "'%.*s' %s", (int)word->size,
-                      word->bytes, err.text);
+        ck_assert_msg(tokens.count == 1 && tokens.items[0].id == entry->id, "'%.*s' %s",
+                      (int)word->size, word->bytes, err.text);
     }
     arena_release(&arena);
     vocabulary_release(&vocabulary);
