@@ -35,9 +35,23 @@ static void hook_memory(void)
     hooked = true;
 }
 
+/* A tree takes up to forty times the bytes that it is written with. */
+static int check_extent(const struct json_extent *extent, struct err *err)
+{
+    if (extent->values > JSON_VALUES_MAX)
+        return err_set(err, "expected at most %d values, found %zu", JSON_VALUES_MAX,
+                       extent->values);
+    if (extent->text_bytes > JSON_TEXT_BYTES_MAX)
+        return err_set(err, "expected at most %d bytes of texts, found %zu", JSON_TEXT_BYTES_MAX,
+                       extent->text_bytes);
+    return 0;
+}
+
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err)
 {
-    if (json_grammar_check(bytes, size, err) || json_grammar_check_zeros(bytes, size, err))
+    struct json_extent extent;
+    if (json_grammar_measure(&extent, bytes, size, err) ||
+        json_grammar_check_zeros(bytes, size, err) || check_extent(&extent, err))
         return -1;
     hook_memory();
     cJSON *tree = cJSON_ParseWithLength(bytes, size);

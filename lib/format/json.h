@@ -20,10 +20,14 @@
 
 #include "base/err.h"
 
+/* What a tree may hold at most, so that no file asks for much more memory than it has bytes. Tables
+ * of more entries are walked through: json_cursor.h. */
+enum { JSON_VALUES_MAX = 1 << 18, JSON_TEXT_BYTES_MAX = 16 << 20 };
+
 struct json; /* one value: an object, array, text, number, true, false or null */
 
 /* Parse one document; the caller frees `*root` with json_free. Errors give the byte offset. Refused
- * beyond the grammar: the escape \u0000 (no text of ours may hold it). */
+ * beyond the grammar: the escape \u0000 (no text of ours may hold it), and what is too large. */
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err);
 void json_free(struct json *root);
 

@@ -17,6 +17,7 @@ struct reader {
     size_t size;
     size_t at;
     int depth; /* arrays and objects that are open */
+    struct json_extent extent;
     struct err *err;
 };
 
@@ -193,11 +194,13 @@ static size_t plain_run(const char *bytes, size_t size)
 
 static int check_text(struct reader *in)
 {
-    in->at++; /* the quote */
+    size_t start = ++in->at; /* behind the quote */
     for (;;) {
         in->at += plain_run(in->bytes + in->at, in->size - in->at);
-        if (take(in, '"'))
+        if (take(in, '"')) {
+            in->extent.text_bytes += in->at - 1 - start;
             return 0;
+        }
         if (check_character(in))
             return -1;
     }
@@ -270,6 +273,7 @@ static int check_container(struct reader *in)
 static int check_value(struct reader *in)
 {
     int c = peek(in);
+    in->extent.values++;
     if (c == '{' || c == '[')
         return check_container(in);
     if (c == '"')
@@ -285,14 +289,22 @@ static int check_value(struct reader *in)
     return refuse(in, "a value");
 }
 
-int json_grammar_check(const char *bytes, size_t size, struct err *err)
+int json_grammar_measure(struct json_extent *extent, const char *bytes, size_t size,
+                         struct err *err)
 {
     struct reader in = {.bytes = bytes, .size = size, .err = err};
     skip_blanks(&in);
     if (check_value(&in))
         return -1;
     skip_blanks(&in);
+    *extent = in.extent;
     return in.at == size ? 0 : refuse(&in, "the end");
+}
+
+int json_grammar_check(const char *bytes, size_t size, struct err *err)
+{
+    struct json_extent extent;
+    return json_grammar_measure(&extent, bytes, size, err);
 }
 
 /* In sound JSON a backslash stands only in texts and is never the last byte. */

@@ -12,8 +12,18 @@
 
 enum { JSON_DEPTH_MAX = 512 }; /* nested arrays and objects; cJSON's own limit is 1000 */
 
+/* What a document would take as a tree. */
+struct json_extent {
+    size_t values;     /* objects, arrays and what is in them */
+    size_t text_bytes; /* of all texts and names, as they are written */
+};
+
 /* 0 when the bytes are exactly one JSON value with white space around it. */
 int json_grammar_check(const char *bytes, size_t size, struct err *err);
+
+/* The same, and how much there is of it. */
+int json_grammar_measure(struct json_extent *extent, const char *bytes, size_t size,
+                         struct err *err);
 
 /* Refuse the escape \u0000 in such a value: it is valid JSON, but would end texts early. */
 int json_grammar_check_zeros(const char *bytes, size_t size, struct err *err);
