@@ -5,7 +5,9 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "model/batch.h"
 #include "text/label.h"
+#include "text/token_list.h"
 
 enum { NUMBER_BYTES = 24 };
 
@@ -85,28 +87,64 @@ static int check_ids(const struct tokens *tokens, const struct lexicon *lexicon,
     char word[LABEL_EXCERPT_BYTES];
     for (size_t i = 0; i < tokens->count; i++) {
         uint32_t id = tokens->items[i].id;
-        if (id < lexicon->id_limit)
+        if (id < lexicon->config->vocab_size)
             continue;
         struct token_bytes token = bytes_of(lexicon->tokenizer, id);
         label_excerpt(word, token.bytes, token.size);
         return err_set(err, "token %zu ('%s'): expected an id below vocab_size = %zu, found %u", i,
-                       word, lexicon->id_limit, id);
+                       word, lexicon->config->vocab_size, id);
     }
     return 0;
+}
+
+/* A text's tokens on their way in: as many as the model has positions are kept, the others counted
+ * alone, so that a text that is far too long takes no memory. */
+struct gathering {
+    struct token_list kept;
+    size_t count;
+    size_t limit; /* 0: none */
+};
+
+static int gather(void *context, const struct token *tokens, size_t count, struct err *err)
+{
+    struct gathering *gathering = context;
+    for (size_t i = 0; i < count; i++, gathering->count++)
+        if ((!gathering->limit || gathering->count < gathering->limit) &&
+            token_list_add(&gathering->kept, tokens[i], err))
+            return -1;
+    return 0;
+}
+
+static int encode(struct tokens *tokens, const struct input *input, const struct lexicon *lexicon,
+                  struct arena *arena, struct err *err)
+{
+    struct gathering gathering = {.limit = lexicon->config->n_positions};
+    struct token_sink sink = {gather, &gathering};
+    struct token_list list = {.sink = &sink};
+    int failed = tokenizer_stream(lexicon->tokenizer, &list, input->text, input->size, err) ||
+                 check(gathering.count, list.dropped_count, err) ||
+                 batch_check_length(lexicon->config, gathering.count, err);
+    gathering.kept.dropped_count = list.dropped_count;
+    gathering.kept.dropped_first = list.dropped_first;
+    failed = failed || token_list_keep(&gathering.kept, tokens, arena, err);
+    token_list_release(&gathering.kept);
+    token_list_release(&list);
+    return failed ? -1 : 0;
 }
 
 static int read_tokens(struct tokens *tokens, const struct input *input,
                        const struct lexicon *lexicon, struct arena *arena, struct err *err)
 {
     if (!input->text)
-        return tokens_from_ids(tokens, input->ids, lexicon->id_limit, arena, err);
+        return tokens_from_ids(tokens, input->ids, lexicon->config->vocab_size, arena, err) ||
+                       batch_check_length(lexicon->config, tokens->count, err)
+                   ? -1
+                   : 0;
     if (!lexicon->tokenizer)
         return err_set(
             err,
             "the model has no tokenizer (tokenizer.json or vocab.json): give the tokens by --ids");
-    if (tokenizer_encode(lexicon->tokenizer, tokens, input->text, input->size, arena, err))
-        return -1;
-    if (check(tokens->count, tokens->dropped_count, err))
+    if (encode(tokens, input, lexicon, arena, err))
         return -1;
     return check_ids(tokens, lexicon, err);
 }

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "lens/report.h"
+#include "model/config.h"
 #include "text/tokenizer.h"
 
 /* What somebody gives to be read: a text, or a list of ids. */
@@ -20,7 +21,7 @@ struct input {
 /* What a model can read. */
 struct lexicon {
     const struct tokenizer *tokenizer; /* NULL: only ids will do */
-    size_t id_limit;                   /* ids are below it: vocab_size */
+    const struct config *config;       /* how many words and positions there are */
 };
 
 /* One thing that gets a label. */
@@ -35,8 +36,8 @@ struct thing {
 int label_make(struct label *label, const struct thing *thing, struct arena *arena,
                struct err *err);
 
-/* Tokenize and label; all memory is the arena's. An empty text is refused, and a token whose id is
- * not below the limit. */
+/* Tokenize and label; all memory is the arena's. Refused: an empty text, one of more tokens than
+ * the model has positions, and a token for which the model has no row. */
 int reading_make(struct reading *reading, const struct input *input, const struct lexicon *lexicon,
                  struct arena *arena, struct err *err);
 

@@ -54,21 +54,14 @@ void viewer_release(struct viewer *viewer)
     *viewer = (struct viewer){0};
 }
 
-static int check_length(const struct viewer *viewer, const struct reading *reading, struct err *err)
-{
-    return batch_check_length(&viewer->model.config, reading->count, err);
-}
-
 int viewer_read(const struct viewer *viewer, struct subject *subject, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err)
 {
-    struct lexicon lexicon = {viewer->tokenizer, viewer->model.config.vocab_size};
+    struct lexicon lexicon = {viewer->tokenizer, &viewer->model.config};
     *subject = (struct subject){0};
-    if (reading_make(&subject->sentence, input, &lexicon, arena, err) ||
-        check_length(viewer, &subject->sentence, err))
+    if (reading_make(&subject->sentence, input, &lexicon, arena, err))
         return -1;
-    if (source && (reading_make(&subject->source, source, &lexicon, arena, err) ||
-                   check_length(viewer, &subject->source, err)))
+    if (source && reading_make(&subject->source, source, &lexicon, arena, err))
         return err_prefix(err, "source");
     return 0;
 }

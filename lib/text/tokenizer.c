@@ -34,16 +34,7 @@ struct kind {
 static int encode_words(const struct tokenizer *tokenizer, struct token_list *list,
                         const struct token_text *text, struct err *err)
 {
-    struct arena arena = {0};
-    struct tokens words = {0};
-    int failed = words_encode(&tokenizer->vocabulary, &words, text->bytes, text->size, &arena, err);
-    for (size_t i = 0; i < words.count && !failed; i++)
-        failed = token_list_add(list, words.items[i], err);
-    list->dropped_count = words.dropped_count;
-    if (words.dropped_first)
-        list->dropped_first = *words.dropped_first;
-    arena_release(&arena);
-    return failed;
+    return words_stream(&tokenizer->vocabulary, list, text->bytes, text->size, err);
 }
 
 static int encode_byte_level(const struct tokenizer *tokenizer, struct token_list *list,

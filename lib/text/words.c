@@ -1,13 +1,12 @@
 #include "text/words.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "base/utf8.h"
 #include "text/label.h"
-
-enum { FIRST_CAPACITY = 64 };
 
 /* One text on its way through. What lies before `at` is done. */
 struct cutter {
@@ -17,14 +16,10 @@ struct cutter {
     size_t at;
     size_t character_end; /* of the character, as readers see it, in which the last token ended */
 
-    struct token *items; /* on the heap: nobody knows yet how many there will be */
-    size_t count;
-    size_t capacity;
-    struct token dropped_first;
-    size_t dropped_count;
+    struct token_list *list;
 
-    const struct vocabulary_entry **cuts; /* where a run is cut, see find_cuts */
-    size_t cut_capacity;
+    unsigned char *cuttable; /* a bit for each place of a run, see find_cuttable */
+    size_t cuttable_bytes;
 };
 
 static enum utf8_class class_at(const struct cutter *cutter, size_t at, size_t *length)
@@ -71,16 +66,9 @@ static size_t end_of_character(const struct cutter *cutter, size_t at)
 
 static int push(struct cutter *cutter, uint32_t id, size_t end, struct err *err)
 {
-    if (cutter->count == cutter->capacity) {
-        size_t capacity = cutter->capacity ? cutter->capacity * 2 : FIRST_CAPACITY;
-        struct token *items = heap_resize(cutter->items, capacity, sizeof *items, err);
-        if (!items)
-            return -1;
-        cutter->items = items;
-        cutter->capacity = capacity;
-    }
     struct token token = {.id = id, .start = cutter->at, .end = end};
-    cutter->items[cutter->count++] = token;
+    if (token_list_add(cutter->list, token, err))
+        return -1;
     cutter->at = end;
     if (end > cutter->character_end)
         cutter->character_end = end_of_character(cutter, previous(cutter, end));
@@ -98,8 +86,8 @@ static void drop(struct cutter *cutter, enum utf8_class class, size_t length)
 {
     bool single = class == UTF8_CONTROL || cutter->at < cutter->character_end;
     size_t end = single ? cutter->at + length : end_of_character(cutter, cutter->at);
-    if (cutter->dropped_count++ == 0)
-        cutter->dropped_first = (struct token){.start = cutter->at, .end = end};
+    if (cutter->list->dropped_count++ == 0)
+        cutter->list->dropped_first = (struct token){.start = cutter->at, .end = end};
     cutter->at = end;
 }
 
@@ -119,44 +107,62 @@ static const struct vocabulary_entry *find_whole(const struct cutter *cutter, si
     return NULL;
 }
 
+/* A run of letters and digits that is no entry as a whole: [start, end). */
+struct run {
+    size_t start, end;
+};
+
+static bool is_cuttable(const struct cutter *cutter, const struct run *run, size_t at)
+{
+    size_t place = at - run->start;
+    return cutter->cuttable[place / CHAR_BIT] >> place % CHAR_BIT & 1;
+}
+
+static void set_cuttable(struct cutter *cutter, const struct run *run, size_t at, bool cuttable)
+{
+    size_t place = at - run->start;
+    unsigned char *byte = &cutter->cuttable[place / CHAR_BIT];
+    unsigned char bit = (unsigned char)(1 << place % CHAR_BIT);
+    *byte = (unsigned char)(cuttable ? *byte | bit : *byte & ~bit);
+}
+
 /* The longest entry at `start` behind which the run can be cut to its end. */
 static const struct vocabulary_entry *find_cut(const struct cutter *cutter, size_t start,
-                                               size_t run_end)
+                                               const struct run *run)
 {
     const struct vocabulary_entry *entry =
         vocabulary_longest(cutter->vocabulary, cutter->text + start, cutter->size - start);
     for (; entry; entry = vocabulary_shorter(cutter->vocabulary, entry)) {
         size_t end = start + entry->word.size;
-        if (end < run_end ? cutter->cuts[end - cutter->at] != NULL : is_boundary(cutter, end))
+        if (end < run->end ? is_cuttable(cutter, run, end) : is_boundary(cutter, end))
             return entry;
     }
     return NULL;
 }
 
-/* For every place of the run [at, run_end), from its end on: the entry to take there, or NULL where
- * the rest of the run cannot be cut. Each place is looked at once. */
-static int find_cuts(struct cutter *cutter, size_t run_end, struct err *err)
+/* For every place of the run, from its end on: can the rest be cut from there? Each place is looked
+ * at once. A bit is all that is kept of it: a text of one word may be large. */
+static int find_cuttable(struct cutter *cutter, const struct run *run, struct err *err)
 {
-    size_t length = run_end - cutter->at;
-    if (length > cutter->cut_capacity) {
-        const struct vocabulary_entry **cuts = heap_resize(cutter->cuts, length, sizeof *cuts, err);
-        if (!cuts)
+    size_t bytes = (run->end - run->start) / CHAR_BIT + 1;
+    if (bytes > cutter->cuttable_bytes) {
+        unsigned char *cuttable = heap_resize(cutter->cuttable, bytes, 1, err);
+        if (!cuttable)
             return -1;
-        cutter->cuts = cuts;
-        cutter->cut_capacity = length;
+        cutter->cuttable = cuttable;
+        cutter->cuttable_bytes = bytes;
     }
-    for (size_t start = run_end; start > cutter->at;) {
+    for (size_t start = run->end; start > run->start;) {
         start = previous(cutter, start);
-        cutter->cuts[start - cutter->at] = find_cut(cutter, start, run_end);
+        set_cuttable(cutter, run, start, find_cut(cutter, start, run) != NULL);
     }
     return 0;
 }
 
-static int push_cuts(struct cutter *cutter, size_t run_end, struct err *err)
+static int push_cuts(struct cutter *cutter, const struct run *run, struct err *err)
 {
-    size_t run_start = cutter->at;
-    while (cutter->at < run_end)
-        if (push_entry(cutter, cutter->cuts[cutter->at - run_start], err))
+    while (cutter->at < run->end)
+        if (push_entry(cutter, find_cut(cutter, cutter->at, run), err))
             return -1;
     return 0;
 }
@@ -177,9 +183,11 @@ static int push_unknown(struct cutter *cutter, size_t run_end, struct err *err)
 
 static int push_run(struct cutter *cutter, size_t run_end, struct err *err)
 {
-    if (find_cuts(cutter, run_end, err))
+    struct run run = {cutter->at, run_end};
+    if (find_cuttable(cutter, &run, err))
         return -1;
-    return cutter->cuts[0] ? push_cuts(cutter, run_end, err) : push_unknown(cutter, run_end, err);
+    return is_cuttable(cutter, &run, run.start) ? push_cuts(cutter, &run, err)
+                                                : push_unknown(cutter, run_end, err);
 }
 
 /* The five cases of words.h. */
@@ -201,36 +209,23 @@ static int step(struct cutter *cutter, struct err *err)
     return 0;
 }
 
-/* Hand the tokens over, in memory of their number. */
-static int keep(const struct cutter *cutter, struct tokens *tokens, struct arena *arena,
-                struct err *err)
+int words_stream(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
+                 size_t size, struct err *err)
 {
-    struct tokens kept = {.count = cutter->count, .dropped_count = cutter->dropped_count};
-    kept.items = arena_alloc(arena, cutter->count, sizeof *kept.items, err);
-    if (!kept.items)
-        return -1;
-    if (cutter->count)
-        memcpy(kept.items, cutter->items, cutter->count * sizeof *kept.items);
-    if (cutter->dropped_count) {
-        kept.dropped_first = arena_alloc(arena, 1, sizeof *kept.dropped_first, err);
-        if (!kept.dropped_first)
-            return -1;
-        *kept.dropped_first = cutter->dropped_first;
-    }
-    *tokens = kept;
-    return 0;
+    struct cutter cutter = {.vocabulary = vocabulary, .text = text, .size = size, .list = list};
+    int failed = 0;
+    while (!failed && cutter.at < size)
+        failed = step(&cutter, err);
+    heap_free(cutter.cuttable);
+    return failed;
 }
 
 int words_encode(const struct vocabulary *vocabulary, struct tokens *tokens, const char *text,
                  size_t size, struct arena *arena, struct err *err)
 {
-    struct cutter cutter = {.vocabulary = vocabulary, .text = text, .size = size};
-    int failed = 0;
-    while (!failed && cutter.at < size)
-        failed = step(&cutter, err);
-    if (!failed)
-        failed = keep(&cutter, tokens, arena, err);
-    heap_free(cutter.items);
-    heap_free(cutter.cuts);
-    return failed;
+    struct token_list list = {0};
+    int failed = words_stream(vocabulary, &list, text, size, err) ||
+                 token_list_keep(&list, tokens, arena, err);
+    token_list_release(&list);
+    return failed ? -1 : 0;
 }

@@ -26,9 +26,14 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "text/token.h"
+#include "text/token_list.h"
 #include "text/vocabulary.h"
 
-/* `text` is valid UTF-8; an empty one gives no tokens. The tokens are kept in `arena`. */
+/* `text` is valid UTF-8; an empty one gives no tokens, which go to the list. */
+int words_stream(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
+                 size_t size, struct err *err);
+
+/* The same, kept in `arena`. */
 int words_encode(const struct vocabulary *vocabulary, struct tokens *tokens, const char *text,
                  size_t size, struct arena *arena, struct err *err);
 

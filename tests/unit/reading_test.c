@@ -13,6 +13,7 @@ Suite *reading_suite(void);
 static const char vocabulary[] = "{\"Life\": 0, \"is\": 1, \"\\u7231\": 2, \" \": 3, \"\\n\": 4}";
 
 static struct tokenizer *tokenizer;
+static const struct config config = {.vocab_size = 7}; /* two rows more than there are words */
 static struct lexicon lexicon;
 static struct arena arena;
 static struct err err;
@@ -24,7 +25,7 @@ static void open_vocabulary(void)
     arena = (struct arena){0};
     err = (struct err){0};
     ck_assert_msg(!tokenizer_open(&tokenizer, &folder, &err), "%s", err.text);
-    lexicon = (struct lexicon){tokenizer, 7}; /* two ids more than there are words */
+    lexicon = (struct lexicon){tokenizer, &config};
 }
 
 static void close_vocabulary(void)
