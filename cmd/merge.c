@@ -32,6 +32,11 @@ struct merging {
 
 /* --- what they were made with ----------------------------------------------------------------- */
 
+static int no_command(struct err *err)
+{
+    return err_set(err, "expected the command of a batch");
+}
+
 /* ["attn-cli", "batch", …] as a command line. */
 static int read_words(struct merging *merging, const struct json *words, struct err *err)
 {
@@ -41,24 +46,30 @@ static int read_words(struct merging *merging, const struct json *words, struct 
     if (!arguments)
         return -1;
     for (size_t i = 0; word; word = json_next(word)) {
-        const char *text = "";
-        json_get_text(word, &text);
-        arguments[i++] = arena_text(&merging->arena, text, strlen(text), err);
+        const char *text = NULL;
+        if (!json_get_text(word, &text))
+            return no_command(err);
+        arguments[i] = arena_text(&merging->arena, text, strlen(text), err);
+        if (!arguments[i++])
+            return -1;
     }
     if (count < 3)
-        return err_set(err, "expected the command of a batch");
+        return no_command(err);
     return options_parse(&merging->batch, FOR_BATCH, arguments + 2, &merging->arena, err);
 }
 
 static int read_command(struct merging *merging, const char *line, struct err *err)
 {
     static const char name[] = " \"command\": ";
+    static const char end[] = ",\n";
     size_t begin = sizeof name - 1;
+    size_t size = strlen(line);
     struct json *root = NULL;
-    int failed = strncmp(line, name, begin) != 0
-                     ? err_set(err, "expected the command of a batch")
-                     : json_parse(&root, line + begin, strlen(line) - begin - 2, err) ||
-                           read_words(merging, root, err);
+    if (size < begin + strlen(end) || strncmp(line, name, begin) != 0 ||
+        strcmp(line + size - strlen(end), end) != 0)
+        return no_command(err);
+    int failed = json_parse(&root, line + begin, size - begin - strlen(end), err) ||
+                 read_words(merging, root, err);
     json_free(root);
     return failed ? -1 : 0;
 }
