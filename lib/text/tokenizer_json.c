@@ -106,7 +106,9 @@ static bool is_given(const struct field *field)
 static int parse(struct json **tree, const struct field *field, struct err *err)
 {
     *tree = NULL;
-    return is_given(field) ? json_parse(tree, field->value.bytes, field->value.size, err) : 0;
+    if (!is_given(field) || !json_parse(tree, field->value.bytes, field->value.size, err))
+        return 0;
+    return err_prefix(err, "%s", field->name); /* it is too large: its grammar was looked at */
 }
 
 /* --- added tokens ----------------------------------------------------------------------------- */
