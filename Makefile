@@ -31,6 +31,7 @@ LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_m
 CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c))
 UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c))
 ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
+BREAK_OBJECTS := $(call objects,$(wildcard tests/break/*.c))
 C_FILES := $(wildcard cmd/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch])
 
 SAY = @$(if $(V),set -x;,printf '  %-8s %s\n' $(1) '$(2)';)
@@ -86,12 +87,13 @@ $(BUILD)/test-dependencies: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 	@$(SETUP) tests
 	@touch $@
 
--include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS))
+-include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
+	$(BREAK_OBJECTS))
 -include $(BUILD)/models/maker.d
 
 # --- tests ---------------------------------------------------------------------------------------
 
-TEST_PROGRAMS = $(BUILD)/attn-cli $(BUILD)/unit $(BUILD)/oracle $(BUILD)/generate-models
+TEST_PROGRAMS = $(patsubst %,$(BUILD)/%,attn-cli unit oracle break generate-models)
 
 test: $(TEST_PROGRAMS) ## install what the tests need, build, run them all
 	@sh tests/run.sh $(BUILD)
@@ -102,6 +104,9 @@ $(BUILD)/unit: $(UNIT_OBJECTS) $(BUILD)/libattn.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(TEST_LIBS) $(LIBS) -o $@
 
 $(BUILD)/oracle: $(ORACLE_OBJECTS) $(BUILD)/libattn.a
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(BUILD)/break: $(BREAK_OBJECTS) $(BUILD)/libattn.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it installs

@@ -52,6 +52,7 @@ stage oracle "$build/oracle" "$build/attn-cli" tests/golden/*
 stage bf16 "$build/oracle" --bf16 "$build/attn-cli" tests/golden/*
 stage install sh tests/install.sh "$build"
 stage cli sh tests/cli.sh "$build"
+stage break "$build/break" "$build/attn-cli" tests/break/*.cases
 stage batch sh tests/batch.sh "$build"
 stage readers sh tests/readers.sh "$build"
 stage pictures sh tests/pictures.sh "$build"

@@ -1,0 +1,236 @@
+#include "change.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "case_table.h"
+
+enum { LENGTH_BYTES = 8 };
+
+static const char model_file[] = "m/model.safetensors";
+
+/* A change, taken apart. */
+struct change {
+    char *name;       /* of the file */
+    const char *text; /* what stands behind the verb */
+    struct err *err;
+};
+
+static int fail(const struct change *change)
+{
+    return err_set(change->err, "'%s': %s", change->name, strerror(errno));
+}
+
+static int write_file(const struct change *change, const char *name, const char *mode,
+                      const struct buf *bytes)
+{
+    FILE *out = fopen(name, mode);
+    if (!out)
+        return fail(change);
+    size_t written = fwrite(bytes->bytes, 1, bytes->size, out);
+    return fclose(out) || written != bytes->size ? fail(change) : 0;
+}
+
+static int write_text(const struct change *change, const char *mode)
+{
+    struct buf bytes = {0};
+    case_table_decode(&bytes, change->text, strlen(change->text));
+    int failed = buf_check(&bytes, change->err) || write_file(change, change->name, mode, &bytes);
+    buf_release(&bytes);
+    return failed;
+}
+
+static int set(const struct change *change)
+{
+    return write_text(change, "w");
+}
+
+static int append(const struct change *change)
+{
+    return write_text(change, "a");
+}
+
+/* The text as it becomes: `from` with the first OLD of "OLD -> NEW" made NEW. */
+static int replace(struct buf *to, const char *from, size_t size, const struct change *change)
+{
+    static const char arrow[] = " -> ";
+    struct buf old = {0};
+    const char *middle = strstr(change->text, arrow);
+    int failed = -1;
+    if (!middle)
+        return err_set(change->err, "expected OLD -> NEW, found '%s'", change->text);
+    case_table_decode(&old, change->text, (size_t)(middle - change->text));
+    const char *at = memmem(from, size, old.bytes, old.size);
+    if (at) {
+        const char *new = middle + strlen(arrow);
+        buf_bytes(to, from, (size_t)(at - from));
+        case_table_decode(to, new, strlen(new));
+        buf_bytes(to, at + old.size, (size_t)(from + size - at) - old.size);
+        failed = buf_check(to, change->err);
+    } else {
+        err_set(change->err, "'%s': nothing there reads '%s'", change->name, change->text);
+    }
+    buf_release(&old);
+    return failed;
+}
+
+static int change_text(const struct change *change)
+{
+    struct file file = {0};
+    struct buf bytes = {0};
+    if (file_map(&file, change->name, change->err))
+        return -1;
+    int failed = replace(&bytes, file.bytes, file.size, change);
+    file_release(&file);
+    failed = failed || write_file(change, change->name, "w", &bytes);
+    buf_release(&bytes);
+    return failed;
+}
+
+/* --- the header of m/model.safetensors -------------------------------------------------------- */
+
+static size_t header_size(const struct file *file)
+{
+    return (unsigned char)file->bytes[0] + 256u * (unsigned char)file->bytes[1];
+}
+
+static void add_length(struct buf *bytes, size_t length)
+{
+    for (int i = 0; i < LENGTH_BYTES; i++)
+        buf_char(bytes, (char)(length >> 8 * i & 0xff));
+}
+
+/* The new header, between its length and the data. */
+static int rewrite_header(const struct change *change,
+                          int (*make)(struct buf *, const char *, size_t, const struct change *))
+{
+    struct file file = {0};
+    struct buf header = {0};
+    struct buf all = {0};
+    if (file_map(&file, model_file, change->err))
+        return -1;
+    size_t size = header_size(&file);
+    int failed = make(&header, file.bytes + LENGTH_BYTES, size, change);
+    add_length(&all, header.size);
+    buf_bytes(&all, header.bytes, header.size);
+    buf_bytes(&all, file.bytes + LENGTH_BYTES + size, file.size - LENGTH_BYTES - size);
+    file_release(&file);
+    failed = failed || write_file(change, model_file, "w", &all);
+    buf_release(&header);
+    buf_release(&all);
+    return failed;
+}
+
+static int whole_header(struct buf *to, const char *from, size_t size, const struct change *change)
+{
+    (void)from, (void)size;
+    case_table_decode(to, change->text, strlen(change->text));
+    return buf_check(to, change->err);
+}
+
+static bool is_header(const struct change *change)
+{
+    return strcmp(change->name, "header") == 0;
+}
+
+static int set_any(const struct change *change)
+{
+    return is_header(change) ? rewrite_header(change, whole_header) : set(change);
+}
+
+static int change_any(const struct change *change)
+{
+    return is_header(change) ? rewrite_header(change, replace) : change_text(change);
+}
+
+/* --- files as a whole ------------------------------------------------------------------------- */
+
+static int cut(const struct change *change)
+{
+    struct stat status;
+    long long size = atoll(change->text);
+    if (size < 0 && stat(change->name, &status) == 0)
+        size += status.st_size;
+    return truncate(change->name, size) ? fail(change) : 0;
+}
+
+static int grow(const struct change *change)
+{
+    FILE *out = fopen(change->name, "a");
+    if (!out)
+        return fail(change);
+    fclose(out);
+    return truncate(change->name, atoll(change->text)) ? fail(change) : 0;
+}
+
+static int gone(const struct change *change)
+{
+    return unlink(change->name) ? fail(change) : 0;
+}
+
+static int moved(const struct change *change)
+{
+    return rename(change->name, change->text) ? fail(change) : 0;
+}
+
+static int folder(const struct change *change)
+{
+    return mkdir(change->name, 0777) ? fail(change) : 0;
+}
+
+static int make_link(const struct change *change)
+{
+    return symlink(change->text, change->name) ? fail(change) : 0;
+}
+
+static const struct verb {
+    const char *mark; /* what stands between the file and the rest */
+    int (*apply)(const struct change *change);
+} verbs[] = {
+    {" = ", set_any},   {" += ", append},     {": ", change_any},
+    {" cut ", cut},     {" grow ", grow},     {" gone ", gone},
+    {" moved ", moved}, {" folder ", folder}, {" link ", make_link},
+};
+
+/* The verb that comes first in the line is the change's; the others are part of its text. */
+static const struct verb *find_verb(const char *line, const char **at)
+{
+    const struct verb *first = NULL;
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        const char *found = strstr(line, verbs[i].mark);
+        if (found && (!first || found < *at)) {
+            first = &verbs[i];
+            *at = found;
+        }
+    }
+    return first;
+}
+
+int change_apply(const char *line, struct err *err)
+{
+    struct buf text = {0};
+    const char *at = NULL;
+    int failed = -1;
+    buf_format(&text, "%s ", line); /* a verb may be the last word */
+    if (buf_check(&text, err))
+        return -1;
+    const struct verb *verb = find_verb(text.bytes, &at);
+    if (verb) {
+        struct change change = {text.bytes, at + strlen(verb->mark), err};
+        text.bytes[text.size - 1] = '\0';
+        if (change.text > text.bytes + text.size - 1)
+            change.text = "";
+        text.bytes[at - text.bytes] = '\0';
+        failed = verb->apply(&change);
+    } else {
+        err_set(err, "no such change: '%s'", line);
+    }
+    buf_release(&text);
+    return failed;
+}

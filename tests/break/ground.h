@@ -1,0 +1,34 @@
+/* ground.h: the folder that a case runs in, made anew for each, with a model in it.
+ *
+ *     struct ground ground;
+ *     if (ground_open(&ground, root, &err)) ...
+ *     if (ground_clear(&ground, "life", &err)) ...
+ *     ground_close(&ground);
+ */
+#ifndef ATTN_TESTS_GROUND_H
+#define ATTN_TESTS_GROUND_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct ground {
+    const char *root; /* the repository; an absolute path, borrowed */
+    char path[64];    /* the working directory from ground_open on */
+};
+
+/* What is in it. */
+struct inventory {
+    struct buf names;  /* sorted, a line each, with their sizes */
+    size_t size_bytes; /* of all files */
+};
+
+int ground_open(struct ground *ground, const char *root, struct err *err);
+void ground_close(struct ground *ground);
+
+/* Remove everything; then, unless `model` is NULL, copy models/MODEL or tests/golden/MODEL to m. */
+int ground_clear(const struct ground *ground, const char *model, struct err *err);
+
+int inventory_take(struct inventory *inventory, struct err *err);
+void inventory_release(struct inventory *inventory);
+
+#endif
