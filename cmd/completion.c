@@ -1,6 +1,7 @@
 /* completion.c: completion scripts for bash, zsh and fish, from the same tables as the help. */
 #include <string.h>
 
+#include "bench/comparison_format.h"
 #include "bench/task.h"
 #include "draw/style.h"
 #include "help.h"
@@ -57,6 +58,12 @@ static void write_explain_formats(struct stream *out)
 {
     for (size_t i = 0; i < explain_format_count; i++)
         stream_format(out, "%s%s", i ? " " : "", explain_formats[i].name);
+}
+
+static void write_comparison_formats(struct stream *out)
+{
+    for (size_t i = 0; i < comparison_format_count; i++)
+        stream_format(out, "%s%s", i ? " " : "", comparison_formats[i].name);
 }
 
 static void write_sites(struct stream *out)
@@ -184,6 +191,7 @@ static const struct value_row {
     {"model", FOR_ALL, write_models},
     {"format", FOR_RUN | FOR_GENERATE | FOR_BATCH, write_formats},
     {"format", FOR_EXPLAIN, write_explain_formats},
+    {"format", FOR_COMPARE, write_comparison_formats},
     {"format", FOR_TOKENIZE | FOR_INFO | FOR_BENCH, write_page_formats},
     {"precision", FOR_ALL, write_precisions},
     {"attention", FOR_ALL, write_attention},

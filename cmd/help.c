@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "bench/comparison_format.h"
 #include "bench/task.h"
 #include "draw/palette.h"
 #include "lens/measure.h"
@@ -79,6 +80,13 @@ static void write_explain_formats(struct stream *out)
     stream_text(out, "\nFormats (--format):\n");
     for (size_t i = 0; i < explain_format_count; i++)
         write_row(out, explain_formats[i].name, explain_formats[i].about);
+}
+
+static void write_comparison_formats(struct stream *out)
+{
+    stream_text(out, "\nFormats (--format):\n");
+    for (size_t i = 0; i < comparison_format_count; i++)
+        write_row(out, comparison_formats[i].name, comparison_formats[i].about);
 }
 
 static void write_palettes(struct stream *out)
@@ -173,7 +181,7 @@ static void help_command_write(struct stream *out, const struct command *command
     stream_format(out, "\nUsage: attn-cli %s [options]%s%s\n", command->name,
                   *command->operands ? " " : "", command->operands);
     write_options(out, command);
-    if (command->bit & (FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH))
+    if (command->bit & (FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH | FOR_COMPARE))
         write_attention(out);
     if (command->bit & (FOR_RUN | FOR_GENERATE | FOR_BATCH)) {
         write_sites(out);
@@ -184,6 +192,8 @@ static void help_command_write(struct stream *out, const struct command *command
         write_measures(out);
     if (command->bit == FOR_EXPLAIN)
         write_explain_formats(out);
+    if (command->bit == FOR_COMPARE)
+        write_comparison_formats(out);
     if (command->bit == FOR_BENCH)
         write_tasks(out);
     if (command->bit & (FOR_BENCH | FOR_INIT))

@@ -1,5 +1,7 @@
 #include "mechanism_options.h"
 
+#include <string.h>
+
 #include "model/mechanism_text.h"
 
 /* Numbers whose range ends before its end. */
@@ -30,4 +32,24 @@ int mechanism_options_read(struct mechanism *mechanism, const struct options *op
     if (options->scale && mechanism_set_scale(mechanism, options->scale, err))
         return -1;
     return options->without ? mechanism_set_without(mechanism, options->without, err) : 0;
+}
+
+int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
+                           const struct options *options, struct arena *arena, struct err *err)
+{
+    const char *item = options->attention;
+    size_t most = 1;
+    for (const char *at = item; *at; at++)
+        most += *at == ',';
+    *mechanisms = arena_alloc(arena, most, sizeof **mechanisms, err);
+    *count = 0;
+    for (size_t size = 0; *mechanisms && *count < most; item += size + 1) {
+        struct mechanism *mechanism = &(*mechanisms)[(*count)++];
+        size = strcspn(item, ",");
+        const char *text = arena_text(arena, item, size, err);
+        mechanism->seed = (uint64_t)options->seed;
+        if (!text || mechanism_set_attention(mechanism, text, err))
+            return -1;
+    }
+    return *mechanisms ? 0 : -1;
 }

@@ -8,6 +8,7 @@
 #ifndef ATTN_CMD_MECHANISM_OPTIONS_H
 #define ATTN_CMD_MECHANISM_OPTIONS_H
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "model/mechanism.h"
 #include "options.h"
@@ -15,5 +16,10 @@
 /* What was given, each by itself; whether it fits together and to a model is not known yet. */
 int mechanism_options_read(struct mechanism *mechanism, const struct options *options,
                            struct err *err);
+
+/* The kinds of attention of a list, "dense,window:8,linear", each as a mechanism of its own. The
+ * list is the arena's. */
+int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
+                           const struct options *options, struct arena *arena, struct err *err);
 
 #endif

@@ -29,6 +29,7 @@ enum {
     FOR_CORPUS = 1 << 10,
     FOR_TRAIN = 1 << 11,
     FOR_HEADS = 1 << 12,
+    FOR_COMPARE = 1 << 13,
     FOR_BATCH = 1 << 16,
     FOR_MERGE = 1 << 17,
     FOR_ITEM = 1 << 18, /* no command: what one item of `batch` may say */

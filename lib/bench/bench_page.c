@@ -5,19 +5,10 @@
 #include <string.h>
 
 #include "base/bar.h"
-#include "base/utf8.h"
+#include "bench/amount.h"
 #include "text/label.h"
 
-enum { NUMBER_BYTES = 32 };
-
-/* At the right of so many columns. */
-static void write_right(struct stream *out, const char *text, size_t columns)
-{
-    size_t width = utf8_width(text, strlen(text));
-    for (; width < columns; width++)
-        stream_char(out, ' ');
-    stream_text(out, text);
-}
+enum { NUMBER_BYTES = AMOUNT_BYTES };
 
 /* "124,439,808" */
 static const char *grouped(char text[NUMBER_BYTES], size_t number)
@@ -32,23 +23,6 @@ static const char *grouped(char text[NUMBER_BYTES], size_t number)
     return at;
 }
 
-/* A number with three significant digits and its unit: "0.312 ms", "17.2 ms", "251 GFLOP/s". */
-static const char *with_unit(char text[NUMBER_BYTES], double value, const char *unit)
-{
-    int decimals = value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0;
-    snprintf(text, NUMBER_BYTES, "%.*f %s", decimals, value, unit);
-    return text;
-}
-
-static const char *duration(char text[NUMBER_BYTES], double seconds)
-{
-    if (seconds >= 1)
-        return with_unit(text, seconds, "s");
-    if (seconds >= 1e-4)
-        return with_unit(text, 1e3 * seconds, "ms");
-    return with_unit(text, 1e6 * seconds, "µs");
-}
-
 /* --- the machine ----------------------------------------------------------------------------- */
 
 /* One limit: on one thread, and on all where there are more. */
@@ -56,9 +30,9 @@ static void write_limit(struct stream *out, const struct bench_report *report, c
                         double alone, double together, const char *unit)
 {
     char text[NUMBER_BYTES];
-    stream_format(out, "  %-24s %14s", name, with_unit(text, alone / 1e9, unit));
+    stream_format(out, "  %-24s %14s", name, amount_write(text, alone / 1e9, unit));
     if (report->together.threads > 1)
-        stream_format(out, " %14s", with_unit(text, together / 1e9, unit));
+        stream_format(out, " %14s", amount_write(text, together / 1e9, unit));
     stream_char(out, '\n');
 }
 
@@ -108,8 +82,8 @@ static void write_result(struct stream *out, const struct bench_result *result)
     else if (size->sequences)
         snprintf(tokens, sizeof tokens, "%zu", size->tokens);
     stream_format(out, "  %-8s", task_rows[result->task.kind].name);
-    write_right(out, tokens, 10);
-    write_right(out, duration(time, result->median.seconds), 10);
+    amount_right(out, tokens, 10);
+    amount_right(out, amount_seconds(time, result->median.seconds), 10);
     if (size->sequences) {
         stream_format(out, " %9.0f", bench_tokens_per_second(result));
         write_share(out, &result->median);

@@ -69,6 +69,22 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
     return way_of(config)->measure(&size, &demand) && add_up(&bytes, &size) ? bytes : SIZE_MAX;
 }
 
+size_t attention_whole_bytes(const struct config *config, size_t queries, size_t keys,
+                             size_t threads)
+{
+    const struct mechanism *mechanism = &config->mechanism;
+    size_t random = mechanism->kind == ATTENTION_SPARSE ? mechanism->pattern.random : 0;
+    size_t drawn = 0;
+    size_t bytes = 0;
+    if (random)
+        drawn = random + 1 < keys ? random + 1 : keys;
+    return num_multiply(&drawn, drawn, queries) && num_multiply(&drawn, drawn, sizeof(uint32_t)) &&
+                   num_multiply(&bytes, attention_bytes(config, queries, keys), threads) &&
+                   num_add(&bytes, bytes, drawn)
+               ? bytes
+               : SIZE_MAX;
+}
+
 static float *take_floats(struct pass *pass, size_t count)
 {
     return arena_room(pass->arena, count, sizeof(float), pass->err);

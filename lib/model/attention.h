@@ -16,4 +16,8 @@ bool attention(struct pass *pass, size_t layer);
 /* What each thread works in, for a text of so many queries and keys. */
 size_t attention_bytes(const struct config *config, size_t queries, size_t keys);
 
+/* What all threads work in together, random keys of sparse attention included. */
+size_t attention_whole_bytes(const struct config *config, size_t queries, size_t keys,
+                             size_t threads);
+
 #endif

@@ -3,7 +3,8 @@
     /usr/bin/python3 tests/torch/bare_attention.py models/life-grouped \\
         "Life is short, eat dessert first" > tests/golden/life-grouped/expected.json
 
-One text that looks at itself, projections and grouped heads; dense and unmasked or causal.
+A text that looks at itself, with projections, biases, grouped heads and an output projection;
+unmasked or causal; dense, or in one of the ways of --attention that nothing is drawn for.
 """
 
 import json
@@ -23,35 +24,89 @@ def read_tensors(path):
         if name == "__metadata__":
             continue
         begin, end = entry["data_offsets"]
-        values = torch.frombuffer(bytearray(data[8 + size + begin : 8 + size + end]), dtype=torch.float32)
-        found[name] = values.reshape(entry["shape"]).double()
+        values = bytearray(data[8 + size + begin : 8 + size + end])
+        found[name] = torch.frombuffer(values, dtype=torch.float32).reshape(entry["shape"]).double()
     return found
+
+
+class Model:
+    def __init__(self, folder):
+        self.config = json.load(open(folder + "/config.json"))
+        self.vocabulary = json.load(open(folder + "/vocab.json"))
+        self.weights = read_tensors(folder + "/model.safetensors")
+
+    def ids(self, sentence):
+        return [self.vocabulary[word] for word in re.findall(r"\w+", sentence)]
+
+    def linear(self, x, layer, name):
+        y = x @ self.weights[f"h.{layer}.attn.{name}_proj.weight"]
+        bias = self.weights.get(f"h.{layer}.attn.{name}_proj.bias")
+        return y if bias is None else y + bias
 
 
 def split_heads(rows, heads):
     return rows.reshape(rows.shape[0], heads, -1).transpose(0, 1)
 
 
-def layer(x, weights, config, number):
+def seen(way, count, causal):
+    """[count, count]: which keys a query sees, in the words of --attention."""
+    i = torch.arange(count)[:, None]
+    j = torch.arange(count)[None, :]
+    allowed = j <= i if causal else torch.ones(count, count, dtype=torch.bool)
+    if way in ("dense", "linear") or way.startswith("blocked"):
+        return allowed
+    union = torch.zeros(count, count, dtype=torch.bool)
+    for part in way.split("+"):
+        name, number = part.split(":")
+        n = int(number)
+        union |= {
+            "window": (i - j).abs() < n,
+            "strided": (i - j) % n == 0,
+            "global": (j < n) | (i < n),
+        }[name]
+    return union & allowed
+
+
+def attend(q, k, v, way, causal, scale):
+    """scores, masked, weights and context of all heads."""
+    scores = q @ k.transpose(1, 2)
+    hidden = ~seen(way, q.shape[1], causal)
+    if way == "linear":
+        scores = (torch.nn.functional.elu(q) + 1) @ (torch.nn.functional.elu(k) + 1).transpose(1, 2)
+        masked = scores.masked_fill(hidden, 0)
+        weights = masked / masked.sum(-1, keepdim=True)
+    else:
+        masked = (scores * scale).masked_fill(hidden, -math.inf)
+        weights = torch.softmax(masked, dim=-1)
+    return scores, masked, weights, weights @ v
+
+
+def layer(x, model, number, way):
     """Every tensor of one layer by its name; keys and values serve the heads of their group."""
+    config = model.config
     heads = config["n_head"]
     groups = config.get("n_kv_head", heads)
     q, k, v = (
-        split_heads(x @ weights[f"h.{number}.attn.{name}_proj.weight"], count)
+        split_heads(model.linear(x, number, name), count)
         for name, count in (("q", heads), ("k", groups), ("v", groups))
     )
     keys, values = (t.repeat_interleave(heads // groups, dim=0) for t in (k, v))
-    scores = q @ keys.transpose(1, 2)
-    masked = scores / math.sqrt(config["d_k"])
-    if config["causal"]:
-        future = torch.ones(masked.shape[1:], dtype=torch.bool).triu(1)
-        masked = masked.masked_fill(future, -math.inf)
-    shares = torch.softmax(masked, dim=-1)
-    context = shares @ values
-    out = context.transpose(0, 1).reshape(x.shape[0], -1)
+    scale = config.get("scale") or 1 / math.sqrt(q.shape[2])
+    found = attend(q, keys, values, way, config["causal"], scale)
+    out = found[3].transpose(0, 1).reshape(x.shape[0], -1)
+    if config["out_proj"]:
+        out = model.linear(out, number, "out")
     names = ("q", "k", "v", "scores", "masked", "weights", "context", "attn_out")
-    tensors = (q, k, v, scores, masked, shares, context, out)
-    return {f"h.{number}.{name}": tensor for name, tensor in zip(names, tensors)}
+    return {f"h.{number}.{name}": t for name, t in zip(names, (q, k, v, *found, out))}
+
+
+def run(model, sentence, way="dense"):
+    x = model.weights["wte.weight"][model.ids(sentence)]
+    tensors = {"embedding": x}
+    for number in range(model.config["n_layer"]):
+        tensors.update(layer(x, model, number, way))
+        x = tensors[f"h.{number}.attn_out"]
+    return tensors
 
 
 def shown(value):
@@ -59,22 +114,14 @@ def shown(value):
 
 
 def main(folder, sentence):
-    config = json.load(open(folder + "/config.json"))
-    vocabulary = json.load(open(folder + "/vocab.json"))
-    weights = read_tensors(folder + "/model.safetensors")
-    assert not config["out_proj"] and not config["bias"]
-    ids = [vocabulary[word] for word in re.findall(r"\w+", sentence)]
-    x = weights["wte.weight"][ids]
-    tensors = {"embedding": x}
-    for number in range(config["n_layer"]):
-        tensors.update(layer(x, weights, config, number))
-        x = tensors[f"h.{number}.attn_out"]
+    model = Model(folder)
     tensors = {
         name: {"shape": list(t.shape), "data": [shown(v) for v in t.flatten().tolist()]}
-        for name, t in tensors.items()
+        for name, t in run(model, sentence).items()
     }
-    json.dump({"sentence": sentence, "ids": ids, "tensors": tensors}, sys.stdout)
+    json.dump({"sentence": sentence, "ids": model.ids(sentence), "tensors": tensors}, sys.stdout)
     print()
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -6,6 +6,7 @@
 
 #include "forward_rig.h"
 #include "model/attention.h"
+#include "model/mechanism_text.h"
 
 Suite *pass_suite(void);
 
@@ -281,6 +282,25 @@ START_TEST(a_pass_takes_the_memory_that_it_says)
 }
 END_TEST
 
+/* Random keys, which all threads share, are in it. */
+START_TEST(every_way_to_attend_takes_the_memory_that_it_says)
+{
+    static const char *const ways[] = {"window:4", "strided:3+global:2", "random:5", "random:400",
+                                       "linear",   "blocked:8"};
+    for (size_t i = 0; i < COUNT(ways) * 2; i++) {
+        size_t threads = 1 + 2 * (i % 2);
+        tiny_model_make(&model, self);
+        ck_assert_int_eq(mechanism_set_attention(&model.config.mechanism, ways[i / 2], NULL), 0);
+        size_t said =
+            pass_bytes(&model.config, 30) + attention_whole_bytes(&model.config, 30, 30, threads);
+        size_t taken = taken_by(30, threads, false);
+        ck_assert_uint_ge(taken, said);
+        ck_assert_uint_le(taken, said + 1024 * threads);
+        tiny_model_release(&model);
+    }
+}
+END_TEST
+
 Suite *pass_suite(void)
 {
     Suite *suite = suite_create("pass");
@@ -291,6 +311,7 @@ Suite *pass_suite(void)
     tcase_add_test(tests, nothing_watched_is_nothing_announced);
     tcase_add_test(tests, what_its_memory_held_before_does_not_show_in_a_pass);
     tcase_add_test(tests, a_pass_takes_the_memory_that_it_says);
+    tcase_add_test(tests, every_way_to_attend_takes_the_memory_that_it_says);
     suite_add_tcase(suite, tests);
     return suite;
 }

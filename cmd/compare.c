@@ -1,0 +1,174 @@
+/* compare.c: `attn-cli compare`: ways to attend beside each other: how far every head is from dense
+ * attention, and what each way costs. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/stream.h"
+#include "bench/comparison.h"
+#include "bench/comparison_format.h"
+#include "command.h"
+#include "inputs.h"
+#include "mechanism_options.h"
+
+enum { ROUNDS = 5 };
+
+struct job {
+    const struct options *options;
+    const struct comparison_format *format;
+    struct viewer viewer;
+    struct inputs inputs;
+    struct subject *subjects;
+    struct mechanism *ways;
+    struct selection selection;
+    struct comparison_plan plan;
+    struct stream out;
+    struct arena arena;
+};
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static bool to_standard_output(const struct options *options)
+{
+    return !options->output || strcmp(options->output, "-") == 0;
+}
+
+static int unknown_format(const char *name, struct err *err)
+{
+    struct buf known = {0};
+    for (size_t i = 0; i < comparison_format_count; i++)
+        buf_format(&known, "%s%s", i ? ", " : "", comparison_formats[i].name);
+    err_usage(err, "--format: expected one of %s, found '%s'", known.bytes ? known.bytes : "",
+              name);
+    buf_release(&known);
+    return -1;
+}
+
+/* --format, else the ending of -o, else text for people. */
+static int choose_format(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    if (options->output && !*options->output)
+        return err_usage(err, "--output: expected a path, found ''");
+    if (options->format) {
+        job->format = comparison_format_find(options->format);
+        return job->format ? 0 : unknown_format(options->format, err);
+    }
+    job->format = to_standard_output(options) ? &comparison_formats[0]
+                                              : comparison_format_of_path(options->output);
+    if (!job->format)
+        return err_usage(err,
+                         "--output: cannot tell a format from the ending of '%s': give --format",
+                         options->output);
+    return 0;
+}
+
+static int check_options(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    if (options->operands.count)
+        return err_usage(err, "unexpected argument '%s': a sentence is given by --sentence",
+                         options->operands.items[0]);
+    if (!options->attention)
+        return err_usage(err, "--attention: expected a list of what is to be compared with dense, "
+                              "as window:8,linear");
+    return choose_format(job, err) || mechanism_options_list(&job->ways, &job->plan.way_count,
+                                                             options, &job->arena, err)
+               ? -1
+               : 0;
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+static int blame(const struct job *job, size_t index, struct err *err)
+{
+    struct buf place = {0};
+    inputs_place(&place, &job->inputs, index);
+    if (place.size)
+        err_prefix(err, "%s", place.bytes);
+    buf_release(&place);
+    return -1;
+}
+
+static void note_dropped(const struct job *job, const struct dropped *dropped)
+{
+    struct buf place = {0};
+    inputs_place(&place, &job->inputs, dropped->input);
+    dropped_note(dropped, job->options, place.bytes);
+    buf_release(&place);
+}
+
+static int read_texts(struct job *job, struct err *err)
+{
+    const char *text = job->options->source;
+    struct input source = {.text = text, .size = text ? strlen(text) : 0};
+    struct dropped dropped = {0};
+    struct dropped in_source = {0};
+    job->subjects = arena_alloc(&job->arena, job->inputs.count, sizeof *job->subjects, err);
+    if (!job->subjects)
+        return -1;
+    for (size_t i = 0; i < job->inputs.count; i++) {
+        struct subject *subject = &job->subjects[i];
+        if (viewer_read(&job->viewer, subject, &job->inputs.items[i], text ? &source : NULL,
+                        &job->arena, err))
+            return blame(job, i, err);
+        dropped_add(&dropped, &subject->sentence, i);
+        if (i == 0) /* it is the same for all */
+            dropped_add(&in_source, &subject->source, i);
+    }
+    note_dropped(job, &dropped);
+    dropped_note(&in_source, job->options, "the source");
+    return 0;
+}
+
+static int prepare(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    struct model *model = &job->viewer.model;
+    if (check_options(job, err) || inputs_open(&job->inputs, options, err) ||
+        viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
+        inputs_set_tokenizer(job->viewer.tokenizer, &model->folder, options, err) ||
+        inputs_check_source(options, model, err) ||
+        selection_layers(&job->selection, options->layer, &model->config, &job->arena, err) ||
+        selection_heads(&job->selection, options->head, &model->config, &job->arena, err))
+        return -1;
+    return read_texts(job, err);
+}
+
+/* --- the comparison --------------------------------------------------------------------------- */
+
+static int write_comparison(struct job *job, const struct comparison *comparison, struct err *err)
+{
+    const struct options *options = job->options;
+    int failed = to_standard_output(options) ? stream_to(&job->out, STDOUT_FILENO, err)
+                                             : stream_open(&job->out, options->output, err);
+    return failed || job->format->write(&job->out, comparison, err) || stream_commit(&job->out, err)
+               ? -1
+               : 0;
+}
+
+static int compare(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    struct comparison comparison;
+    job->plan.viewer = &job->viewer;
+    job->plan.subjects = job->subjects;
+    job->plan.subject_count = job->inputs.count;
+    job->plan.ways = job->ways;
+    job->plan.selection = &job->selection;
+    job->plan.rounds = options->repeat ? (size_t)options->repeat : ROUNDS;
+    return comparison_make(&comparison, &job->plan, &job->arena, err) ||
+                   write_comparison(job, &comparison, err)
+               ? -1
+               : 0;
+}
+
+int compare_command(const struct options *options, struct err *err)
+{
+    struct job job = {.options = options};
+    int failed = prepare(&job, err) || compare(&job, err);
+    stream_discard(&job.out);
+    inputs_release(&job.inputs);
+    viewer_release(&job.viewer);
+    arena_release(&job.arena);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,78 @@
+#include "lens/distance.h"
+
+#include <check.h>
+
+Suite *distance_suite(void);
+
+static const size_t heads[] = {0, 3};
+
+/* Two heads of two queries, two keys and one dimension. */
+static const float weights_a[] = {1, 0, 0.25f, 0.75f, 1, 0, 0.5f, 0.5f};
+static const float weights_b[] = {1, 0, 0, 1, 0.5f, 0.5f, 0.25f, 0.75f};
+static const float context_a[] = {1, 2, 3, 4};
+static const float context_b[] = {1, 2.5f, 3, 3};
+
+static struct kept tensor_of(enum site site, int layer, size_t width, const float *data)
+{
+    return (struct kept){site, layer, 3, {2, 2, width}, data, heads};
+}
+
+static void expect(struct distance found, double max, double mean, double kept, double overlap)
+{
+    ck_assert_double_eq(found.max, max);
+    ck_assert_double_eq(found.mean, mean);
+    ck_assert_double_eq(found.kept, kept);
+    ck_assert_double_eq(found.overlap, overlap);
+}
+
+START_TEST(each_head_is_measured_by_itself)
+{
+    struct arena arena = {0};
+    struct distances distances;
+    struct kept a[] = {tensor_of(SITE_WEIGHTS, 2, 2, weights_a),
+                       tensor_of(SITE_CONTEXT, 2, 1, context_a)};
+    struct kept b[] = {tensor_of(SITE_WEIGHTS, 2, 2, weights_b),
+                       tensor_of(SITE_CONTEXT, 2, 1, context_b)};
+    struct report first = {.tensors = a, .tensor_count = 2};
+    struct report second = {.tensors = b, .tensor_count = 2};
+    ck_assert_int_eq(distances_open(&distances, 1, 2, &arena, NULL), 0);
+    distances_add(&distances, 0, &first, &second);
+    expect(distance_of(&distances.sums[0]), 0.5, 0.25, 0.875, 0.875);
+    expect(distance_of(&distances.sums[1]), 1, 0.5, 1, 0.625);
+    expect(distance_of_all(&distances), 1, 0.375, 0.9375, 0.75);
+    distances_add(&distances, 0, &first, &first); /* another text */
+    expect(distance_of(&distances.sums[1]), 1, 0.25, 1, 0.8125);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(layers_come_in_pieces)
+{
+    struct arena arena = {0};
+    struct distances distances;
+    struct kept a[] = {
+        tensor_of(SITE_WEIGHTS, 4, 2, weights_a), tensor_of(SITE_CONTEXT, 4, 1, context_a),
+        tensor_of(SITE_WEIGHTS, 7, 2, weights_a), tensor_of(SITE_CONTEXT, 7, 1, context_a)};
+    struct kept b[] = {
+        tensor_of(SITE_WEIGHTS, 4, 2, weights_a), tensor_of(SITE_CONTEXT, 4, 1, context_b),
+        tensor_of(SITE_WEIGHTS, 7, 2, weights_b), tensor_of(SITE_CONTEXT, 7, 1, context_a)};
+    struct report first = {.tensors = a, .tensor_count = 4};
+    struct report second = {.tensors = b, .tensor_count = 4};
+    ck_assert_int_eq(distances_open(&distances, 3, 2, &arena, NULL), 0);
+    distances_add(&distances, 1, &first, &second);
+    ck_assert_uint_eq(distances.sums[0].queries, 0);
+    expect(distance_of(&distances.sums[2]), 0.5, 0.25, 1, 1);
+    expect(distance_of(&distances.sums[4]), 0, 0, 0.875, 0.875);
+    arena_release(&arena);
+}
+END_TEST
+
+Suite *distance_suite(void)
+{
+    Suite *suite = suite_create("distance");
+    TCase *tests = tcase_create("distance");
+    tcase_add_test(tests, each_head_is_measured_by_itself);
+    tcase_add_test(tests, layers_come_in_pieces);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
