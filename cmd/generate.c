@@ -289,7 +289,8 @@ static void note_work(const struct job *job)
     double rest = clock_seconds() - job->read;
     if (!job->options->verbose)
         return;
-    num_size(cache, cache_bytes(&job->viewer.model.config, text->cache.count));
+    num_size(cache,
+             cache_bytes(&job->viewer.model.config, text->cache.precision, text->cache.count));
     num_size(kept, text->arena.taken_bytes);
     print_note(
         job->options,

@@ -184,7 +184,7 @@ const struct option_row option_rows[] = {
     {"threads", 't', OPTION_NUMBER, "N", FIELD(threads), FOR_BENCH, 1, POOL_THREADS_MAX,
      "threads (default: one a processor)"},
     {"precision", 0, OPTION_TEXT, "NAME", FIELD(precision), FOR_RUN | FOR_GENERATE, 0, 0,
-     "fp32 (default), or bf16 in the linear layers: twice as fast, less exact"},
+     "of what is multiplied: fp32 (default), or bf16: twice as fast, less exact"},
     {"precision", 0, OPTION_TEXT, "NAME", FIELD(precision), FOR_BENCH, 0, 0,
      "fp32 (default), or bf16: measure prefill, decode and batch with that, too"},
     {"width", 0, OPTION_NUMBER, "N", FIELD(width),

@@ -39,10 +39,10 @@ struct work work_of_pass(const struct config *c, const struct pass_size *size,
     double head_pairs = layers * (double)c->n_head * sequences * visible_pairs(c, size);
     double cached =
         layers * sequences * (double)size->cached * (double)(c->n_kv_head * (c->d_k + c->d_v));
-    size_t weight_bytes = precision == PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
+    size_t bytes = precision == PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
     return (struct work){
         .operations = 2 * rows * weights + 2 * sequences * unembedding +
                       2 * head_pairs * (double)(c->d_k + c->d_v),
-        .bytes = (weights + unembedding) * (double)weight_bytes + cached * sizeof(float),
+        .bytes = (weights + unembedding + cached) * (double)bytes,
     };
 }

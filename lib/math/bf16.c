@@ -23,3 +23,10 @@ void bf16_pair_rows(uint32_t *restrict pairs, const float *restrict first,
     for (size_t i = 0; i < count; i++)
         pairs[i] = pair_of(first[i], second[i]);
 }
+
+FOR_EACH_ISA
+void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        pairs[i] = (pairs[i] & 0xffff) | (uint32_t)bf16_round(row[i]) << 16;
+}

@@ -45,4 +45,7 @@ void bf16_pair_row(uint32_t *restrict pairs, const float *restrict row, size_t c
 void bf16_pair_rows(uint32_t *restrict pairs, const float *restrict first,
                     const float *restrict second, size_t count);
 
+/* A row as the second numbers of pairs; the first ones stay. */
+void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t count);
+
 #endif

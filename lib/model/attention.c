@@ -33,6 +33,7 @@ static struct attention_demand demand_of(const struct pass *pass)
         .queries = batch->longest_queries,
         .keys = batch->longest_keys,
         .scores = squares_are_wanted(pass, SITE_SCORES),
+        .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
     };
     for (size_t s = 0; s < batch->count; s++)
         if (!batch->sequences[s].cache && batch->keys[s].count > demand.fresh_keys)
@@ -42,13 +43,21 @@ static struct attention_demand demand_of(const struct pass *pass)
     return demand;
 }
 
-/* The bytes of all parts; false: more than can be counted. */
+/* The bytes of all parts, which are of floats or of what is as large; false: more than can be
+ * counted. */
 static bool add_up(size_t *bytes, const struct attention_size *size)
 {
     const size_t pairs[][2] = {
-        {size->panels, 1},  {size->rows, size->stride},
-        {size->context, 1}, {size->row, 1},
-        {size->sums, 1},    {size->single_rows, size->single_room},
+        {size->panels, 1},
+        {size->rows, size->stride},
+        {size->rows, size->context_stride},
+        {size->row, 1},
+        {size->sums, 1},
+        {size->single_rows, size->single_room},
+        {size->pairs.keys, 1},
+        {size->pairs.values, 1},
+        {size->pairs.queries, 1},
+        {size->pairs.weights, 1},
     };
     *bytes = 0;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
@@ -90,6 +99,27 @@ static float *take_floats(struct pass *pass, size_t count)
     return arena_room(pass->arena, count, sizeof(float), pass->err);
 }
 
+static uint32_t *take_pairs(struct pass *pass, size_t count)
+{
+    return arena_alloc(pass->arena, count, sizeof(uint32_t), pass->err);
+}
+
+static int take_for_bf16(struct pass *pass, struct attention_pairs *pairs,
+                         const struct attention_pairs_size *size)
+{
+    if (size->queries == 0)
+        return 0;
+    *pairs = (struct attention_pairs){
+        .keys = take_pairs(pass, size->keys),
+        .values = take_pairs(pass, size->values),
+        .queries = take_pairs(pass, size->queries),
+        .weights = take_pairs(pass, size->weights),
+        .query_stride = size->query_stride,
+        .weight_stride = size->weight_stride,
+    };
+    return pairs->keys && pairs->values && pairs->queries && pairs->weights ? 0 : -1;
+}
+
 static int take_for_thread(struct pass *pass, struct attention_memory *memory,
                            const struct attention_size *size)
 {
@@ -97,16 +127,17 @@ static int take_for_thread(struct pass *pass, struct attention_memory *memory,
     *memory = (struct attention_memory){
         .panels = take_floats(pass, size->panels),
         .scores = take_floats(pass, size->rows * size->stride),
-        .context = take_floats(pass, size->context),
+        .context = take_floats(pass, size->rows * size->context_stride),
         .row = take_floats(pass, size->row),
         .sums = take_floats(pass, size->sums),
         .singles = arena_room(pass->arena, singles, sizeof(uint32_t), pass->err),
         .stride = size->stride,
+        .context_stride = size->context_stride,
         .single_room = size->single_room,
     };
     return memory->panels && memory->scores && memory->context && memory->row && memory->sums &&
                    memory->singles
-               ? 0
+               ? take_for_bf16(pass, &memory->pairs, &size->pairs)
                : -1;
 }
 
@@ -264,6 +295,7 @@ bool attention(struct pass *pass, size_t layer)
         .layer = layer,
         .scale = mechanism_scale(pass->config, layer),
         .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
+        .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
     };
     size_t heads = pass->config->n_head;
     size_t rounds = pass->batch->count * heads;

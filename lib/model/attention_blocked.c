@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "math/rows.h"
 #include "math/spill.h"
 #include "model/attention_strip.h"
@@ -34,9 +33,8 @@ static bool measure(struct attention_size *size, const struct attention_demand *
     size->stride = matrix_stride(block < keys ? block : keys);
     if (size->stride < KEY_PANEL) /* raw scores go by panels */
         size->stride = matrix_stride(KEY_PANEL);
-    size->context = size->rows * c->d_v;
     size->row = 2 * STRIP;
-    return num_multiply(&size->panels, strip_round_up(demand->fresh_keys, KEY_PANEL), c->d_k);
+    return strip_measure(size, demand);
 }
 
 static int prepare(struct layer_job *layer)
@@ -111,7 +109,7 @@ static void take_in(const struct head_job *head, size_t query, size_t index, flo
 {
     struct so_far so_far = so_far_of(head);
     size_t count = keys.end - keys.first;
-    float *context = head->memory->context + index * head->v.columns;
+    float *context = head->memory->context + index * head->memory->context_stride;
     scale_row(scores, scores, count, head->layer->scale);
     put_block(head, query, keys, scores);
     float before = so_far.largest[index];
@@ -158,7 +156,7 @@ static enum head_fault finish(const struct head_job *head, const struct strip *s
 {
     struct so_far so_far = so_far_of(head);
     for (size_t i = 0; i < strip->rows; i++) {
-        float *context = head->memory->context + i * head->v.columns;
+        float *context = head->memory->context + i * head->memory->context_stride;
         if (!(so_far.sum[i] >= 1.0f) || isinf(so_far.sum[i]) || !isfinite(so_far.largest[i]))
             return HEAD_NO_NUMBER;
         divide_row(context, head->v.columns, so_far.sum[i]);
@@ -178,7 +176,7 @@ static enum head_fault compute_strip(const struct head_job *head, const struct s
     if (fault != HEAD_SOUND)
         return fault;
     size_t rows = strip_rows_of_size(strip_row_size(strip->rows));
-    memset(head->memory->context, 0, rows * head->v.columns * sizeof(float));
+    memset(head->memory->context, 0, rows * head->memory->context_stride * sizeof(float));
     for (size_t i = 0; i < strip->rows; i++) {
         so_far.largest[i] = -INFINITY;
         so_far.sum[i] = 0.0f;
@@ -193,7 +191,7 @@ static enum head_fault compute_strip(const struct head_job *head, const struct s
 static enum head_fault compute(const struct head_job *head)
 {
     enum head_fault fault = HEAD_SOUND;
-    strip_turn_keys(head);
+    strip_begin(head);
     for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STRIP) {
         struct strip strip = strip_at(head, first, STRIP);
         fault = compute_strip(head, &strip);

@@ -2,18 +2,15 @@
 
 #include <math.h>
 
-#include "base/num.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
 
 static bool measure(struct attention_size *size, const struct attention_demand *demand)
 {
-    const struct config *c = demand->config;
     size_t rows = demand->queries < STRIP ? demand->queries : STRIP;
     size->rows = strip_rows_of_size(strip_row_size(rows));
     size->stride = matrix_stride(strip_round_up(demand->keys, KEY_PANEL));
-    size->context = size->rows * c->d_v;
-    return num_multiply(&size->panels, strip_round_up(demand->fresh_keys, KEY_PANEL), c->d_k);
+    return strip_measure(size, demand);
 }
 
 /* The kernels that strips of so many queries against `keys` keys call. */
@@ -107,7 +104,7 @@ static enum head_fault compute_strip(const struct head_job *head, const struct s
 static enum head_fault compute(const struct head_job *head)
 {
     enum head_fault fault = HEAD_SOUND;
-    strip_turn_keys(head);
+    strip_begin(head);
     for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STRIP) {
         struct strip strip = strip_at(head, first, STRIP);
         fault = compute_strip(head, &strip);

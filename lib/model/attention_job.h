@@ -15,22 +15,37 @@ enum {
     KEY_SIZES = KEY_PANEL / STEP,
 };
 
+/* In bf16: what is rounded, in pairs. */
+struct attention_pairs {
+    uint32_t *keys, *values; /* of one head that is in no cache, in pages: head_pairs.h */
+    uint32_t *queries;       /* [queries, query_stride] of one head */
+    uint32_t *weights;       /* [rows of a strip, weight_stride] */
+    size_t query_stride, weight_stride;
+};
+
 /* What a thread works in. Not every kind uses all of it. */
 struct attention_memory {
     float *panels;  /* [panel][dk, KEY_PANEL] the keys of one head, transposed */
     float *scores;  /* [rows of a strip, stride] */
-    float *context; /* [rows of a strip, dv] */
+    float *context; /* [rows of a strip, context_stride] */
     float *row;     /* of one query, or a few numbers for each of a strip */
     float *sums;    /* of linear attention */
     uint32_t *singles;
-    size_t stride;
+    size_t stride, context_stride;
     size_t single_room; /* of each query */
+    struct attention_pairs pairs;
 };
 
-/* How many of each: floats, and keys. */
+/* How many of each: floats, keys, and pairs. */
+struct attention_pairs_size {
+    size_t keys, values, queries, weights;
+    size_t query_stride, weight_stride;
+};
+
 struct attention_size {
-    size_t panels, rows, stride, context, row, sums;
+    size_t panels, rows, stride, context_stride, row, sums;
     size_t single_rows, single_room;
+    struct attention_pairs_size pairs;
 };
 
 /* What the memory must be large enough for: the longest text of a batch. */
@@ -40,6 +55,7 @@ struct attention_demand {
     size_t fresh_keys; /* those that are in no cache */
     bool scores;       /* raw scores are wanted in some layer */
     bool squares;      /* any square is */
+    bool bf16;         /* products are made of rounded numbers */
 };
 
 /* What all heads of one layer share. */
@@ -48,7 +64,8 @@ struct layer_job {
     size_t layer;
     float scale;
     bool wants_context;
-    struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
+    bool bf16;                                         /* products are made of rounded numbers */
+    struct kernel score_kernels[ROW_SIZES][KEY_SIZES]; /* by rows, keys */
     struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* …; add to what is there */
     atomic_size_t first_fault; /* that of the lowest round: round · HEAD_FAULTS + fault */
 };

@@ -34,7 +34,7 @@ static bool measure(struct attention_size *size, const struct attention_demand *
     size_t keys = demand->squares ? strip_round_up(demand->keys, KEY_PANEL) : 0;
     size->rows = 1;
     size->stride = keys;
-    size->context = c->d_v;
+    size->context_stride = c->d_v;
     size->row = 2 * CHUNK * c->d_k + CHUNK;
     size->sums = running_sum_size(c->d_k, c->d_v);
     return num_multiply(&size->panels, keys, c->d_k);

@@ -29,7 +29,7 @@ static bool measure(struct attention_size *size, const struct attention_demand *
     size_t reach = widest_reach(demand);
     size->rows = strip_rows_of_size(strip_row_size(rows));
     size->stride = matrix_stride(reach ? reach : 1);
-    size->context = size->rows * c->d_v;
+    size->context_stride = c->d_v;
     size->single_rows = rows;
     size->single_room = pattern_singles(pattern_of(c), demand->keys);
     size->row = demand->keys + rows * size->single_room; /* gathered, and single weights */

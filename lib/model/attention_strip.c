@@ -2,10 +2,12 @@
 
 #include <string.h>
 
+#include "base/num.h"
 #include "math/chance.h"
 #include "math/dropout.h"
 #include "math/spill.h"
 #include "math/transpose.h"
+#include "model/attention_bf16.h"
 
 size_t strip_round_up(size_t size, size_t step)
 {
@@ -28,6 +30,15 @@ size_t strip_rows_of_size(size_t size)
     return size == 0 ? 1 : size * STEP;
 }
 
+bool strip_measure(struct attention_size *size, const struct attention_demand *demand)
+{
+    const struct config *c = demand->config;
+    size->context_stride = c->d_v;
+    if (demand->bf16)
+        return attention_bf16_measure(size, demand);
+    return num_multiply(&size->panels, strip_round_up(demand->fresh_keys, KEY_PANEL), c->d_k);
+}
+
 void strip_fetch_scores(struct layer_job *layer, size_t row_size, size_t keys)
 {
     const struct pass *pass = layer->pass;
@@ -39,6 +50,8 @@ void strip_fetch_scores(struct layer_job *layer, size_t row_size, size_t keys)
         .b_stride = (int)pass->scratch.q.stride,
         .c_stride = (int)pass->scratch.attention[0].stride,
     };
+    if (layer->bf16)
+        attention_bf16_score_shape(&shape, layer);
     kernels_get(pass->machine->kernels, &layer->score_kernels[row_size][keys / STEP - 1], &shape);
 }
 
@@ -51,9 +64,11 @@ void strip_fetch_context(struct layer_job *layer, size_t row_size, size_t keys, 
         .k = (int)keys,
         .a_stride = (int)pass->scratch.v.stride,
         .b_stride = (int)pass->scratch.attention[0].stride,
-        .c_stride = (int)pass->config->d_v,
+        .c_stride = (int)pass->scratch.attention[0].context_stride,
         .accumulate = add,
     };
+    if (layer->bf16)
+        attention_bf16_context_shape(&shape, layer);
     kernels_get(pass->machine->kernels, &layer->context_kernels[row_size][keys / STEP - 1][add],
                 &shape);
 }
@@ -73,22 +88,26 @@ size_t strip_visible(const struct head_job *head, size_t query)
     return head->layer->pass->config->causal ? head->past + query + 1 : head->keys;
 }
 
-/* Keys [S, dk] as panels [dk, KEY_PANEL]; keys that do not exist are 0. */
-void strip_turn_keys(const struct head_job *head)
+void strip_turn_panel(const struct head_job *head, size_t key, float *panel)
 {
     struct matrix keys = head->k;
-    float *panels = head->memory->panels;
-    size_t size = KEY_PANEL * keys.columns;
-    if (head->cache)
-        return;
-    for (size_t key = 0; key < keys.rows; key += KEY_PANEL, panels += size) {
-        size_t rest = keys.rows - key;
-        size_t count = rest < KEY_PANEL ? rest : KEY_PANEL;
-        struct matrix panel = {panels, keys.columns, count, KEY_PANEL};
-        if (count < KEY_PANEL)
-            memset(panels, 0, size * sizeof *panels);
-        transpose(panel, matrix_rows(keys, key, count));
-    }
+    size_t rest = keys.rows - key;
+    size_t count = rest < KEY_PANEL ? rest : KEY_PANEL;
+    if (count < KEY_PANEL)
+        memset(panel, 0, KEY_PANEL * keys.columns * sizeof *panel);
+    transpose((struct matrix){panel, keys.columns, count, KEY_PANEL},
+              matrix_rows(keys, key, count));
+}
+
+void strip_turn_keys(const struct head_job *head)
+{
+    for (size_t key = 0; !head->cache && key < head->k.rows; key += KEY_PANEL)
+        strip_turn_panel(head, key, head->memory->panels + key * head->k.columns);
+}
+
+void strip_begin(const struct head_job *head)
+{
+    (head->layer->bf16 ? attention_bf16_begin : strip_turn_keys)(head);
 }
 
 const float *strip_panel(const struct head_job *head, size_t key)
@@ -119,7 +138,11 @@ void strip_scores(const struct head_job *head, const struct strip *strip, struct
     const float *q = head->q.data + strip->first * head->q.stride;
     for (size_t key = keys.first, count = 0; key < keys.end; key += count, to += count) {
         count = part_of_panel(keys, key);
-        kernel_call(&kernels[count / STEP - 1], strip_panel(head, key) + key % KEY_PANEL, q, to, q);
+        const struct kernel *kernel = &kernels[count / STEP - 1];
+        if (head->layer->bf16)
+            attention_bf16_scores(head, strip, kernel, key, to);
+        else
+            kernel_call(kernel, strip_panel(head, key) + key % KEY_PANEL, q, to, q);
     }
 }
 
@@ -127,20 +150,27 @@ void strip_context(const struct head_job *head, const struct strip *strip, struc
                    const float *weights, bool add)
 {
     const struct kernel(*kernels)[2] = head->layer->context_kernels[strip_row_size(strip->rows)];
-    for (size_t key = keys.first, count = 0; key < keys.end; key += count, weights += count) {
+    const uint32_t *rounded = NULL;
+    if (head->layer->bf16)
+        rounded = attention_bf16_weights(head, strip, weights, keys.end - keys.first);
+    for (size_t key = keys.first, count = 0; key < keys.end; key += count, add = true) {
         count = part_of_panel(keys, key);
+        const struct kernel *kernel = &kernels[count / STEP - 1][add];
+        if (rounded) {
+            attention_bf16_context(head, kernel, key, rounded + (key - keys.first) / 2);
+            continue;
+        }
         const float *v = strip_values(head, key);
-        kernel_call(&kernels[count / STEP - 1][add], v, weights, head->memory->context, v);
-        add = true;
+        kernel_call(kernel, v, weights + key - keys.first, head->memory->context, v);
     }
 }
 
 void strip_write_context(const struct head_job *head, const struct strip *strip)
 {
-    size_t columns = head->v.columns;
+    const struct attention_memory *memory = head->memory;
     for (size_t row = 0; row < strip->rows; row++)
         memcpy(head->context.data + (strip->first + row) * head->context.stride,
-               head->memory->context + row * columns, columns * sizeof(float));
+               memory->context + row * memory->context_stride, head->v.columns * sizeof(float));
 }
 
 void strip_put_row(const struct head_job *head, float *square, size_t query, const float *from,

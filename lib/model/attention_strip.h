@@ -1,11 +1,12 @@
 /* attention_strip.h: a few queries of one head against a stretch of keys, by kernels.
  *
- * Keys are turned into panels of KEY_PANEL once a head, or are in a cache as such. A strip's scores
+ * Keys are turned into panels of KEY_PANEL once a head, or are in a cache as such; where the layer
+ * is in bf16 everything that is multiplied is rounded, too (attention_bf16.h). A strip's scores
  * become weights where they lie and are multiplied with the values. Stretches begin and end at
  * multiples of STEP; keys that do not exist score 0, and values there are numbers: their weight
  * must be 0.
  *
- *     strip_turn_keys(head);
+ *     strip_begin(head);
  *     strip_scores(head, &strip, stretch, memory->scores);
  *     ... weights in place of scores ...
  *     strip_context(head, &strip, stretch, memory->scores, false);
@@ -47,8 +48,19 @@ void strip_fetch_all(struct layer_job *layer, size_t row_size);
 /* How many keys, from the first on, the mask lets a query see. */
 size_t strip_visible(const struct head_job *head, size_t query);
 
-/* Fill memory->panels, unless the keys are in a cache; the panel that begins with a key; the values
- * from a key on. */
+/* What a thread needs beside its rows and their stride, which are known; false: more than can be
+ * counted. */
+bool strip_measure(struct attention_size *size, const struct attention_demand *demand);
+
+/* Before the strips of a head. */
+void strip_begin(const struct head_job *head);
+
+/* The keys from one on, a multiple of KEY_PANEL, as a panel [dk, KEY_PANEL]; those that do not
+ * exist are 0. */
+void strip_turn_panel(const struct head_job *head, size_t key, float *panel);
+
+/* What others than strips need in float32: fill memory->panels, unless the keys are in a cache; the
+ * panel that a key stands in; the values from a key on. */
 void strip_turn_keys(const struct head_job *head);
 const float *strip_panel(const struct head_job *head, size_t key);
 const float *strip_values(const struct head_job *head, size_t key);

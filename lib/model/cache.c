@@ -33,15 +33,17 @@ size_t cache_stride(const struct config *config)
     return matrix_stride(config->n_kv_head * config->d_v);
 }
 
-/* Floats of one layer in a page: its keys, and its keys and values. */
-static size_t key_floats(const struct config *c)
+/* Floats or pairs in a page, which are of the same size: those of a head's keys, of a layer. */
+static size_t key_words(const struct config *c, enum precision precision)
 {
-    return c->n_kv_head * c->d_k * KEY_PANEL;
+    return precision == PRECISION_BF16 ? head_pairs_of_keys(c->d_k) : c->d_k * KEY_PANEL;
 }
 
-static size_t layer_floats(const struct config *c)
+static size_t layer_words(const struct config *c, enum precision precision)
 {
-    return key_floats(c) + cache_stride(c) * KEY_PANEL;
+    size_t values = precision == PRECISION_BF16 ? c->n_kv_head * head_pairs_of_values(c->d_v)
+                                                : cache_stride(c) * KEY_PANEL;
+    return c->n_kv_head * key_words(c, precision) + values;
 }
 
 static size_t pages_for(size_t count)
@@ -49,9 +51,9 @@ static size_t pages_for(size_t count)
     return (count + KEY_PANEL - 1) / KEY_PANEL;
 }
 
-size_t cache_bytes(const struct config *config, size_t count)
+size_t cache_bytes(const struct config *config, enum precision precision, size_t count)
 {
-    return pages_for(count) * config->n_layer * layer_floats(config) * sizeof(float);
+    return pages_for(count) * config->n_layer * layer_words(config, precision) * sizeof(float);
 }
 
 /* The table of pages doubles; the old one, small beside a page, stays in the arena. */
@@ -70,12 +72,13 @@ static int make_room(struct cache *cache, struct err *err)
 
 static int add_page(struct cache *cache, struct err *err)
 {
-    size_t floats = 0;
-    if (!num_multiply(&floats, cache->config->n_layer, layer_floats(cache->config)))
+    size_t words = 0;
+    size_t of_layer = layer_words(cache->config, cache->precision);
+    if (!num_multiply(&words, cache->config->n_layer, of_layer))
         return err_memory(err, (size_t)-1);
     if (cache->page_count == cache->page_room && make_room(cache, err))
         return -1;
-    float *page = arena_alloc(&cache->arena, floats, sizeof *page, err);
+    float *page = arena_alloc(&cache->arena, words, sizeof *page, err);
     if (!page)
         return -1;
     cache->pages[cache->page_count++] = page;
@@ -99,8 +102,19 @@ static int take_sums(struct cache *cache, struct err *err)
     return sums ? 0 : -1;
 }
 
-int cache_reserve(struct cache *cache, size_t count, struct err *err)
+/* An empty cache is for passes of any precision. */
+static void set_precision(struct cache *cache, enum precision precision)
 {
+    if (cache->precision == precision)
+        return;
+    assert(cache->count == 0);
+    arena_release(&cache->arena);
+    *cache = (struct cache){.config = cache->config, .precision = precision};
+}
+
+int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err)
+{
+    set_precision(cache, precision);
     if (cache->config->mechanism.kind == ATTENTION_LINEAR && !cache->sums && take_sums(cache, err))
         return -1;
     while (cache->page_count < pages_for(cache->count + count))
@@ -112,32 +126,59 @@ int cache_reserve(struct cache *cache, size_t count, struct err *err)
 static float *layer_of(const struct cache *cache, size_t layer, size_t token)
 {
     assert(token / KEY_PANEL < cache->page_count);
-    return cache->pages[token / KEY_PANEL] + layer * layer_floats(cache->config);
+    return cache->pages[token / KEY_PANEL] + layer * layer_words(cache->config, cache->precision);
 }
 
 static float *panel_of(const struct cache *cache, size_t layer, size_t group, size_t token)
 {
-    return layer_of(cache, layer, token) + group * cache->config->d_k * KEY_PANEL;
+    return layer_of(cache, layer, token) + group * key_words(cache->config, cache->precision);
 }
 
 static float *value_of(const struct cache *cache, size_t layer, size_t group, size_t token)
 {
     const struct config *c = cache->config;
-    float *values = layer_of(cache, layer, token) + key_floats(c);
+    float *values = layer_of(cache, layer, token) + c->n_kv_head * key_words(c, PRECISION_FP32);
     return values + token % KEY_PANEL * cache_stride(c) + group * c->d_v;
+}
+
+/* In bf16. */
+static uint32_t *key_pairs_of(const struct cache *cache, size_t layer, size_t group, size_t token)
+{
+    return (void *)panel_of(cache, layer, group, token);
+}
+
+static uint32_t *value_pairs_of(const struct cache *cache, size_t layer, size_t group, size_t token)
+{
+    const struct config *c = cache->config;
+    float *values = layer_of(cache, layer, token) + c->n_kv_head * key_words(c, PRECISION_BF16);
+    return (uint32_t *)(void *)values + group * head_pairs_of_values(c->d_v);
+}
+
+static void store_floats(struct cache *cache, size_t layer, size_t group, size_t token,
+                         const float *key, const float *value)
+{
+    const struct config *c = cache->config;
+    float *column = panel_of(cache, layer, group, token) + token % KEY_PANEL;
+    for (size_t i = 0; i < c->d_k; i++)
+        column[i * KEY_PANEL] = key[i];
+    memcpy(value_of(cache, layer, group, token), value, c->d_v * sizeof *value);
+}
+
+static void store_pairs(struct cache *cache, size_t layer, size_t group, size_t token,
+                        const float *key, const float *value)
+{
+    const struct config *c = cache->config;
+    size_t place = token % KEY_PANEL;
+    head_pairs_put_key(key_pairs_of(cache, layer, group, token), place, key, c->d_k);
+    head_pairs_put_value(value_pairs_of(cache, layer, group, token), place, value, c->d_v);
 }
 
 void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix k, struct matrix v)
 {
-    for (size_t row = 0; row < k.rows; row++) {
-        size_t token = cache->count + row;
-        float *column = panel_of(cache, layer, group, token) + token % KEY_PANEL;
-        const float *key = k.data + row * k.stride;
-        for (size_t i = 0; i < k.columns; i++)
-            column[i * KEY_PANEL] = key[i];
-        memcpy(value_of(cache, layer, group, token), v.data + row * v.stride,
-               v.columns * sizeof(float));
-    }
+    bool in_pairs = cache->precision == PRECISION_BF16;
+    for (size_t row = 0; row < k.rows; row++)
+        (in_pairs ? store_pairs : store_floats)(cache, layer, group, cache->count + row,
+                                                k.data + row * k.stride, v.data + row * v.stride);
 }
 
 void cache_add(struct cache *cache, size_t count)
@@ -148,11 +189,27 @@ void cache_add(struct cache *cache, size_t count)
 
 /* Values behind the last token are multiplied with 0, so they must be numbers; keys there give
  * scores that nobody reads. */
+static void clear_floats(struct cache *cache, size_t layer, size_t token)
+{
+    size_t rows = KEY_PANEL - token % KEY_PANEL;
+    memset(value_of(cache, layer, 0, token), 0, rows * cache_stride(cache->config) * sizeof(float));
+}
+
+static void clear_pairs(struct cache *cache, size_t layer, size_t token)
+{
+    const struct config *c = cache->config;
+    for (size_t group = 0; group < c->n_kv_head; group++)
+        head_pairs_cut_values(value_pairs_of(cache, layer, group, token), token % KEY_PANEL,
+                              c->d_v);
+}
+
+/* The values of a token and of all behind it, page by page. */
 static void clear_values(struct cache *cache, size_t layer, size_t first)
 {
-    size_t stride = cache_stride(cache->config);
-    for (size_t token = first; token < cache->page_count * KEY_PANEL; token++)
-        memset(value_of(cache, layer, 0, token), 0, stride * sizeof(float));
+    bool in_pairs = cache->precision == PRECISION_BF16;
+    size_t end = cache->page_count * KEY_PANEL;
+    for (size_t token = first; token < end; token = (token / KEY_PANEL + 1) * KEY_PANEL)
+        (in_pairs ? clear_pairs : clear_floats)(cache, layer, token);
 }
 
 void cache_forget(struct cache *cache, size_t count)
@@ -181,4 +238,14 @@ struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head
 {
     assert(cache->sums);
     return &cache->sums[layer * cache->config->n_head + head];
+}
+
+const uint32_t *cache_key_pairs(const struct cache *cache, size_t layer, size_t group, size_t key)
+{
+    return key_pairs_of(cache, layer, group, key);
+}
+
+const uint32_t *cache_value_pairs(const struct cache *cache, size_t layer, size_t group, size_t key)
+{
+    return value_pairs_of(cache, layer, group, key);
 }

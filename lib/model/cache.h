@@ -13,20 +13,22 @@
  *     cache_release(&cache);
  *
  * Keys lie as attention reads them, in panels of KEY_PANEL keys turned on their side; values in
- * rows. Memory comes in pages of KEY_PANEL tokens of all layers, when they are needed, and never
- * moves: it grows with the text, up to cache_bytes.
+ * rows. What a pass that attends in bf16 puts in is rounded, in pairs (head_pairs.h), and only such
+ * passes can read it. Memory comes in pages of KEY_PANEL tokens of all layers, when they are
+ * needed, and never moves: it grows with the text, up to cache_bytes.
  */
 #ifndef ATTN_MODEL_CACHE_H
 #define ATTN_MODEL_CACHE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "math/precision.h"
 #include "math/tensor.h"
 #include "model/config.h"
-
-enum { KEY_PANEL = 64 };
+#include "model/head_pairs.h"
 
 /* What linear attention keeps of the first `count` keys, for one head of one layer. */
 struct cache_sum {
@@ -36,9 +38,10 @@ struct cache_sum {
 
 struct cache {
     const struct config *config;
-    size_t count;  /* tokens in it */
+    enum precision precision; /* of the passes that it is for, from the first token on */
+    size_t count;             /* tokens in it */
     float **pages; /* [page_count] of every layer the panels [Hkv][dk, KEY_PANEL], then the values
-                      [KEY_PANEL, Hkv·dv] */
+                      [KEY_PANEL, Hkv·dv]; in bf16 keys, then values as head_pairs.h has them */
     size_t page_count;
     size_t page_room;
     struct cache_sum *sums; /* [L][H], where attention is linear */
@@ -51,10 +54,10 @@ int cache_init(struct cache *cache, const struct config *config, struct err *err
 void cache_release(struct cache *cache);
 
 /* What the keys and values of so many tokens take. */
-size_t cache_bytes(const struct config *config, size_t count);
+size_t cache_bytes(const struct config *config, enum precision precision, size_t count);
 
-/* Have room for `count` tokens behind those in it. */
-int cache_reserve(struct cache *cache, size_t count, struct err *err);
+/* Have room for `count` tokens behind those in it, which are of the same precision. */
+int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err);
 
 /* Put the keys [T, dk] and values [T, dv] of one key/value head behind those of the tokens in it,
  * where there must be room. They count as soon as every layer has them: with cache_add. */
@@ -73,5 +76,10 @@ size_t cache_stride(const struct config *config);
 /* The running sums of a head, which the pass takes further. Linear attention only, in a cache with
  * room for a token. */
 struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head);
+
+/* The same in bf16: the page of keys or values of head_pairs.h that one stands in. */
+const uint32_t *cache_key_pairs(const struct cache *cache, size_t layer, size_t group, size_t key);
+const uint32_t *cache_value_pairs(const struct cache *cache, size_t layer, size_t group,
+                                  size_t key);
 
 #endif

@@ -56,6 +56,12 @@ static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block
     return mechanism->without >> part & 1;
 }
 
+/* Can its products be made in bf16? Single keys of a pattern and running sums are float32. */
+static inline bool mechanism_has_bf16(const struct mechanism *mechanism)
+{
+    return mechanism->kind == ATTENTION_DENSE || mechanism->kind == ATTENTION_BLOCKED;
+}
+
 /* Refuse, as wrong usage, what does not fit together or does not fit the model. */
 int mechanism_check(const struct mechanism *mechanism, const struct config *config,
                     struct err *err);

@@ -115,12 +115,18 @@ static int take_logits(struct pass *pass)
                        logits_stride(tokens));
 }
 
+enum precision pass_attention_precision(const struct pass *pass)
+{
+    return mechanism_has_bf16(&pass->config->mechanism) ? pass->weights->precision : PRECISION_FP32;
+}
+
 static int reserve_caches(struct pass *pass)
 {
     const struct batch *batch = pass->batch;
     for (size_t s = 0; s < batch->count; s++) {
         struct cache *cache = batch->sequences[s].cache;
-        if (cache && cache_reserve(cache, batch->queries[s].count, pass->err))
+        if (cache && cache_reserve(cache, pass_attention_precision(pass), batch->queries[s].count,
+                                   pass->err))
             return -1;
     }
     return 0;

@@ -98,6 +98,10 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 /* Each token's logits side by side, as a turned unembedding gives them; else each word's. */
 bool pass_logits_are_in_rows(const struct pass *pass);
 
+/* What attention multiplies: bf16 where the other products do. A pattern that picks out single keys
+ * and a running sum stay float32. */
+enum precision pass_attention_precision(const struct pass *pass);
+
 /* The columns of scratch.logits, in bf16 its rows, that belong to a sequence: one for each of its
  * last rows. */
 struct span pass_logit_rows(const struct pass *pass, size_t sequence);

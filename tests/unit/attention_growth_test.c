@@ -36,11 +36,14 @@ struct growth {
     struct cache cache;
 };
 
+static enum precision precision; /* of this test */
+
 static void growth_open(struct growth *growth, const char *config, const char *kind, float dropout)
 {
     struct sequence text = {.ids = growth->ids, .count = TOKENS};
     random_model_open(&growth->model, config, 2);
     struct mechanism *mechanism = &growth->model.config.mechanism;
+    growth->model.weights.precision = precision;
     *mechanism = (struct mechanism){.seed = 5, .dropout = dropout};
     ck_assert_int_eq(mechanism_set_attention(mechanism, kind, NULL), 0);
     random_ids(growth->ids, TOKENS, growth->model.config.vocab_size);
@@ -75,6 +78,7 @@ START_TEST(a_text_that_grows_has_the_bits_of_the_whole)
 {
     static const size_t pieces[] = {1, 7, 64, 100};
     static struct growth growth;
+    precision = (enum precision)_i;
     for (size_t k = 0; k < COUNT(kinds) * COUNT(configs); k += one_of(3)) {
         growth_open(&growth, configs[k % COUNT(configs)], kinds[k / COUNT(configs)], 0);
         for (size_t i = 0; i < COUNT(pieces); i += one_of(3)) {
@@ -89,6 +93,7 @@ END_TEST
 START_TEST(a_text_goes_on_from_where_it_was_taken_back_to)
 {
     static struct growth growth;
+    precision = (enum precision)_i;
     for (size_t k = 0; k < COUNT(kinds); k++) {
         growth_open(&growth, configs[1], kinds[k], 0);
         grow_by(&growth, 40);
@@ -105,6 +110,7 @@ START_TEST(a_text_that_grows_loses_the_same_weights)
 {
     static struct growth growth;
     static const char *const droppable[] = {"dense", "window:20+strided:7", "blocked:7"};
+    precision = (enum precision)_i;
     for (size_t k = 0; k < COUNT(droppable); k++) {
         growth_open(&growth, configs[0], droppable[k], 0.3f);
         grow_by(&growth, 11);
@@ -117,9 +123,9 @@ Suite *attention_growth_suite(void)
 {
     Suite *suite = suite_create("attention_growth");
     TCase *tests = tcase_create("attention_growth");
-    tcase_add_test(tests, a_text_that_grows_has_the_bits_of_the_whole);
-    tcase_add_test(tests, a_text_goes_on_from_where_it_was_taken_back_to);
-    tcase_add_test(tests, a_text_that_grows_loses_the_same_weights);
+    tcase_add_loop_test(tests, a_text_that_grows_has_the_bits_of_the_whole, 0, PRECISIONS);
+    tcase_add_loop_test(tests, a_text_goes_on_from_where_it_was_taken_back_to, 0, PRECISIONS);
+    tcase_add_loop_test(tests, a_text_that_grows_loses_the_same_weights, 0, PRECISIONS);
     suite_add_tcase(suite, tests);
     return suite;
 }

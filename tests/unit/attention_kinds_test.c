@@ -51,6 +51,7 @@ static const char *const others[] = {"linear",     "blocked:1",  "blocked:7",
                                      "blocked:16", "blocked:64", "blocked:100"};
 
 static struct rig rig;
+static enum precision precision; /* of this test */
 static struct tiny_model model;
 
 static struct mechanism mechanism_of(const char *text)
@@ -66,6 +67,7 @@ static void open_rig(const char *config, const char *attention, size_t threads)
     model.config.mechanism = mechanism_of(attention);
     ck_assert_int_eq(mechanism_check(&model.config.mechanism, &model.config, NULL), 0);
     rig_open(&rig, &model, threads);
+    rig.weights.precision = precision;
     rig_watch_all(&rig);
 }
 
@@ -152,6 +154,7 @@ START_TEST(threads_and_neighbours_do_not_change_a_bit)
 {
     static const size_t lengths[] = {130, 1, 17, 40};
     static struct recording batch, alone;
+    precision = (enum precision)_i;
     for (size_t k = 0; k < COUNT(few) * COUNT(causal_configs); k += one_of(3)) {
         struct sequence texts[COUNT(lengths)];
         open_rig(causal_configs[k % COUNT(causal_configs)], few[k / COUNT(causal_configs)], 3);
@@ -176,6 +179,7 @@ START_TEST(what_is_watched_does_not_change_a_bit)
 {
     static const enum site sites[] = {SITE_SCORES, SITE_MASKED, SITE_WEIGHTS, SITE_CONTEXT};
     static struct recording all, some;
+    precision = (enum precision)_i;
     for (size_t k = 0; k < COUNT(few) * COUNT(causal_configs); k += one_of(3)) {
         open_rig(causal_configs[k % COUNT(causal_configs)], few[k / COUNT(causal_configs)], 1);
         struct sequence text = {.ids = rig_ids(&model, 5, 130), .count = 130};
@@ -199,6 +203,7 @@ START_TEST(every_instruction_set_gives_the_same_bits)
 {
     static const char *const targets[] = {"hsw", "generic"};
     static struct recording best, other;
+    precision = (enum precision)_i;
     for (size_t k = 0; k < COUNT(few); k += one_of(2)) {
         ck_assert_int_eq(unsetenv("LIBXSMM_TARGET"), 0);
         open_rig(causal_configs[1], few[k], 1);
@@ -293,9 +298,9 @@ Suite *attention_kinds_suite(void)
     TCase *tests = tcase_create("attention_kinds");
     tcase_add_test(tests, sparse_attention_is_as_the_definition_says);
     tcase_add_test(tests, linear_and_blocked_attention_are_as_the_definition_says);
-    tcase_add_test(tests, threads_and_neighbours_do_not_change_a_bit);
-    tcase_add_test(tests, what_is_watched_does_not_change_a_bit);
-    tcase_add_test(tests, every_instruction_set_gives_the_same_bits);
+    tcase_add_loop_test(tests, threads_and_neighbours_do_not_change_a_bit, 0, PRECISIONS);
+    tcase_add_loop_test(tests, what_is_watched_does_not_change_a_bit, 0, PRECISIONS);
+    tcase_add_loop_test(tests, every_instruction_set_gives_the_same_bits, 0, PRECISIONS);
     tcase_add_test(tests, weights_are_0_where_nothing_is_seen_and_rows_sum_to_1);
     tcase_add_test(tests, blocked_attention_is_dense_attention);
     tcase_add_test(tests, working_memory_grows_with_the_text_and_no_faster);

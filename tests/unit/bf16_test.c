@@ -202,6 +202,30 @@ START_TEST(two_rows_become_pairs_of_what_stands_above_each_other)
 }
 END_TEST
 
+START_TEST(a_row_becomes_the_second_numbers_of_pairs)
+{
+    struct guarded row_memory = guarded_open(LONGEST);
+    struct guarded pair_memory = guarded_open(LONGEST);
+    uint32_t dice = 7;
+    for (size_t count = 0; count <= LONGEST; count++) {
+        float first[LONGEST];
+        float *row = guarded_take(&row_memory, count);
+        uint32_t *pairs = (void *)guarded_take(&pair_memory, count);
+        dice_fill(first, count, &dice);
+        bf16_pair_rows(pairs, first, first, count);
+        for (int times = 0; times < 2; times++) { /* what stood there goes */
+            dice_fill(row, count, &dice);
+            bf16_put_second(pairs, row, count);
+            for (size_t i = 0; i < count; i++)
+                ck_assert_uint_eq(pairs[i], bf16_round(first[i]) | (uint32_t)bf16_round(row[i])
+                                                                       << 16);
+        }
+    }
+    guarded_close(&row_memory);
+    guarded_close(&pair_memory);
+}
+END_TEST
+
 Suite *bf16_suite(void)
 {
     Suite *suite = suite_create("bf16");
@@ -213,6 +237,7 @@ Suite *bf16_suite(void)
     tcase_add_test(tests, the_processor_rounds_alike);
     tcase_add_test(tests, a_row_becomes_pairs_of_neighbours);
     tcase_add_test(tests, two_rows_become_pairs_of_what_stands_above_each_other);
+    tcase_add_test(tests, a_row_becomes_the_second_numbers_of_pairs);
     suite_add_tcase(suite, tests);
     return suite;
 }

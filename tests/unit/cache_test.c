@@ -190,7 +190,7 @@ START_TEST(without_memory_for_a_page_nothing_is_lost)
     for (size_t nth = 1; growth.cache.count == 0; nth++) {
         struct err err = {0};
         heap_fail_at(nth, 0);
-        int failed = cache_reserve(&growth.cache, 150, &err);
+        int failed = cache_reserve(&growth.cache, PRECISION_FP32, 150, &err);
         heap_fail_at(0, 0);
         failures += failed != 0;
         ck_assert(!failed || strncmp(err.text, "out of memory: ", 15) == 0);
@@ -222,15 +222,50 @@ START_TEST(a_text_ends_with_the_models_positions)
 }
 END_TEST
 
+/* Keys take half; values, in whole panels of columns, no more than that where heads are wide. */
+START_TEST(in_bf16_a_cache_of_wide_heads_takes_half)
+{
+    struct config config = {.n_layer = 2, .n_kv_head = 3, .d_k = 64, .d_v = 64, .causal = true};
+    struct config odd = {.n_layer = 1, .n_kv_head = 2, .d_k = 5, .d_v = 65, .causal = true};
+    struct cache cache;
+    size_t page = 2 * 3 * (64 * 64 + 64 * 64) * sizeof(uint16_t);
+    ck_assert_uint_eq(cache_bytes(&config, PRECISION_BF16, 64), page);
+    ck_assert_uint_eq(cache_bytes(&config, PRECISION_BF16, 65), 2 * page);
+    ck_assert_uint_eq(cache_bytes(&odd, PRECISION_BF16, 1),
+                      2 * (3 * 64 + 2 * 32 * 64) * sizeof(uint32_t));
+    ck_assert_int_eq(cache_init(&cache, &config, NULL), 0);
+    ck_assert_int_eq(cache_reserve(&cache, PRECISION_BF16, 65, NULL), 0);
+    ck_assert_uint_ge(cache.arena.taken_bytes, 2 * page);
+    ck_assert_uint_lt(cache.arena.taken_bytes, 2 * page + 1000);
+    cache_release(&cache);
+}
+END_TEST
+
+START_TEST(an_empty_cache_serves_any_precision)
+{
+    static struct growth growth;
+    growth_open(&growth, growth_gpt2, 150, PRECISION_BF16);
+    for (int i = 0; i < 4; i++) {
+        growth.model.weights.precision = (enum precision)(i % PRECISIONS);
+        growth_fill(&growth, &growth.cache, 70);
+        ck_assert_int_eq(growth.cache.precision, growth.model.weights.precision);
+        if (growth.cache.precision == PRECISION_BF16)
+            growth_step(&growth, 1);
+        cache_forget(&growth.cache, 0);
+    }
+    growth_release(&growth);
+}
+END_TEST
+
 START_TEST(the_memory_of_a_cache_is_known_before)
 {
     static struct growth growth;
     growth_open(&growth, growth_tiny, 64, PRECISION_FP32);
     size_t page = 2 * (4 * 8 * 64 + 64 * matrix_stride(4 * 8)) * sizeof(float);
-    ck_assert_uint_eq(cache_bytes(&growth.model.config, 0), 0);
-    ck_assert_uint_eq(cache_bytes(&growth.model.config, 1), page);
-    ck_assert_uint_eq(cache_bytes(&growth.model.config, 65), 2 * page);
-    ck_assert_int_eq(cache_reserve(&growth.cache, 65, NULL), 0);
+    ck_assert_uint_eq(cache_bytes(&growth.model.config, PRECISION_FP32, 0), 0);
+    ck_assert_uint_eq(cache_bytes(&growth.model.config, PRECISION_FP32, 1), page);
+    ck_assert_uint_eq(cache_bytes(&growth.model.config, PRECISION_FP32, 65), 2 * page);
+    ck_assert_int_eq(cache_reserve(&growth.cache, PRECISION_FP32, 65, NULL), 0);
     ck_assert_uint_ge(growth.cache.arena.taken_bytes, 2 * page);
     ck_assert_uint_lt(growth.cache.arena.taken_bytes, 2 * page + 1000);
     growth_release(&growth);
@@ -270,6 +305,8 @@ Suite *cache_suite(void)
     tcase_add_test(tests, a_pass_that_fails_leaves_the_cache_as_it_was);
     tcase_add_test(tests, without_memory_for_a_page_nothing_is_lost);
     tcase_add_test(tests, a_text_ends_with_the_models_positions);
+    tcase_add_test(tests, in_bf16_a_cache_of_wide_heads_takes_half);
+    tcase_add_test(tests, an_empty_cache_serves_any_precision);
     tcase_add_test(tests, the_memory_of_a_cache_is_known_before);
     tcase_add_test(tests, attention_that_looks_ahead_is_refused);
     suite_add_tcase(suite, tests);

@@ -11,6 +11,8 @@ Suite *forward_bf16_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+enum { TOKENS = 67 }; /* more than a panel of keys */
+
 /* clang-format off */
 static const char *const configs[] = {
     JSON({"model_type": "gpt2", "vocab_size": 71, "n_positions": 100, "n_embd": 24, "n_layer": 2,
@@ -23,6 +25,10 @@ static const char *const configs[] = {
           "n_head": 1, "n_inner": 1}),
     JSON({"model_type": "attention", "n_layer": 2, "n_head": 6, "n_kv_head": 2, "d_k": 5, "d_v": 9,
           "n_embd": 24, "vocab_size": 30, "causal": true, "out_proj": true}),
+    JSON({"model_type": "attention", "n_layer": 1, "n_head": 2, "d_k": 33, "d_v": 70, "n_embd": 24,
+          "vocab_size": 30, "causal": true, "out_proj": true}),
+    JSON({"model_type": "attention", "n_layer": 1, "n_head": 3, "n_embd": 9, "vocab_size": 30,
+          "projections": false}),
 };
 /* clang-format on */
 
@@ -38,7 +44,7 @@ static struct both both;
 static void run_with(enum precision precision)
 {
     struct err err = {0};
-    struct sequence sequence = {.ids = rig_ids(&both.model, 3, 40), .count = 40};
+    struct sequence sequence = {.ids = rig_ids(&both.model, 3, TOKENS), .count = TOKENS};
     both.seen[precision] = (struct recording){0};
     both.rig.weights.precision = precision;
     ck_assert_msg(!rig_run(&both.rig, &both.seen[precision], &sequence, 1, &err), "%s", err.text);
@@ -146,6 +152,105 @@ START_TEST(the_first_product_is_that_of_rounded_numbers)
 }
 END_TEST
 
+static const struct record *of_bf16(enum site site)
+{
+    const struct record *found = recording_find(&both.seen[PRECISION_BF16], site, 0, 0);
+    ck_assert_ptr_nonnull(found);
+    return found;
+}
+
+static double rounded(float value)
+{
+    return (double)bf16_value(bf16_round(value));
+}
+
+/* [heads, rows, columns]: of a head that may stand for several. */
+static float cell(const struct record *of, size_t head, size_t heads, size_t row, size_t column)
+{
+    size_t own = head / (heads / of->shape[0]);
+    return of->values[(own * of->shape[1] + row) * of->shape[2] + column];
+}
+
+static void check_cell(double expected, float found, const char *what)
+{
+    if (!(fabs(expected - (double)found) <= 2e-6 * (1 + fabs(expected))))
+        ck_abort_msg("%s: expected %.9g, found %.9g", what, expected, (double)found);
+}
+
+/* Scores of rounded queries and keys, context of rounded weights and values, each in float32. */
+START_TEST(attention_multiplies_rounded_numbers)
+{
+    for (size_t c = 0; c < COUNT(configs); c++) {
+        open_both(configs[c]);
+        const struct record *q = of_bf16(SITE_Q), *k = of_bf16(SITE_K), *v = of_bf16(SITE_V);
+        const struct record *scores = of_bf16(SITE_SCORES), *weights = of_bf16(SITE_WEIGHTS);
+        const struct record *context = of_bf16(SITE_CONTEXT);
+        size_t heads = q->shape[0], tokens = q->shape[1];
+        for (size_t i = 0; i < heads * tokens * tokens; i++) {
+            size_t head = i / tokens / tokens, row = i / tokens % tokens, key = i % tokens;
+            double sum = 0;
+            for (size_t d = 0; d < q->shape[2]; d++)
+                sum +=
+                    rounded(cell(q, head, heads, row, d)) * rounded(cell(k, head, heads, key, d));
+            check_cell(sum, cell(scores, head, heads, row, key), "scores");
+        }
+        for (size_t i = 0; i < context->count; i++) {
+            size_t head = i / v->shape[2] / tokens, row = i / v->shape[2] % tokens;
+            double sum = 0;
+            for (size_t key = 0; key < tokens; key++)
+                sum += rounded(cell(weights, head, heads, row, key)) *
+                       rounded(cell(v, head, heads, key, i % v->shape[2]));
+            check_cell(sum, context->values[i], "context");
+        }
+        close_both();
+    }
+}
+END_TEST
+
+/* In blocks, weights are rounded before they are divided by their sum. */
+START_TEST(attention_in_blocks_is_near_that_at_once)
+{
+    static struct recording dense;
+    for (size_t c = 0; c < COUNT(configs); c++) {
+        open_both(configs[c]);
+        dense = both.seen[PRECISION_BF16];
+        both.model.config.mechanism = (struct mechanism){.kind = ATTENTION_BLOCKED, .block = 7};
+        run_with(PRECISION_BF16);
+        const struct record *whole = recording_find(&dense, SITE_CONTEXT, 0, 0);
+        struct distance scores =
+            distance_of(recording_find(&dense, SITE_SCORES, 0, 0), of_bf16(SITE_SCORES));
+        struct distance context = distance_of(whole, of_bf16(SITE_CONTEXT));
+        ck_assert(scores.difference == 0);
+        ck_assert(context.difference > 0 && context.difference < context.size / 128);
+        recording_release(&dense);
+        close_both();
+    }
+}
+END_TEST
+
+/* Without projections nothing else is multiplied. */
+START_TEST(patterns_and_running_sums_stay_float32)
+{
+    static const struct mechanism kinds[] = {
+        {.kind = ATTENTION_SPARSE, .pattern = {.window = 9, .stride = 3}},
+        {.kind = ATTENTION_LINEAR},
+    };
+    open_both(configs[COUNT(configs) - 1]);
+    for (size_t k = 0; k < COUNT(kinds); k++) {
+        both.model.config.mechanism = kinds[k];
+        for (int precision = 0; precision < PRECISIONS; precision++) {
+            recording_release(&both.seen[precision]);
+            run_with((enum precision)precision);
+        }
+        for (size_t i = 0; i < both.seen[PRECISION_FP32].count; i++)
+            ck_assert(distance_of(&both.seen[PRECISION_FP32].records[i],
+                                  &both.seen[PRECISION_BF16].records[i])
+                          .difference == 0);
+    }
+    close_both();
+}
+END_TEST
+
 /* One precision after the other on the same weights: what was packed or rounded stays as it is. */
 START_TEST(precisions_take_turns)
 {
@@ -176,6 +281,9 @@ Suite *forward_bf16_suite(void)
     tcase_add_test(tests, everything_is_near_float32);
     tcase_add_test(tests, every_product_is_rounded);
     tcase_add_test(tests, the_first_product_is_that_of_rounded_numbers);
+    tcase_add_test(tests, attention_multiplies_rounded_numbers);
+    tcase_add_test(tests, attention_in_blocks_is_near_that_at_once);
+    tcase_add_test(tests, patterns_and_running_sums_stay_float32);
     tcase_add_test(tests, precisions_take_turns);
     suite_add_tcase(suite, tests);
     return suite;
