@@ -19,7 +19,18 @@ enum {
 /* What LIBXSMM_TARGET may say. NULL: nothing; the processor has the word. */
 static const char *const targets[] = {NULL, "hsw", "snb", "sse3", "generic"};
 
-static const char *const storage_names[] = {"in place", "packed"};
+/* What weights are read from. Where a processor has no instructions for bf16 plain C computes what
+ * they would. */
+static const struct storage {
+    const char *name;
+    bool packed;
+    enum precision precision;
+    const struct tolerance *tolerance;
+} storages[] = {
+    {"in place", false, PRECISION_FP32, &tolerance_fp32},
+    {"packed", true, PRECISION_FP32, &tolerance_fp32},
+    {"bf16", false, PRECISION_BF16, &tolerance_bf16},
+};
 
 /* A golden model with its two texts. */
 struct subject {
@@ -31,7 +42,7 @@ struct subject {
 struct path {
     struct machine *machine;
     bool same_bits;
-    bool packed;
+    const struct storage *storage;
     const struct way *way;
 };
 
@@ -136,7 +147,10 @@ static bool can_be_cached(const struct config *config)
 static int check_text(const struct path *path, struct subject *subject, struct path_text *text,
                       double *worst, struct err *err)
 {
-    struct path_run run = {.text = text, .texts = 1, .same_bits = path->same_bits};
+    struct path_run run = {.text = text,
+                           .texts = 1,
+                           .same_bits = path->same_bits,
+                           .tolerance = path->storage->tolerance};
     int failed = path->way->go(path, subject, &run, err);
     failed |= path_run_finish(&run, err); /* in any case: it counts anew */
     *worst = run.worst > *worst ? run.worst : *worst;
@@ -148,8 +162,9 @@ static int check_subject(const struct path *path, struct subject *subject, doubl
                          struct err *err)
 {
     bool far = path->same_bits && path->way->far;
-    subject->model.weights.packing = path->packed;
-    subject->model.weights.packing_words = path->packed;
+    subject->model.weights.packing = path->storage->packed;
+    subject->model.weights.packing_words = path->storage->packed;
+    subject->model.weights.precision = path->storage->precision;
     int failed = check_text(path, subject, &subject->sentence, worst, err) ||
                  (far && check_text(path, subject, &subject->context, worst, err));
     return failed ? err_prefix(err, "%s", subject->golden->folder) : 0;
@@ -170,32 +185,33 @@ static void check_path(struct tally *tally, const struct path *path, struct subj
             tensors += subjects[i].golden->tensor_count;
     }
     snprintf(name, sizeof name, "%-6s  %zu %s  %-8s  %-14s", kernels_target(path->machine->kernels),
-             threads, threads == 1 ? "thread " : "threads", storage_names[path->packed],
-             path->way->name);
+             threads, threads == 1 ? "thread " : "threads", path->storage->name, path->way->name);
     if (err.kind == ERR_NONE)
         printf("%s  %3zu tensors, largest error %.1e%s\n", name, tensors, worst,
                path->same_bits ? ", same bits" : "");
     tally_judge(tally, "path", name, &err);
 }
 
-/* Old processors have no fused multiply-add: their bits are their own. */
+/* Old processors have no fused multiply-add: their bits are their own, but in bf16. */
 static bool is_fused(const struct machine *machine)
 {
     const char *target = kernels_target(machine->kernels);
     return strcmp(target, "avx") != 0 && strcmp(target, "sse") != 0;
 }
 
-static void check_machine(struct tally *tally, struct machine *machine, struct subject *subjects,
-                          size_t count)
+static void check_machine(struct tally *tally, struct machine *machine, enum precision precision,
+                          struct subject *subjects, size_t count)
 {
-    for (int packed = 0; packed < 2; packed++)
+    for (size_t i = 0; i < sizeof storages / sizeof *storages; i++)
         for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
-            check_path(tally,
-                       &(struct path){.machine = machine,
-                                      .same_bits = is_fused(machine),
-                                      .packed = packed,
-                                      .way = &ways[way]},
-                       subjects, count);
+            if (storages[i].precision == precision)
+                check_path(
+                    tally,
+                    &(struct path){.machine = machine,
+                                   .same_bits = precision == PRECISION_BF16 || is_fused(machine),
+                                   .storage = &storages[i],
+                                   .way = &ways[way]},
+                    subjects, count);
 }
 
 static int open_subject(struct subject *subject, const struct golden *golden, struct err *err)
@@ -221,7 +237,9 @@ static int set_target(const char *target)
     return target ? setenv("LIBXSMM_TARGET", target, 1) : unsetenv("LIBXSMM_TARGET");
 }
 
-void path_check(struct tally *tally, const struct golden *goldens, size_t count)
+/* All paths of a precision: the first one gives the bits that the others must have. */
+static void check_precision(struct tally *tally, enum precision precision,
+                            const struct golden *goldens, size_t count)
 {
     static struct err err;
     struct subject *subjects = heap_alloc(count, sizeof *subjects, &err);
@@ -232,7 +250,7 @@ void path_check(struct tally *tally, const struct golden *goldens, size_t count)
             struct machine machine;
             if (set_target(targets[i]) || machine_open(&machine, threads, &err))
                 break;
-            check_machine(tally, &machine, subjects, count);
+            check_machine(tally, &machine, precision, subjects, count);
             machine_release(&machine);
         }
     if (err.kind != ERR_NONE)
@@ -240,4 +258,10 @@ void path_check(struct tally *tally, const struct golden *goldens, size_t count)
     for (size_t i = 0; subjects && i < count; i++)
         release_subject(&subjects[i]);
     heap_free(subjects);
+}
+
+void path_check(struct tally *tally, const struct golden *goldens, size_t count)
+{
+    for (int precision = 0; precision < PRECISIONS; precision++)
+        check_precision(tally, (enum precision)precision, goldens, count);
 }

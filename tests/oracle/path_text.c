@@ -119,7 +119,7 @@ static int compare_row(struct path_run *run, const struct path_value *value, siz
     for (size_t i = 0; value->golden && i < columns; i++) {
         double error = golden_error(value->golden, at + i, found[i]);
         run->worst = error > run->worst ? error : run->worst;
-        if (!golden_agrees(value->golden, at + i, found[i], &tolerance_fp32))
+        if (!golden_agrees(value->golden, at + i, found[i], run->tolerance))
             return err_set(err, "row %zu, column %zu: expected %.9g, found %.9g", row, i,
                            value->golden->values[at + i], (double)found[i]);
     }

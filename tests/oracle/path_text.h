@@ -51,8 +51,9 @@ struct path_run {
     const struct sequence *sequences; /* of the pass: the text, parts that it begins with, or what
                                          comes next where there is a cache */
     size_t past;                      /* tokens in the cache */
-    bool same_bits;                   /* those of the first run are asked for */
-    double worst;                     /* of golden_error, so far */
+    const struct tolerance *tolerance;
+    bool same_bits; /* those of the first run are asked for */
+    double worst;   /* of golden_error, so far */
 };
 
 /* A tap_sink that compares, and keeps what comes for the first time; the context is a path_run. */
