@@ -116,7 +116,8 @@ test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it 
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD/asan
-	@ASAN_OPTIONS=allocator_may_return_null=1 BATCH_ITEMS=400 CK_DEFAULT_TIMEOUT=600 \
+	@ASAN_OPTIONS=allocator_may_return_null=1 BATCH_ITEMS=400 ATTN_UNIT_FEW=1 \
+		CK_DEFAULT_TIMEOUT=600 \
 		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/leaks.txt:print_suppressions=0 \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/asan WERROR= \
 		CFLAGS='-O1 -g -fopenmp-simd -fno-math-errno -fno-trapping-math $(SANITIZE)'
