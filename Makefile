@@ -32,6 +32,7 @@ CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c))
 UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c))
 ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
 BREAK_OBJECTS := $(call objects,$(wildcard tests/break/*.c))
+FLIPS_OBJECTS := $(call objects,$(wildcard tests/flips/*.c))
 C_FILES := $(wildcard cmd/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch])
 
 SAY = @$(if $(V),set -x;,printf '  %-8s %s\n' $(1) '$(2)';)
@@ -88,12 +89,12 @@ $(BUILD)/test-dependencies: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 	@touch $@
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
-	$(BREAK_OBJECTS))
+	$(BREAK_OBJECTS) $(FLIPS_OBJECTS))
 -include $(BUILD)/models/maker.d
 
 # --- tests ---------------------------------------------------------------------------------------
 
-TEST_PROGRAMS = $(patsubst %,$(BUILD)/%,attn-cli unit oracle break generate-models)
+TEST_PROGRAMS = $(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips generate-models)
 
 test: $(TEST_PROGRAMS) ## install what the tests need, build, run them all
 	@sh tests/run.sh $(BUILD)
@@ -109,6 +110,9 @@ $(BUILD)/oracle: $(ORACLE_OBJECTS) $(BUILD)/libattn.a
 $(BUILD)/break: $(BREAK_OBJECTS) $(BUILD)/libattn.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
+$(BUILD)/flips: $(FLIPS_OBJECTS) $(BUILD)/libattn.a
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
 test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it installs
 	@sh tests/page/run.sh $(BUILD) install
 
@@ -116,8 +120,8 @@ test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it 
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD/asan
-	@ASAN_OPTIONS=allocator_may_return_null=1 BATCH_ITEMS=400 ATTN_UNIT_FEW=1 \
-		CK_DEFAULT_TIMEOUT=600 \
+	@ASAN_OPTIONS=allocator_may_return_null=1 BATCH_ITEMS=400 BREAK_EVERY=2 FLIPS_STRIDE=7 \
+		ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
 		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/leaks.txt:print_suppressions=0 \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/asan WERROR= \
 		CFLAGS='-O1 -g -fopenmp-simd -fno-math-errno -fno-trapping-math $(SANITIZE)'

@@ -65,7 +65,8 @@ stage oracle "$build/oracle" "$build/attn-cli" tests/golden/*
 stage bf16 "$build/oracle" --bf16 "$build/attn-cli" tests/golden/*
 stage install sh tests/install.sh "$build"
 stage cli sh tests/cli.sh "$build"
-stage break "$build/break" "$build/attn-cli" tests/break/*.cases
+stage break "$build/break" --every "${BREAK_EVERY:-1}" "$build/attn-cli" tests/break/*.cases
+stage flips "$build/flips" "${FLIPS_STRIDE:-1}"
 stage batch sh tests/batch.sh "$build"
 stage readers sh tests/readers.sh "$build"
 stage pictures sh tests/pictures.sh "$build"

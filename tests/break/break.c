@@ -3,6 +3,7 @@
  *
  *     build/break build/attn-cli tests/break/config.cases ...
  *     build/break build/attn-cli tests/break/config.cases:12      that line alone
+ *     build/break --every 2 build/attn-cli tests/break/config.cases ...     half of them
  *
  * Besides the status and the texts of its line, every case is held to this: what was refused is
  * refused in one line, on standard error, and leaves neither output nor a file behind; it took no
@@ -32,7 +33,8 @@ static const bool memory_counts = true;
 struct bench {
     struct ground ground;
     char program[PATH_MAX];
-    size_t passed, failed;
+    size_t every; /* one case of so many is run */
+    size_t seen, passed, failed;
     long peak_kib; /* of all cases that were refused, beyond the size of their files */
 };
 
@@ -190,7 +192,7 @@ static void try_table(struct bench *bench, char *path)
         return;
     }
     for (size_t i = 0; i < table.count; i++)
-        if (!line || table.cases[i].line == line)
+        if (line ? table.cases[i].line == line : bench->seen++ % bench->every == 0)
             try_case(bench, path, &table.cases[i]);
     case_table_release(&table);
     buf_release(&whole);
@@ -201,17 +203,21 @@ int main(int argc, char **argv)
     static struct err err;
     static struct bench bench;
     static char root[PATH_MAX];
-    if (argc < 3 || !realpath(argv[1], bench.program) || !realpath(".", root)) {
-        fprintf(stderr, "usage: break PROGRAM TABLE..., from the repository's root\n");
+    int first = argc > 2 && strcmp(argv[1], "--every") == 0 ? 3 : 1;
+    long every = first > 1 ? atol(argv[2]) : 1;
+    if (argc < first + 2 || every < 1 || !realpath(argv[first], bench.program) ||
+        !realpath(".", root)) {
+        fprintf(stderr, "usage: break [--every N] PROGRAM TABLE..., from the repository's root\n");
         return 2;
     }
+    bench.every = (size_t)every;
     setenv("LC_ALL", "C.UTF-8", 1);
     unsetenv("ATTN_MODEL");
     if (ground_open(&bench.ground, root, &err)) {
         fprintf(stderr, "break: %s\n", err.text);
         return 1;
     }
-    for (int i = 2; i < argc; i++)
+    for (int i = first + 1; i < argc; i++)
         try_table(&bench, argv[i]);
     ground_close(&bench.ground);
     printf("most memory while refusing: %ld KiB beyond the files\n", bench.peak_kib);

@@ -33,7 +33,7 @@ static int write_file(const struct change *change, const char *name, const char 
     FILE *out = fopen(name, mode);
     if (!out)
         return fail(change);
-    size_t written = fwrite(bytes->bytes, 1, bytes->size, out);
+    size_t written = bytes->size ? fwrite(bytes->bytes, 1, bytes->size, out) : 0;
     return fclose(out) || written != bytes->size ? fail(change) : 0;
 }
 

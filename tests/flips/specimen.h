@@ -1,0 +1,41 @@
+/* specimen.h: a small model in memory, opened and run again and again with something wrong in it.
+ *
+ *     struct specimen specimen = {.folder = "models/life", .text = "Life is", .is_model = true};
+ *     if (specimen_open(&specimen, &err)) ...
+ *     enum err_kind kind = specimen_try(&specimen, file, bytes, size, &err);
+ *     specimen_close(&specimen);
+ */
+#ifndef ATTN_TESTS_SPECIMEN_H
+#define ATTN_TESTS_SPECIMEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/folder.h"
+#include "lens/viewer.h"
+
+enum { SPECIMEN_FILES_MAX = 5 };
+
+struct specimen {
+    const char *folder; /* from the repository's root */
+    const char *text;   /* what it is run on */
+    bool is_model;      /* else a tokenizer alone */
+
+    const char *names[SPECIMEN_FILES_MAX];
+    struct file files[SPECIMEN_FILES_MAX];
+    size_t count;
+    struct viewer viewer; /* its machine serves for all tries */
+};
+
+/* Read its files. Refused: one that cannot be run as it is. */
+int specimen_open(struct specimen *specimen, struct err *err);
+void specimen_close(struct specimen *specimen);
+
+/* Open it with other bytes in one of its files, and run it as far as its weights of attention. 0,
+ * or -1 with the reason in `err`. */
+int specimen_try(struct specimen *specimen, size_t file, const char *bytes, size_t size,
+                 struct err *err);
+
+#endif
