@@ -15,13 +15,41 @@ static void project_heads(struct pass *pass, struct span heads, struct matrix y,
     linear(pass->machine, matrix_columns(y, columns.first, part.out), x, &part, ACTIVATION_NONE);
 }
 
-/* One of q, k and v: computed only where it is watched or of use. True: the pass is over. */
+/* Is it watched or of use? */
+static bool is_needed(const struct pass *pass, enum site site, size_t layer)
+{
+    return pass_needs(pass, site, site == SITE_V ? SITE_CONTEXT : SITE_SCORES, layer);
+}
+
+static bool is_needed_whole(const struct pass *pass, enum site site, size_t layer)
+{
+    return is_needed(pass, site, layer) &&
+           pass_heads(pass, site, layer).count == pass->config->n_head;
+}
+
+/* One token's q, k and v by one product, where the weights lie side by side: it reads them in the
+ * order in which they lie, which is what a single token's time goes into. False: not this time. */
+static bool project_together(struct pass *pass, size_t layer, struct matrix x,
+                             const struct weight *joined)
+{
+    struct scratch *s = &pass->scratch;
+    size_t width = x.columns;
+    if (x.rows != 1 || !weight_exists(joined) || !is_needed_whole(pass, SITE_Q, layer) ||
+        !is_needed_whole(pass, SITE_K, layer) || !is_needed_whole(pass, SITE_V, layer))
+        return false;
+    linear(pass->machine, s->joined, x, joined, ACTIVATION_NONE);
+    copy_rows(s->q, matrix_columns(s->joined, 0, width));
+    copy_rows(s->k, matrix_columns(s->joined, width, width));
+    copy_rows(s->v, matrix_columns(s->joined, 2 * width, width));
+    return true;
+}
+
+/* One of q, k and v: computed only where it is needed and not there. True: the pass is over. */
 static bool project(struct pass *pass, size_t layer, enum site site, struct matrix y,
                     struct matrix x, const struct weight *w)
 {
-    enum site user = site == SITE_V ? SITE_CONTEXT : SITE_SCORES;
     size_t width = site == SITE_V ? pass->config->d_v : pass->config->d_k;
-    if (weight_exists(w) && pass_needs(pass, site, user, layer))
+    if (w && weight_exists(w) && is_needed(pass, site, layer))
         project_heads(pass, pass_heads(pass, site, layer), y, x, w, width);
     return tap_heads(pass, site, layer, y);
 }
@@ -36,9 +64,10 @@ static bool attend(struct pass *pass, size_t layer, struct matrix x, struct matr
         s->q = x;
         s->k = s->v = source;
     }
-    bool over = project(pass, layer, SITE_Q, s->q, x, &w->q) ||
-                project(pass, layer, SITE_K, s->k, source, &w->k) ||
-                project(pass, layer, SITE_V, s->v, source, &w->v);
+    bool done = project_together(pass, layer, x, &w->joined);
+    bool over = project(pass, layer, SITE_Q, s->q, x, done ? NULL : &w->q) ||
+                project(pass, layer, SITE_K, s->k, source, done ? NULL : &w->k) ||
+                project(pass, layer, SITE_V, s->v, source, done ? NULL : &w->v);
     if (pass->batch->cached && !pass->tap->failed)
         attention_store(pass, layer); /* the last values may be all that the pass goes on for */
     return over || attention(pass, layer);

@@ -28,7 +28,7 @@ struct buffer {
     size_t rows, columns;
 };
 
-enum { BUFFERS_MAX = 9 };
+enum { BUFFERS_MAX = 10 };
 
 /* The matrices that a whole pass uses, those of the embedding first: *first of them. */
 static size_t list_buffers(struct buffer list[BUFFERS_MAX], size_t *first, struct scratch *s,
@@ -50,6 +50,7 @@ static size_t list_buffers(struct buffer list[BUFFERS_MAX], size_t *first, struc
     if (c->kind == MODEL_GPT2) {
         list[count++] = (struct buffer){&s->norm, rows, c->n_embd};
         list[count++] = (struct buffer){&s->hidden, rows, c->n_inner};
+        list[count++] = (struct buffer){&s->joined, 1, 3 * c->n_embd};
     }
     return count;
 }

@@ -31,6 +31,7 @@ struct scratch {
     struct matrix q;       /* [T, H·dk] */
     struct matrix k;       /* [S, Hkv·dk] */
     struct matrix v;       /* [S, Hkv·dv] */
+    struct matrix joined;  /* [1, 3C] all three of one token */
     struct matrix context; /* [T, H·dv] */
     struct matrix out;     /* [T, C] of attention, then of the MLP */
     struct matrix hidden;  /* [T, I] */

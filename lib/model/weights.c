@@ -160,6 +160,8 @@ static int load_joined(struct weights *weights, size_t layer, struct block_weigh
     block->q = part_of(&joined, 0, width);
     block->k = part_of(&joined, 1, width);
     block->v = part_of(&joined, 2, width);
+    if (weights->precision == PRECISION_FP32)
+        block->joined = joined;
     return 0;
 }
 

@@ -28,6 +28,7 @@
 struct block_weights {
     struct norm ln_1;
     struct weight q, k, v; /* [C, H·dk], [C, Hkv·dk], [C, Hkv·dv] */
+    struct weight joined;  /* q, k and v side by side as they lie in a file of GPT-2; else absent */
     struct weight out;     /* [H·dv, C] */
     struct norm ln_2;
     struct weight fc;   /* [C, I] */
