@@ -76,6 +76,17 @@ static bool has_numbers(const struct axis *axis)
            strcmp(axis->labels[0].text, axis->labels[0].exact) == 0;
 }
 
+/* Slanted labels lean to the right, the last one beyond its cell. */
+static double overhang(const struct axis *axis, const struct axis_fit *fit, double width)
+{
+    double most = axis_fit_length(fit);
+    for (size_t cell = 0; cell < fit->cells; cell += fit->every) {
+        double label = fmin(letters_width(label_of(axis, fit, cell), fit->size), width);
+        most = fmax(most, fit->pitch * ((double)cell + 0.5) + SLANT * label + fit->size / 2);
+    }
+    return most - axis_fit_length(fit);
+}
+
 void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room)
 {
     choose_size(fit);
@@ -90,6 +101,7 @@ void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room
     thin_out(fit, LINE * fit->size);
     width = fmin(width + LABEL_GAP, room);
     fit->room = fit->turn == -45 ? SLANT * width + fit->size / 2 : width;
+    fit->over = fit->turn == -45 ? overhang(axis, fit, width) : 0;
 }
 
 static const struct colour label_colour = {0x33, 0x33, 0x33};

@@ -22,6 +22,7 @@ struct axis_fit {
     size_t every; /* every so many cells have one */
     double turn;  /* of column labels: 0, -45 or -90 degrees */
     double room;  /* that the labels take across the axis */
+    double over;  /* how far those of columns reach beyond the last cell */
 };
 
 /* Fit so many places into `length`, no cell larger than `largest`. Pitches are multiples of a

@@ -17,7 +17,8 @@ static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8; /* between panels */
 static const double LINES_ALONE = 150, LINES_LARGEST = 11;
 static const double CELL_LARGEST = 25, ROW_LARGEST = 15;
 static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* the most room for labels */
-static const double LABELLED = 6.25; /* the smallest pitch whose labels can be read in a panel */
+static const double LABELLED = 6.25;    /* the smallest pitch at which every place has a label */
+static const double LABELLED_AXIS = 84; /* a shorter one has all its labels, or none */
 
 /* --- how panels are arranged ------------------------------------------------------------------ */
 
@@ -65,9 +66,13 @@ static double panel_share(const struct section *section, double beside)
     return (PAGE - beside) / (double)section->across - gap_of(section);
 }
 
+/* Panels that stand in one row may be as high as their labels need. */
 static double tallest(const struct section *section, double across)
 {
-    return section->panels == 1 ? TALLEST : across;
+    double labelled = LABELLED * (double)section->sheets->rows.size;
+    if (section->panels == 1)
+        return TALLEST;
+    return section->panels > section->across ? across : fmin(fmax(labelled, across), TALLEST);
 }
 
 /* Cells of queries and keys are square and share their steps. */
@@ -109,18 +114,29 @@ static void fit(struct section *section, double across)
         fit_vectors(section, across);
 }
 
+/* In small panels only where all have room; in larger ones every few. */
+static bool has_labels(const struct section *section, const struct axis_fit *fit)
+{
+    return section->panels == 1 || fit->pitch >= LABELLED || axis_fit_length(fit) >= LABELLED_AXIS;
+}
+
 static void fit_labels(struct section *section)
 {
     const struct sheet *sheet = section->sheets;
-    bool alone = section->panels == 1;
-    if (alone || section->rows.pitch >= LABELLED)
+    if (has_labels(section, &section->rows))
         axis_fit_rows(&section->rows, &sheet->rows, label_room(section));
-    if (!alone && section->columns.pitch < LABELLED)
+    if (!has_labels(section, &section->columns))
         return;
     if (section->kind == KIND_MATRIX)
         axis_fit_columns(&section->columns, &sheet->columns, label_room(section));
     else
         axis_fit_rows(&section->columns, &sheet->columns, label_room(section));
+}
+
+/* What labels take at the right of the last panel. */
+static double right_room(const struct section *section)
+{
+    return section->kind == KIND_MATRIX ? section->columns.over : section->columns.room;
 }
 
 /* Labels take room from panels, and small panels lose their labels: twice is enough. */
@@ -130,10 +146,7 @@ static void measure_panels(struct section *section)
     double share = panel_share(section, names);
     fit(section, share);
     fit_labels(section);
-    double beside = names + axis_fit_snap(section->rows.room);
-    if (section->kind != KIND_MATRIX || section->columns.turn == -45)
-        beside += section->columns.room;
-    share = panel_share(section, beside);
+    share = panel_share(section, names + axis_fit_snap(section->rows.room) + right_room(section));
     fit(section, share);
     fit_labels(section);
     section->area.width = section->kind == KIND_MATRIX ? axis_fit_length(&section->columns)
@@ -157,9 +170,8 @@ void section_fit(struct section *section)
     section->area.y = named ? PANEL_TITLE : 0;
     section->panel_width = section->area.width + gap_of(section);
     section->panel_height = section->area.y + section->area.height + gap_of(section);
-    section->width = section->left + (double)section->across * section->panel_width;
-    if (!matrix || section->columns.turn == -45)
-        section->width += section->columns.room;
+    section->width =
+        section->left + (double)section->across * section->panel_width + right_room(section);
     section->width = fmax(section->width, NARROWEST);
     section->foot = section->top + (double)down * section->panel_height + FOOT_GAP;
     section->height = axis_fit_snap(section->foot + scale_bar_height(section));

@@ -274,6 +274,18 @@ START_TEST(a_long_text_says_that_cells_stand_for_several)
 }
 END_TEST
 
+START_TEST(larger_panels_have_a_label_every_few)
+{
+    struct report report = fixture_long(FIXTURE_LONG_MAX);
+    draw(&report, &style_default);
+    ck_assert_uint_eq(count_text(report.sentence.labels[0].text), 1 + 2); /* rows, and columns */
+    ck_assert_uint_eq(count_text(report.sentence.labels[1].text), 0);
+    struct style style = {.view = VIEW_LINES}; /* which may be high */
+    draw(&report, &style);
+    ck_assert_uint_eq(count_text(report.sentence.labels[1].text), 2);
+}
+END_TEST
+
 START_TEST(a_title_can_be_given_and_is_shortened)
 {
     struct style style = {.title = "Figure 1"};
@@ -337,6 +349,7 @@ Suite *figure_suite(void)
     tcase_add_test(tests, lines_are_drawn_of_attention_alone);
     tcase_add_test(tests, an_overlay_says_which_colour_is_which_head);
     tcase_add_test(tests, a_long_text_says_that_cells_stand_for_several);
+    tcase_add_test(tests, larger_panels_have_a_label_every_few);
     tcase_add_test(tests, a_title_can_be_given_and_is_shortened);
     tcase_add_test(tests, what_is_hidden_or_has_its_own_range_is_said);
     tcase_add_test(tests, missing_memory_is_an_error_everywhere);
