@@ -14,6 +14,7 @@ static int write_form(struct stream *out, const struct store *store, struct err 
 {
     const struct options *options = store->plan->options;
     struct place page = store_page(options);
+    page.style = &store->plan->style;
     return store->plan->form->write(out, store->tallies, store->tallies->measures, &page, err);
 }
 
@@ -36,6 +37,7 @@ static int write_result(struct store *store, const char *name, unsigned measures
     struct stream out = {0};
     struct buf path = {0};
     struct place page = store_page(store->plan->options);
+    page.style = &store->plan->style;
     buf_format(&path, "%s/%s", store->folder.path, name);
     int failed = buf_check(&path, err) || stream_open(&out, path.bytes, err) ||
                  form->write(&out, store->tallies, measures, &page, err) ||
@@ -52,7 +54,7 @@ static int write_results(struct store *store, struct buf *files, struct err *err
         for (size_t k = 0; k < TALLIES_FORMS; k++) {
             const struct tallies_form *form = &tallies_forms[k];
             char name[64];
-            if (!(store->tallies->measures >> i & 1))
+            if (!form->in_folder || !(store->tallies->measures >> i & 1))
                 continue;
             snprintf(name, sizeof name, "%s%s", measure_rows[i].name, form->ending);
             if (write_result(store, name, 1u << i, form, files, err))

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "looks.h"
 #include "page.h"
 #include "work_folder.h"
 
@@ -23,13 +24,15 @@ static int choose_form(struct store_plan *plan, struct err *err)
                  : plan->to_stdout ? &tallies_forms[0]
                                    : tallies_form_of_path(output);
     if (plan->form)
-        return 0;
+        return plan->form->check ? plan->form->check(err) : 0;
     if (name)
-        return err_usage(err, "--format: expected text, csv or tidy for --reduce, found '%s'",
+        return err_usage(err,
+                         "--format: expected text, csv, tidy, svg, png or pdf for --reduce, found "
+                         "'%s'",
                          name);
     return err_usage(err,
-                     "--output: expected an ending of .txt, .csv or .tidy.csv for --reduce, or a "
-                     "folder, found '%s'",
+                     "--output: expected an ending of .txt, .csv, .tidy.csv, .svg, .png or .pdf "
+                     "for --reduce, or a folder, found '%s'",
                      output);
 }
 
@@ -84,6 +87,8 @@ int store_choose(struct store_plan *plan, const struct options *options, struct 
     if (!options->reduce)
         return choose_format(plan, err);
     plan->kind = STORE_SUMS;
+    if (looks_read(&plan->style, options, err))
+        return -1;
     return choose_form(plan, err);
 }
 

@@ -22,6 +22,7 @@ struct store_plan {
     bool to_stdout;                  /* or to a device: nothing is left there to go on with */
     const struct format *format;     /* of items, where they do not say otherwise */
     const struct tallies_form *form; /* of tallies that go to one place */
+    struct style style;              /* of tallies */
     const struct options *options;
     struct job_shard shard;
 };

@@ -6,6 +6,7 @@
 #include "out/csv_field.h"
 #include "out/tally_lines.h"
 #include "out/tally_page.h"
+#include "out/tally_picture.h"
 #include "settings.h"
 
 static struct tally narrowed(const struct tally_group *group, unsigned measures)
@@ -23,6 +24,22 @@ static void add_title(struct buf *out, const struct tally_group *group)
     for (size_t i = 0; i < group->setting_count; i++)
         if (strcmp(group->settings[i].name, "model") != 0) /* it is what the title begins with */
             buf_format(out, " · %s=%s", group->settings[i].name, group->settings[i].value);
+}
+
+/* What a group has and others have not; else its model. */
+static const char *make_name(const struct tally_group *group, struct arena *arena, struct err *err)
+{
+    struct buf out = {0};
+    const char *name = NULL;
+    for (size_t i = 0; i < group->setting_count; i++)
+        buf_format(&out, "%s%s=%s", i ? " · " : "", group->settings[i].name,
+                   group->settings[i].value);
+    if (!out.size)
+        buf_text(&out, group->model);
+    if (!buf_check(&out, err))
+        name = arena_text(arena, out.bytes, out.size, err);
+    buf_release(&out);
+    return name;
 }
 
 typedef int (*sheets_writer)(struct stream *out, const struct tally *tally, const char *title,
@@ -111,10 +128,70 @@ static int write_tidy(struct stream *out, const struct tallies *tallies, unsigne
     return failed;
 }
 
+/* tiny · 4000 texts; of several groups their models, each once where they follow each other. */
+static void add_title_of_all(struct buf *out, const struct tallies *tallies)
+{
+    const struct tally_group *before = NULL;
+    buf_text(out, tallies->first ? "" : "no texts");
+    if (tallies->first && !tallies->first->next) {
+        add_title(out, tallies->first);
+        return;
+    }
+    for (const struct tally_group *group = tallies->first; group;
+         before = group, group = before->next)
+        if (!before || strcmp(before->model, group->model) != 0)
+            buf_format(out, "%s%s", before ? ", " : "", group->model);
+}
+
+static int write_picture(struct stream *out, enum picture_form form, const struct tallies *tallies,
+                         unsigned measures, const struct place *page, struct err *err)
+{
+    struct arena arena = {0};
+    struct buf title = {0};
+    size_t count = 0;
+    for (const struct tally_group *group = tallies->first; group; group = group->next)
+        count++;
+    struct tally_part *parts = arena_alloc(&arena, count + 1, sizeof *parts, err);
+    int failed = !parts;
+    size_t i = 0;
+    for (const struct tally_group *group = tallies->first; group && !failed; group = group->next) {
+        parts[i].tally = narrowed(group, measures);
+        parts[i].name = make_name(group, &arena, err);
+        failed = !parts[i++].name;
+    }
+    add_title_of_all(&title, tallies);
+    failed = failed || buf_check(&title, err) ||
+             tally_picture_write(out, form, title.bytes, parts, count, page->style, err);
+    buf_release(&title);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+static int write_svg(struct stream *out, const struct tallies *tallies, unsigned measures,
+                     const struct place *page, struct err *err)
+{
+    return write_picture(out, PICTURE_SVG, tallies, measures, page, err);
+}
+
+static int write_png(struct stream *out, const struct tallies *tallies, unsigned measures,
+                     const struct place *page, struct err *err)
+{
+    return write_picture(out, PICTURE_PNG, tallies, measures, page, err);
+}
+
+static int write_pdf(struct stream *out, const struct tallies *tallies, unsigned measures,
+                     const struct place *page, struct err *err)
+{
+    return write_picture(out, PICTURE_PDF, tallies, measures, page, err);
+}
+
 const struct tallies_form tallies_forms[TALLIES_FORMS] = {
-    {"text", ".txt", write_text},
-    {"csv", ".csv", write_csv},
-    {"tidy", ".tidy.csv", write_tidy},
+    {"text", ".txt", true, write_text, NULL},
+    {"csv", ".csv", true, write_csv, NULL},
+    {"tidy", ".tidy.csv", true, write_tidy, NULL},
+    {"svg", ".svg", true, write_svg, NULL},
+    {"png", ".png", false, write_png, picture_check_cairo},
+    {"pdf", ".pdf", false, write_pdf, picture_check_cairo},
 };
 
 const struct tallies_form *tallies_form_find(const char *name)

@@ -7,6 +7,7 @@
 
 static const double MARGIN = 12;
 static const double TITLE_ROOM = 15;
+static const double NARROWEST = 252; /* a title needs no picture to have room */
 static const double SECTION_GAP = 16;
 static const struct lettering title_letters = {.size = 9.5, .colour = {0, 0, 0}, .bold = true};
 static const double BOLD = 1.16; /* wider than the letters that widths are known of */
@@ -18,27 +19,40 @@ static const char *last_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+static void add_visible(struct buf *out, const char *text)
+{
+    struct reading given = {.text = text, .size = strlen(text)};
+    reading_visible(out, &given);
+}
+
 void figure_title(struct buf *out, const struct report *report, const struct style *style)
 {
-    struct reading given = {.text = style->title ? style->title : last_name(report->model)};
-    given.size = strlen(given.text);
-    reading_visible(out, &given);
+    add_visible(out, style->title ? style->title : last_name(report->model));
     if (style->title)
         return;
     buf_text(out, " · ");
     reading_visible(out, &report->sentence);
 }
 
-static const char *make_title(const struct report *report, const struct style *style,
-                              struct arena *arena, struct err *err)
+/* Begin a figure of at most so many sections; takes the title's text. */
+static int begin(struct figure *figure, struct buf *title, size_t most, struct arena *arena,
+                 struct err *err)
 {
-    struct buf text = {0};
-    const char *title = NULL;
-    figure_title(&text, report, style);
-    if (!buf_check(&text, err))
-        title = arena_text(arena, text.bytes ? text.bytes : "", text.size, err);
-    buf_release(&text);
-    return title;
+    *figure = (struct figure){.width = NARROWEST, .height = 2 * MARGIN + TITLE_ROOM};
+    if (!buf_check(title, err))
+        figure->title = arena_text(arena, title->bytes ? title->bytes : "", title->size, err);
+    buf_release(title);
+    figure->sections = arena_alloc(arena, most, sizeof *figure->sections, err);
+    return figure->title && figure->sections ? 0 : -1;
+}
+
+/* The section behind the others is laid out. */
+static void count_section(struct figure *figure)
+{
+    const struct section *section = &figure->sections[figure->section_count];
+    figure->height += section->height + (figure->section_count ? SECTION_GAP : 0);
+    figure->width = fmax(figure->width, section->width + 2 * MARGIN);
+    figure->section_count++;
 }
 
 static bool has_site(const struct report *report, enum site site)
@@ -52,10 +66,9 @@ static bool has_site(const struct report *report, enum site site)
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
                 struct arena *arena, struct err *err)
 {
-    *figure = (struct figure){.height = 2 * MARGIN + TITLE_ROOM};
-    figure->title = make_title(report, style, arena, err);
-    figure->sections = arena_alloc(arena, SITE_COUNT, sizeof *figure->sections, err);
-    if (!figure->title || !figure->sections)
+    struct buf title = {0};
+    figure_title(&title, report, style);
+    if (begin(figure, &title, SITE_COUNT, arena, err))
         return -1;
     for (int site = 0; site < SITE_COUNT; site++) {
         struct section *section = &figure->sections[figure->section_count];
@@ -63,9 +76,23 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
             continue;
         if (section_plan(section, report, (enum site)site, style, arena, err))
             return -1;
-        figure->height += section->height + (figure->section_count ? SECTION_GAP : 0);
-        figure->width = fmax(figure->width, section->width + 2 * MARGIN);
-        figure->section_count++;
+        count_section(figure);
+    }
+    return 0;
+}
+
+int figure_plan_sheets(struct figure *figure, const char *title, const struct section_sheets *kinds,
+                       size_t count, const struct style *style, struct arena *arena,
+                       struct err *err)
+{
+    struct buf text = {0};
+    add_visible(&text, style->title ? style->title : title);
+    if (begin(figure, &text, count, arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (section_plan_sheets(&figure->sections[i], &kinds[i], style, arena, err))
+            return -1;
+        count_section(figure);
     }
     return 0;
 }

@@ -29,6 +29,11 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
                 struct arena *arena, struct err *err);
 
+/* Lay out sheets that are no report's, [count] kinds of them: a section for each. */
+int figure_plan_sheets(struct figure *figure, const char *title, const struct section_sheets *kinds,
+                       size_t count, const struct style *style, struct arena *arena,
+                       struct err *err);
+
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err);
 
 #endif

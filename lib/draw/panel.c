@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "draw/heat.h"
+#include "draw/letters.h"
 #include "draw/lines.h"
 
 enum { NAME_BYTES = 64 };
@@ -48,13 +49,21 @@ static void name_panel(char name[NAME_BYTES], const struct section *section,
 }
 
 /* Above the labels where there are any. */
-static void draw_name(const struct section *section, const struct spot *spot, struct canvas *canvas)
+static int draw_name(const struct section *section, const struct spot *spot, const char *given,
+                     struct canvas *canvas, struct err *err)
 {
     char name[NAME_BYTES];
+    struct buf text = {0};
     bool labelled = spot->row == 0 && section->kind == KIND_MATRIX;
     double y = spot->area.y - (labelled ? section->columns.room : 0) - NAME_GAP;
     name_panel(name, section, spot->sheet);
-    canvas_text(canvas, (struct point){spot->area.x, y}, name, &panel_name);
+    letters_fit(&text, given ? given : name, given ? section->panel_width - NAME_GAP : 1e9,
+                panel_name.size);
+    int failed = buf_check(&text, err);
+    if (!failed && text.size)
+        canvas_text(canvas, (struct point){spot->area.x, y}, text.bytes, &panel_name);
+    buf_release(&text);
+    return failed;
 }
 
 /* The numbers of heads above the first row, those of layers beside the first column. */
@@ -118,13 +127,16 @@ int panel_draw(const struct section *section, size_t index, struct canvas *canva
     char title[SHEET_NAME_BYTES];
     struct spot spot = spot_of(section, index, corner);
     bool last = spot.column + 1 == section->across || index + 1 == section->panels;
-    canvas_open(canvas, sheet_title(title, spot.sheet));
+    bool named = section->names && section->kind != KIND_OVERLAY;
+    const char *given = named ? section->names[index] : NULL;
+    int failed = 0;
+    canvas_open(canvas, given ? given : sheet_title(title, spot.sheet));
     if (section->by_layer)
         draw_names_of_grid(section, &spot, canvas);
     else if (section->panels > 1)
-        draw_name(section, &spot, canvas);
-    int failed =
-        draw_labels(section, &spot, last, canvas, err) || draw_content(section, &spot, canvas, err);
+        failed = draw_name(section, &spot, given, canvas, err);
+    failed = failed || draw_labels(section, &spot, last, canvas, err) ||
+             draw_content(section, &spot, canvas, err);
     canvas_close(canvas);
     return failed ? -1 : 0;
 }

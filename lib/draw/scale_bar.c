@@ -7,7 +7,7 @@
 #include "draw/letters.h"
 #include "draw/lines.h"
 
-enum { TICKS_MAX = 7, NUMBER_BYTES = 32, NOTES_MAX = 6, STEPS = 64 };
+enum { TICKS_MAX = 7, NUMBER_BYTES = 32, NOTES_MAX = 7, STEPS = 64 };
 
 static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
 static const double TICK = 2, TICK_ROOM = 9;
@@ -25,6 +25,8 @@ static void write_notes(struct buf notes[NOTES_MAX], const struct section *secti
     size_t columns = section->columns.step;
     bool lines = section->kind != KIND_MATRIX;
     size_t count = 0;
+    if (section->note)
+        buf_text(&notes[count++], section->note);
     if (section->style->range == RANGE_HEAD && section->panels > 1)
         buf_text(&notes[count++], "every head has its own range");
     if (section->style->range == RANGE_ROW)
@@ -223,6 +225,11 @@ static double height_of_scale(const struct section *section)
     if (section->kind == KIND_OVERLAY)
         return legend_height(section);
     return has_bar(section) ? BAR_HEIGHT + TICK_ROOM + 1 : 0;
+}
+
+double scale_bar_width(const struct section *section)
+{
+    return section->note ? letters_width(section->note, note.size) : 0;
 }
 
 double scale_bar_height(const struct section *section)

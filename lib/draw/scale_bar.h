@@ -7,6 +7,8 @@
 #include "draw/canvas.h"
 #include "draw/section.h"
 
+/* The note's, which tells of the section; the others are short. */
+double scale_bar_width(const struct section *section);
 double scale_bar_height(const struct section *section);
 
 int scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner,

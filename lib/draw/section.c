@@ -19,23 +19,23 @@ static size_t count_layers(const struct report *report, enum site site)
 }
 
 /* The sheets of the site in all layers; they have the same heads everywhere. */
-static int gather(struct section *section, const struct report *report, enum site site,
+static int gather(struct section_sheets *what, const struct report *report, enum site site,
                   struct arena *arena, struct err *err)
 {
     struct sheet *sheets = NULL;
     size_t count = 0;
-    section->layers = count_layers(report, site);
+    what->layers = count_layers(report, site);
     for (size_t i = 0; i < report->tensor_count; i++) {
         const struct kept *kept = &report->tensors[i];
         if (kept->site != site)
             continue;
-        section->heads = kept_sheet_count(kept);
+        what->heads = kept_sheet_count(kept);
         if (!sheets)
-            sheets = arena_alloc(arena, section->layers * section->heads, sizeof *sheets, err);
-        for (size_t head = 0; head < section->heads && sheets; head++)
+            sheets = arena_alloc(arena, what->layers * what->heads, sizeof *sheets, err);
+        for (size_t head = 0; head < what->heads && sheets; head++)
             sheets[count++] = kept_sheet(report, kept, head);
     }
-    section->sheets = sheets;
+    what->sheets = sheets;
     return sheets ? 0 : -1;
 }
 
@@ -63,12 +63,14 @@ static void add_part(struct buf *text, const char *part)
 }
 
 /* weights · layer 3 · head 1 · rows: query, columns: key */
-static void describe(struct buf *text, const struct section *section)
+static void describe(struct buf *text, const struct section *section, const char *of)
 {
     const struct sheet *sheet = section->sheets;
     bool matrix = section->kind == KIND_MATRIX;
     add_part(text, sheet->tensor);
-    if (section->layers == 1 && sheet->layer >= 0)
+    if (of)
+        add_part(text, of);
+    if (section->layers == 1 && sheet->layer >= 0 && !section->names)
         buf_format(text, " · layer %d", sheet->layer);
     if (section->heads == 1 && sheet->head >= 0)
         buf_format(text, " · head %d", sheet->head);
@@ -81,10 +83,11 @@ static void describe(struct buf *text, const struct section *section)
 }
 
 /* The subtitle is the picture's, too: it must have room. */
-static int describe_section(struct section *section, struct arena *arena, struct err *err)
+static int describe_section(struct section *section, const char *of, struct arena *arena,
+                            struct err *err)
 {
     struct buf text = {0};
-    describe(&text, section);
+    describe(&text, section, of);
     if (!buf_check(&text, err))
         section->subtitle = arena_text(arena, text.bytes, text.size, err);
     buf_release(&text);
@@ -94,17 +97,33 @@ static int describe_section(struct section *section, struct arena *arena, struct
     return 0;
 }
 
-int section_plan(struct section *section, const struct report *report, enum site site,
-                 const struct style *style, struct arena *arena, struct err *err)
+int section_plan_sheets(struct section *section, const struct section_sheets *what,
+                        const struct style *style, struct arena *arena, struct err *err)
 {
-    *section = (struct section){.style = style, .first_hidden = report->first_shown > 0};
-    if (gather(section, report, site, arena, err))
-        return -1;
+    *section = (struct section){
+        .style = style,
+        .sheets = what->sheets,
+        .layers = what->layers,
+        .heads = what->heads,
+        .names = what->names,
+        .note = what->note,
+        .first_hidden = what->first_hidden,
+    };
     section->tones = tones_make(section->sheets, section->layers * section->heads, style, false);
     ramp_make(&section->ramp, section->tones.palette);
     section->kind = choose_kind(section);
     section_fit(section);
-    return describe_section(section, arena, err);
+    return describe_section(section, what->of, arena, err);
+}
+
+int section_plan(struct section *section, const struct report *report, enum site site,
+                 const struct style *style, struct arena *arena, struct err *err)
+{
+    struct section_sheets what = {.first_hidden = report->first_shown > 0};
+    return gather(&what, report, site, arena, err) ||
+                   section_plan_sheets(section, &what, style, arena, err)
+               ? -1
+               : 0;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */

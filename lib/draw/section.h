@@ -21,11 +21,22 @@
 
 enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY };
 
+/* Matrices of one kind that are drawn together: all have the size of the first. */
+struct section_sheets {
+    const struct sheet *sheets; /* [layers, heads] */
+    size_t layers, heads;
+    const char *const *names; /* [layers, heads] where they are no layers and heads; else NULL */
+    const char *of;           /* what they are of, for the subtitle; NULL: nothing to say */
+    const char *note;         /* a line below; NULL: none */
+    bool first_hidden;
+};
+
 struct section {
     enum section_kind kind;
     const struct style *style;
     const struct sheet *sheets; /* [layers, heads] */
     size_t layers, heads;
+    const char *const *names;
     size_t panels, across; /* how many there are, and in a row of them */
     bool by_layer;         /* a row of panels is a layer, a column a head */
     struct tones tones;
@@ -38,8 +49,12 @@ struct section {
     double foot;          /* where the scale stands, below them */
     double width, height; /* of all, with titles and the scale */
     bool first_hidden;
-    const char *subtitle;
+    const char *subtitle, *note;
 };
+
+/* Lay out sheets that live as long as the section, in memory of the arena. */
+int section_plan_sheets(struct section *section, const struct section_sheets *what,
+                        const struct style *style, struct arena *arena, struct err *err);
 
 /* Lay out all tensors of a site that a report has, in memory of the arena. */
 int section_plan(struct section *section, const struct report *report, enum site site,

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "draw/letters.h"
 #include "draw/scale_bar.h"
 
 static const double PAGE = 480; /* points across: two columns of a paper, without the margin */
@@ -11,6 +12,7 @@ static const double NARROWEST = 228;
 static const double SUBTITLE = 15;
 static const double FOOT_GAP = 2;
 static const double PANEL_TITLE = 11.25;
+static const double NAME_SIZE = 7;       /* of letters, in the name of a panel */
 static const double LAYER_NAMES = 15.75; /* beside a row of panels, and above a column of them */
 static const double HEAD_NAMES = 11.25;
 static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8; /* between panels */
@@ -157,6 +159,17 @@ static void measure_panels(struct section *section)
              section->kind == KIND_MATRIX ? 0 : axis_fit_length(&section->columns));
 }
 
+/* From one panel to the next: names have room, as far as all panels fit into the page. */
+static double panel_step(const struct section *section)
+{
+    double step = section->area.width + gap_of(section);
+    double widest = 0;
+    for (size_t i = 0; section->names && i < section->panels; i++)
+        widest = fmax(widest, letters_width(section->names[i], NAME_SIZE) + gap_of(section));
+    double most = (PAGE - axis_fit_snap(section->rows.room)) / (double)section->across;
+    return fmax(step, fmin(widest, most));
+}
+
 void section_fit(struct section *section)
 {
     arrange(section);
@@ -168,11 +181,11 @@ void section_fit(struct section *section)
     section->top = SUBTITLE + (matrix ? axis_fit_snap(section->columns.room) : 0) +
                    (section->by_layer ? HEAD_NAMES : 0);
     section->area.y = named ? PANEL_TITLE : 0;
-    section->panel_width = section->area.width + gap_of(section);
+    section->panel_width = panel_step(section);
     section->panel_height = section->area.y + section->area.height + gap_of(section);
     section->width =
         section->left + (double)section->across * section->panel_width + right_room(section);
-    section->width = fmax(section->width, NARROWEST);
+    section->width = fmax(section->width, fmax(scale_bar_width(section), NARROWEST));
     section->foot = section->top + (double)down * section->panel_height + FOOT_GAP;
     section->height = axis_fit_snap(section->foot + scale_bar_height(section));
 }

@@ -67,7 +67,7 @@ const struct format format_rows[] = {
         .unit = UNIT_SHEET,
         .is_picture = true,
         .one_sentence = true,
-        .write = svg_report_write,
+        .write = picture_write_svg,
     },
     {
         .name = "png",
@@ -76,8 +76,8 @@ const struct format format_rows[] = {
         .unit = UNIT_SHEET,
         .is_picture = true,
         .one_sentence = true,
-        .write = png_report_write,
-        .check = cairo_report_check,
+        .write = picture_write_png,
+        .check = picture_check_cairo,
     },
     {
         .name = "pdf",
@@ -86,8 +86,8 @@ const struct format format_rows[] = {
         .unit = UNIT_SHEET,
         .is_picture = true,
         .one_sentence = true,
-        .write = pdf_report_write,
-        .check = cairo_report_check,
+        .write = picture_write_pdf,
+        .check = picture_check_cairo,
     },
     {
         .name = "html",

@@ -7,6 +7,7 @@
 #include "lens/numeral.h"
 #include "lens/tally_sheet.h"
 #include "out/csv_sheet.h"
+#include "out/text_heat.h"
 #include "out/text_layout.h"
 #include "out/text_line.h"
 
@@ -20,6 +21,8 @@ struct table {
     struct text_cut rows;
     size_t label_width, cell_width;
     struct numeral numeral;
+    struct text_heat *heat; /* of the measure */
+    struct tone tone;       /* of the sheet */
 };
 
 static const char *column_label(char label[LABEL_BYTES], const struct table *table, size_t column)
@@ -56,16 +59,38 @@ static struct table make_table(const struct sheet *sheet, const struct place *pl
     return table;
 }
 
-static void add_cell(struct buf *line, const struct table *table, size_t row, size_t column)
+/* Blanks of its colour stand on both sides of a number: the second comes with what stands behind
+ * it. */
+static void add_cell(struct buf *line, const struct table *table, const struct tone *tone,
+                     size_t row, size_t column)
 {
-    char text[NUMERAL_BYTES];
-    text_blanks(line, TEXT_GAP);
+    char text[NUMERAL_BYTES] = "";
+    struct text_heat *heat = table->heat;
     float value = sheet_cell(table->sheet, row, column);
-    if (sheet_hides(table->sheet, row, column) || isnan(value))
-        text[0] = '\0';
-    else
+    bool nothing = sheet_hides(table->sheet, row, column) || isnan(value);
+    bool heated = (heat->colours || heat->shades) && !nothing;
+    unsigned level = heated ? tone_level(tone, value) : 0;
+    const char *mark = heat->shades ? text_heat_shade(heat, level) : " ";
+    if (!nothing && heat->numbers)
         numeral_write(text, table->numeral, value);
-    text_right(line, text, table->cell_width);
+    text_blanks(line, TEXT_GAP - 1);
+    text_heat_set(line, heat, level);
+    buf_text(line, mark);
+    for (size_t i = 0; i < table->cell_width && !heat->numbers; i++)
+        buf_text(line, mark);
+    if (heat->numbers)
+        text_right(line, text, table->cell_width);
+}
+
+static void add_row(struct buf *line, const struct table *table, size_t row, size_t first,
+                    size_t end)
+{
+    struct tone tone = table->tone;
+    if (table->heat->tones.range == RANGE_ROW)
+        tone = tone_of_row(&table->heat->tones, table->sheet, row);
+    for (size_t column = first; column < end; column++)
+        add_cell(line, table, &tone, row, column);
+    text_heat_reset(line, table->heat);
 }
 
 /* The columns from `first` up to `end`. */
@@ -84,8 +109,8 @@ static int write_columns(struct stream *out, const struct table *table, size_t f
         size_t row = text_cut_place(&table->rows, slot);
         bool between = text_cut_between(&table->rows, slot);
         text_left(line, between ? "…" : table->sheet->rows.labels[row].text, table->label_width);
-        for (size_t column = first; column < end && !between; column++)
-            add_cell(line, table, row, column);
+        if (!between)
+            add_row(line, table, row, first, end);
         if (text_end(out, line, err))
             return -1;
     }
@@ -94,10 +119,12 @@ static int write_columns(struct stream *out, const struct table *table, size_t f
 
 /* As many columns as fit stand side by side, the others below. */
 static int write_table(struct stream *out, const struct sheet *sheet, const struct place *place,
-                       struct err *err)
+                       struct text_heat *heat, struct err *err)
 {
     struct buf line = {0};
     struct table table = make_table(sheet, place);
+    table.heat = heat;
+    table.tone = tone_of_sheet(&heat->tones, sheet);
     size_t columns = sheet->columns.size;
     size_t room = place->columns > table.label_width ? place->columns - table.label_width : 0;
     size_t fitting = place->columns ? room / (TEXT_GAP + table.cell_width) : columns;
@@ -123,19 +150,33 @@ static void write_heading(struct stream *out, enum measure measure,
                   (unsigned long long)sheets->most, things);
 }
 
+/* One for all sheets of a measure. */
+static struct text_heat heat_of(const struct tally_sheets *sheets, const struct place *place)
+{
+    struct text_heat heat;
+    struct extent extent = {0, 0};
+    for (size_t i = 0; i < sheets->count; i++)
+        extent = extent_join(extent, extent_of_sheet(&sheets->items[i]));
+    text_heat_begin(&heat, extent, place);
+    return heat;
+}
+
 static int write_measure(struct stream *out, const struct tally *tally, enum measure measure,
                          const struct place *place, struct err *err)
 {
     struct arena arena = {0};
     struct tally_sheets sheets;
+    struct text_heat heat = {0};
     int failed = tally_sheets_make(&sheets, tally, measure, &arena, err);
-    if (!failed)
+    if (!failed) {
         write_heading(out, measure, &sheets);
+        heat = heat_of(&sheets, place);
+    }
     for (size_t i = 0; !failed && i < sheets.count; i++) {
         const struct sheet *sheet = &sheets.items[i];
         if (sheet->head >= 0)
             stream_format(out, "\nlayer %d head %d\n", sheet->layer, sheet->head);
-        failed = write_table(out, sheet, place, err);
+        failed = write_table(out, sheet, place, &heat, err);
     }
     arena_release(&arena);
     return failed;

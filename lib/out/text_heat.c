@@ -167,20 +167,25 @@ void text_heat_legend(struct buf *line, struct text_heat *heat)
 /* --- all of it ----------------------------------------------------------------------------------
  */
 
-int text_heat_open(struct text_heat *heat, const struct report *report, const struct kept *kept,
-                   const struct place *place, struct err *err)
+void text_heat_begin(struct text_heat *heat, struct extent extent, const struct place *place)
 {
     const struct style *style = place->style ? place->style : &style_default;
-    size_t count = kept_sheet_count(kept);
     *heat = (struct text_heat){0};
     choose(heat, style);
     if (!heat->colours && !heat->shades)
-        return 0;
-    heat->tones = tones_of(extent_of(report, kept), style, style->dark);
+        return;
+    heat->tones = tones_of(extent, style, style->dark);
     ramp_make(&heat->ramp, heat->tones.palette);
     if (heat->depth == DEPTH_256)
         find_fixed(heat);
-    if (heat->tones.range != RANGE_HEAD)
+}
+
+int text_heat_open(struct text_heat *heat, const struct report *report, const struct kept *kept,
+                   const struct place *place, struct err *err)
+{
+    size_t count = kept_sheet_count(kept);
+    text_heat_begin(heat, extent_of(report, kept), place);
+    if ((!heat->colours && !heat->shades) || heat->tones.range != RANGE_HEAD)
         return 0;
     heat->heads = heap_alloc(count, sizeof *heat->heads, err);
     for (size_t i = 0; i < count && heat->heads; i++) {

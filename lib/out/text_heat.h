@@ -39,6 +39,10 @@ struct text_heat {
     unsigned set;               /* the level whose colours the line has now; 0: none */
 };
 
+/* For numbers that lie in an extent; there is nothing to release. */
+void text_heat_begin(struct text_heat *heat, struct extent extent, const struct place *place);
+
+/* For all heads of a tensor. */
 int text_heat_open(struct text_heat *heat, const struct report *report, const struct kept *kept,
                    const struct place *place, struct err *err);
 void text_heat_release(struct text_heat *heat);

@@ -21,9 +21,9 @@ START_TEST(a_format_is_found_by_name_and_by_the_ending_of_a_path)
         {"jsonl", "/tmp/out.jsonl", jsonl_report_write},
         {"npy", "out.csv.npy", npy_report_write},
         {"safetensors", "out.safetensors", tensors_report_write},
-        {"svg", "out.svg", svg_report_write},
-        {"png", "out.svg.png", png_report_write},
-        {"pdf", "out.pdf", pdf_report_write},
+        {"svg", "out.svg", picture_write_svg},
+        {"png", "out.svg.png", picture_write_png},
+        {"pdf", "out.pdf", picture_write_pdf},
         {"html", "out.html", html_report_write},
     };
     ck_assert_uint_eq(format_count, COUNT(cases));

@@ -136,12 +136,12 @@ END_TEST
 
 START_TEST(a_report_is_a_whole_picture)
 {
-    const char *text = fixture_written(svg_report_write, &fixture_odd, &fixture_alone);
+    const char *text = fixture_written(picture_write_svg, &fixture_odd, &fixture_alone);
     size_t size = fixture_size();
     ck_assert_int_eq(strncmp(text, "<svg xmlns=\"http://www.w3.org/2000/svg\"", 38), 0);
     ck_assert_str_eq(text + size - 7, "</svg>\n");
     ck_assert_ptr_nonnull(strstr(text, ">🍰</text>"));
-    fixture_starve(svg_report_write, &fixture_odd);
+    fixture_starve(picture_write_svg, &fixture_odd);
 }
 END_TEST
 

@@ -96,6 +96,42 @@ START_TEST(measures_of_cells_are_queries_and_keys)
 }
 END_TEST
 
+START_TEST(a_terminal_with_colours_has_heat)
+{
+    struct style style = {.depth = DEPTH_16};
+    struct place place = page;
+    place.style = &style;
+    count(1u << MEASURE_FIRST_TOKEN, true);
+    expect(tally_page_write, NULL, place,
+           "first-token · the weight on the first token\n"
+           "mean over up to 3 queries\n"
+           "\n"
+           "layer  head 0  head 2\n"
+           "0     \x1b[44;97m 0.5833 \x1b[0m\n"
+           "1             \x1b[44;97m 0.5833\x1b[0m\n");
+    style.depth = DEPTH_NONE;
+    style.cells = CELLS_HEAT;
+    count(1u << MEASURE_MAX, true);
+    expect(tally_page_write, NULL, place,
+           "max · the largest weight of every query and key\n"
+           "over up to 1 text\n"
+           "\n"
+           "layer 0 head 0\n"
+           "\n"
+           "query       0       1       2\n"
+           "0     ███████\n"
+           "1     ░░░░░░░ ▓▓▓▓▓▓▓\n"
+           "2     ▒▒▒▒▒▒▒ ░░░░░░░ ░░░░░░░\n"
+           "\n"
+           "layer 1 head 2\n"
+           "\n"
+           "query       0       1       2\n"
+           "0     ███████\n"
+           "1     ░░░░░░░ ▓▓▓▓▓▓▓\n"
+           "2     ▒▒▒▒▒▒▒ ░░░░░░░ ░░░░░░░\n");
+}
+END_TEST
+
 START_TEST(one_matrix_of_csv_stands_alone)
 {
     count(1u << MEASURE_FIRST_TOKEN, true);
@@ -127,6 +163,7 @@ Suite *tally_page_suite(void)
     tcase_add_test(tests, measures_of_rows_are_layers_and_heads);
     tcase_add_test(tests, a_narrow_page_has_the_other_heads_below);
     tcase_add_test(tests, measures_of_cells_are_queries_and_keys);
+    tcase_add_test(tests, a_terminal_with_colours_has_heat);
     tcase_add_test(tests, one_matrix_of_csv_stands_alone);
     tcase_add_test(tests, several_matrices_of_csv_are_blocks);
     suite_add_tcase(suite, tests);
