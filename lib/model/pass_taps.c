@@ -90,10 +90,26 @@ static bool is_sound(const struct tensor *values)
     return true;
 }
 
+/* True when heads stand side by side in the rows of tokens and all elements of these are finite:
+ * found row by row, as they lie in memory, where head by head would take several times as long. */
+static bool are_sound_in_rows(const struct tensor *values, struct span heads)
+{
+    if (values->rank != 3 || values->stride[2] != 1 || values->stride[0] != values->shape[2])
+        return false;
+    size_t count = heads.count * values->shape[2];
+    const float *row = values->data + heads.first * values->shape[2];
+    for (size_t i = 0; i < values->shape[1]; i++, row += values->stride[1])
+        if (first_bad(row, count) < count)
+            return false;
+    return true;
+}
+
 /* The first of some heads, or rows where there are no heads, that has such a value; how many there
  * are in all where none has. */
 static size_t first_unsound(const struct tensor *values, struct span heads)
 {
+    if (are_sound_in_rows(values, heads))
+        return values->shape[0];
     for (size_t i = heads.first; i < heads.first + heads.count; i++) {
         struct tensor slice = tensor_slice(values, i);
         if (!is_sound(&slice))
