@@ -2,58 +2,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/stream.h"
-#include "base/utf8.h"
 #include "command.h"
 #include "help.h"
-#include "text/label.h"
 
 enum { STATUS_OF_SIGNALS = 128, STATUS_BROKEN_FILE = 3 };
-
-static void print_line(const char *kind, const char *text)
-{
-    struct buf line = {0};
-    buf_text(&line, "attn-cli: ");
-    buf_text(&line, kind);
-    for (const char *part = text; *part;) { /* blanks stay blanks; all else is made visible */
-        size_t size = strcspn(part, " ");
-        label_visible(&line, part, size);
-        part += size;
-        for (; *part == ' '; part++)
-            buf_char(&line, ' ');
-    }
-    buf_char(&line, '\n');
-    const char *bytes = line.out_of_memory ? text : line.bytes;
-    if (write(STDERR_FILENO, bytes, strlen(bytes)) < 0)
-        errno = 0; /* there is nobody left to tell */
-    buf_release(&line);
-}
-
-void print_note(const struct options *options, const char *format, ...)
-{
-    char text[ERR_TEXT_BYTES];
-    va_list args;
-    if (options->quiet)
-        return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    print_line("note: ", text);
-}
-
-void print_failure(const char *text)
-{
-    print_line("error: ", text);
-}
 
 /* Interrupted: no half-written file stays behind. */
 static void leave(int signal_number)
@@ -154,6 +113,6 @@ int main(int argc, char **argv)
     if (!failed)
         failed = close_output(&err);
     if (failed)
-        print_line("error: ", err.text);
+        print_failure(err.text);
     return failed ? (int)err.kind : EXIT_SUCCESS;
 }
