@@ -216,17 +216,11 @@ static const struct items_kind kinds[] = {
 
 enum { KINDS = sizeof kinds / sizeof *kinds, LINES = 0, JSONL = 1, CSV = 2 };
 
-static bool ends_with(const char *path, const char *ending)
-{
-    size_t size = strlen(path);
-    size_t tail = strlen(ending);
-    return size >= tail && strcmp(path + size - tail, ending) == 0;
-}
-
 static const struct items_kind *kind_of_file(const struct items *items)
 {
-    for (int i = 0; i < KINDS; i++)
-        if (ends_with(items->path, kinds[i].ending))
+    const char *ending = strrchr(items->path, '.');
+    for (int i = 0; i < KINDS && ending; i++)
+        if (strcmp(ending, kinds[i].ending) == 0)
             return &kinds[i];
     const char *at = items->reader.at;
     while (at < items->reader.end && strchr(" \t\r\n", *at) && *at)
@@ -278,7 +272,7 @@ static int read_header(struct items *items, struct err *err)
     return 0;
 }
 
-static int find_path(struct items *items, const struct options *options, struct err *err)
+static int find_path(const char **path, const struct options *options, struct err *err)
 {
     const struct texts *operands = &options->operands;
     if (!operands->count)
@@ -286,7 +280,7 @@ static int find_path(struct items *items, const struct options *options, struct 
                               "input");
     if (operands->count > 1)
         return err_usage(err, "expected one file, found '%s' as well", operands->items[1]);
-    items->path = operands->items[0];
+    *path = operands->items[0];
     return 0;
 }
 
@@ -304,11 +298,10 @@ static int check_content(struct items *items, struct err *err)
                                        : "nothing");
 }
 
-int items_open(struct items *items, const struct options *options, struct err *err)
+int items_begin(struct items *items, const char *path, struct file file,
+                const struct options *options, struct err *err)
 {
-    *items = (struct items){.defaults = options};
-    if (find_path(items, options, err) || inputs_read_file(&items->file, items->path, err))
-        return -1;
+    *items = (struct items){.path = path, .file = file, .defaults = options};
     items_rewind(items);
     if (choose_kind(items, options->input, err) || read_header(items, err) ||
         check_content(items, err)) {
@@ -316,6 +309,16 @@ int items_open(struct items *items, const struct options *options, struct err *e
         return -1;
     }
     return 0;
+}
+
+int items_open(struct items *items, const struct options *options, struct err *err)
+{
+    struct file file = {0};
+    const char *path = NULL;
+    *items = (struct items){0};
+    if (find_path(&path, options, err) || inputs_read_file(&file, path, err))
+        return -1;
+    return items_begin(items, path, file, options, err);
 }
 
 void items_release(struct items *items)

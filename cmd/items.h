@@ -54,6 +54,11 @@ struct items {
  * else its first character: { begins an object. Refused: a file without items, a column of CSV that
  * no item can have. On failure nothing is held. */
 int items_open(struct items *items, const struct options *options, struct err *err);
+
+/* The same with what is in the file; `path` tells its kind, and messages. The file is released with
+ * the items, or on failure. */
+int items_begin(struct items *items, const char *path, struct file file,
+                const struct options *options, struct err *err);
 void items_release(struct items *items);
 
 /* Begin again with the first; or with the one that stood next when the mark was taken. */
