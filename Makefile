@@ -30,6 +30,7 @@ LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_m
 	lib/out/page_template.c)
 CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c))
 UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c))
+FUZZ_OBJECTS := $(call objects,$(wildcard tests/fuzz/*.c))
 ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
 BREAK_OBJECTS := $(call objects,$(wildcard tests/break/*.c))
 FLIPS_OBJECTS := $(call objects,$(wildcard tests/flips/*.c))
@@ -89,12 +90,14 @@ $(BUILD)/test-dependencies: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 	@touch $@
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
-	$(BREAK_OBJECTS) $(FLIPS_OBJECTS))
+	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FUZZ_OBJECTS))
 -include $(BUILD)/models/maker.d
 
 # --- tests ---------------------------------------------------------------------------------------
 
-TEST_PROGRAMS = $(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips generate-models)
+FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
+TEST_PROGRAMS = $(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips generate-models) \
+	$(FUZZERS)
 
 test: $(TEST_PROGRAMS) ## install what the tests need, build, run them all
 	@sh tests/run.sh $(BUILD)
@@ -112,6 +115,35 @@ $(BUILD)/break: $(BREAK_OBJECTS) $(BUILD)/libattn.a
 
 $(BUILD)/flips: $(FLIPS_OBJECTS) $(BUILD)/libattn.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+# What the commands are made of, without main.
+$(BUILD)/libcommands.a: $(filter-out %/main.o,$(CMD_OBJECTS))
+	$(call SAY,archive,$@) rm -f $@; $(AR) rcs $@ $^
+
+# A program for every target in tests/fuzz; with replay.c it reads inputs, with libFuzzer it makes
+# them.
+FUZZ_MAIN = $(BUILD)/tests/fuzz/replay.o
+FUZZ_COMMON = $(BUILD)/tests/fuzz/engine.o $(BUILD)/tests/fuzz/encode.o
+
+fuzzers: $(FUZZERS)
+
+$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%_fuzz.o $(FUZZ_COMMON) $(FUZZ_MAIN) \
+		$(BUILD)/libcommands.a $(BUILD)/libattn.a
+	@mkdir -p $(@D)
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_LINK) $^ $(LIBS) -o $@
+
+FUZZ_CC = clang
+FUZZ_SECONDS = 60
+# What an input reaches, and what it is compared with. Counters alone are several times as fast:
+# FUZZ_COVERAGE=-fsanitize-coverage=inline-8bit-counters,pc-table
+FUZZ_COVERAGE = -fsanitize=fuzzer-no-link
+
+fuzz: ## look for inputs that break a parser, FUZZ_SECONDS a target, with clang's libFuzzer
+	@CC='$(FUZZ_CC)' sh ./dependencies.sh install fuzzing
+	@$(MAKE) --no-print-directory fuzzers BUILD=$(BUILD)/fuzzing CC='$(FUZZ_CC)' WERROR= \
+		FUZZ_MAIN= FUZZ_LINK=-fsanitize=fuzzer CFLAGS='-O2 -g -fopenmp-simd \
+		-fno-math-errno -fno-trapping-math $(FUZZ_COVERAGE) $(SANITIZE)'
+	@sh tests/fuzz.sh run $(BUILD)/fuzzing $(FUZZ_SECONDS)
 
 test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it installs
 	@sh tests/page/run.sh $(BUILD) install
@@ -200,5 +232,5 @@ help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: all run test test-cluster test-page asan valgrind format format-check bench-peers models
-.PHONY: pictures tiny install uninstall clean help FORCE
+.PHONY: pictures tiny install uninstall clean help fuzzers fuzz FORCE
 .DELETE_ON_ERROR:

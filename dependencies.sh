@@ -4,6 +4,7 @@
 #     ./dependencies.sh check            compiler and libraries; status 1 when something is missing
 #     ./dependencies.sh check tests      those, and what only the tests need
 #     ./dependencies.sh check cluster    those, and the schedulers of `make test-cluster`
+#     ./dependencies.sh check fuzzing    what `make fuzz` builds with, CC being clang
 #     ./dependencies.sh install [tests]  the same, but install with apt-get what is missing
 #
 # A library is there when a program that names it compiles and links, with CC, CPPFLAGS and LDFLAGS;
@@ -23,6 +24,8 @@ needed_by_tests='Check|check.h|-lcheck|check libsubunit-dev|check-devel|check'
 needed_by_clusters='Slurm|program slurmctld||slurmctld slurmd slurm-client munge|slurm-slurmd|-
 Open MPI|program mpirun||openmpi-bin|openmpi|open-mpi
 GNU parallel|program parallel||parallel|parallel|parallel'
+fuzzing='-fsanitize=fuzzer-no-link,address'
+needed_by_fuzzing="libFuzzer|stddef.h|$fuzzing|clang libclang-rt-14-dev|clang compiler-rt|llvm"
 
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -102,6 +105,11 @@ cluster)
     rows="$needed
 $needed_by_clusters"
     verdict='Not every scheduler can be tried.'
+    ;;
+fuzzing)
+    rows="$needed
+$needed_by_fuzzing"
+    verdict='Nothing can be fuzzed.'
     ;;
 esac
 

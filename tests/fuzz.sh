@@ -1,0 +1,77 @@
+#!/bin/sh
+# The targets of tests/fuzz, a program each in BUILD/fuzz.
+#
+#     sh tests/fuzz.sh replay [BUILD]             every input of the corpora, once
+#     sh tests/fuzz.sh run BUILD SECONDS [NAME...]  look for new ones; BUILD has libFuzzer in it
+#     sh tests/fuzz.sh keep BUILD [NAME...]       of old and new ones, keep what is needed to reach
+#                                                 all that they reach: tests/fuzz/corpus anew
+#
+# New inputs gather in BUILD/fuzz/corpus, finds in BUILD/fuzz/found: `BUILD/fuzz/NAME FILE` shows
+# one again. All end with `N passed, N failed`, a target each.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+action=${1:-replay}
+build=${2:-build}
+[ $# -lt 2 ] || shift 2
+seconds=60
+if [ "$action" = run ]; then
+    seconds=${1:-60}
+    [ $# = 0 ] || shift
+fi
+names=$*
+[ -n "$names" ] || names=$(cd tests/fuzz && ls ./*_fuzz.c | sed 's|^./||; s|_fuzz.c$||')
+
+# Instrumented code is given back late, so that a use after it is seen; not so late that memory
+# grows without end.
+ASAN_OPTIONS=${ASAN_OPTIONS:-quarantine_size_mb=8:allocator_may_return_null=1}
+export ASAN_OPTIONS
+
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+passed=0 failed=0
+
+verdict() { # NAME STATUS
+    if [ "$2" = 0 ]; then
+        passed=$((passed + 1))
+    else
+        printf '%s: status %d\n' "$1" "$2"
+        tail -n 40 "$log"
+        failed=$((failed + 1))
+    fi
+}
+
+replay() { # NAME
+    "$build/fuzz/$1" "tests/fuzz/corpus/$1"/* >"$log" 2>&1
+}
+
+run() { # NAME: what it says at its end has the number of executions
+    new=$build/fuzz/corpus/$1
+    found=$build/fuzz/found
+    mkdir -p "$new" "$found"
+    # A second is counted by engine.c; libFuzzer's own clock is the wall's.
+    "$build/fuzz/$1" -max_total_time="$seconds" -timeout=600 -max_len=1024 -malloc_limit_mb=64 \
+        -print_final_stats=1 -artifact_prefix="$found/$1-" \
+        "$new" "tests/fuzz/corpus/$1" >"$log" 2>&1
+    status=$?
+    executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+    printf '%s: %s executions\n' "$1" "${executions:-some}"
+    printf '%s %s %s\n' "$1" "${executions:-0}" $status >>"$build/fuzz/executions"
+    return $status
+}
+
+keep() { # NAME
+    kept=$build/fuzz/kept/$1
+    rm -rf "$kept"
+    mkdir -p "$kept"
+    "$build/fuzz/$1" -merge=1 -use_counters=0 -timeout=600 -max_len=8192 \
+        "$kept" "tests/fuzz/corpus/$1" "$build/fuzz/corpus/$1" >"$log" 2>&1 || return
+    rm -rf "tests/fuzz/corpus/$1"
+    mv "$kept" "tests/fuzz/corpus/$1"
+}
+
+for name in $names; do
+    $action "$name"
+    verdict "$name" $?
+done
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,85 @@
+/* A command line, a byte of 0 between its words: read, and its values checked as far as no file
+ * tells more. */
+#include "fuzz.h"
+
+#include "../../cmd/command.h"
+#include "../../cmd/looks.h"
+#include "../../cmd/mechanism_options.h"
+#include "../../cmd/shard.h"
+#include "lens/selection.h"
+#include "model/config_edit.h"
+
+static struct arena arena; /* its memory stays for the next input */
+
+static const struct config config = {
+    .kind = MODEL_GPT2,
+    .vocab_size = 512,
+    .n_positions = 64,
+    .n_embd = 8,
+    .n_layer = 3,
+    .n_head = 4,
+    .n_kv_head = 4,
+    .d_k = 2,
+    .d_v = 2,
+    .causal = true,
+    .projections = true,
+};
+
+static void expect(int failed)
+{
+    if (failed)
+        fuzz_refused();
+}
+
+static void check_selection(const struct options *options)
+{
+    struct selection selection = {0};
+    expect(selection_sites(&selection, options->show ? options->show : "all", &config, &fuzz_err));
+    expect(selection_layers(&selection, options->layer, &config, &arena, &fuzz_err));
+    expect(selection_heads(&selection, options->head, &config, &arena, &fuzz_err));
+    for (size_t i = 0; i < selection.layer_count; i++)
+        fuzz_check(selection.layers[i] < config.n_layer, "layers are the model's");
+    for (size_t i = 0; selection.heads && i < selection.head_count; i++)
+        fuzz_check(selection.heads[i] < config.n_head, "heads are the model's");
+}
+
+static void check_values(const struct options *options)
+{
+    enum precision precision;
+    struct mechanism mechanism;
+    struct derivation how;
+    struct style style;
+    struct job_shard shard;
+    struct tokens tokens;
+    struct config_edit edit = {0};
+    expect(options_precision(&precision, options, &fuzz_err));
+    expect(options_check_page(options, &fuzz_err));
+    expect(mechanism_options_read(&mechanism, options, &fuzz_err));
+    expect(read_derivation(&how, options, false, &fuzz_err));
+    expect(looks_read(&style, options, &fuzz_err));
+    expect(shard_read(&shard, options->shard, &fuzz_err));
+    if (options->ids)
+        expect(tokens_from_ids(&tokens, options->ids, config.vocab_size, &arena, &fuzz_err));
+    for (size_t i = 0; i < options->sets.count; i++)
+        expect(config_edit_read(&edit, options->sets.items[i], &arena, &fuzz_err));
+}
+
+void fuzz_one(const char *bytes, size_t size)
+{
+    struct fuzz_parts parts;
+    char *arguments[FUZZ_PARTS];
+    struct options options = OPTIONS_DEFAULT;
+    fuzz_split(&parts, bytes, size);
+    for (size_t i = 1; i < parts.count; i++)
+        arguments[i - 1] = parts.parts[i];
+    arguments[parts.count - 1] = NULL;
+    arena_clear(&arena);
+    const struct command *command = command_find(parts.parts[0], &fuzz_err);
+    if (!command || options_parse(&options, command->bit, arguments, &arena, &fuzz_err)) {
+        fuzz_refused();
+    } else {
+        check_values(&options);
+        check_selection(&options);
+    }
+    fuzz_release(&parts);
+}

@@ -1,0 +1,68 @@
+/* encode.c: what must hold of tokens, whatever the tokenizer and the text. */
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+
+static struct arena arena; /* its memory stays for the next input */
+
+static void check_token(const struct tokenizer *tokenizer, struct token token, size_t before,
+                        size_t size)
+{
+    size_t token_size = 0;
+    fuzz_check(token.id < tokenizer_size(tokenizer), "ids are below the vocabulary's size");
+    fuzz_check(tokenizer_token(tokenizer, token.id, &token_size), "ids are entries");
+    fuzz_check(before <= token.start && token.start <= token.end && token.end <= size,
+               "tokens stand in the text, one behind the other");
+}
+
+static void check_whole(const struct tokenizer *tokenizer, const struct tokens *tokens,
+                        const char *text, size_t size)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < tokens->count; i++) {
+        size_t token_size = 0;
+        const char *bytes = tokenizer_token(tokenizer, tokens->items[i].id, &token_size);
+        fuzz_check(token_size <= size - at && memcmp(bytes, text + at, token_size) == 0,
+                   "the tokens' bytes are the text");
+        at += token_size;
+    }
+    fuzz_check(at == size, "the tokens' bytes are all of the text");
+}
+
+void fuzz_encode(const struct tokenizer *tokenizer, const char *text, size_t size, bool whole)
+{
+    struct tokens tokens = {0};
+    size_t before = 0;
+    arena_clear(&arena);
+    if (tokenizer_encode(tokenizer, &tokens, text, size, &arena, &fuzz_err)) {
+        fuzz_refused();
+        return;
+    }
+    for (size_t i = 0; i < tokens.count; i++) {
+        check_token(tokenizer, tokens.items[i], before, size);
+        before = whole ? tokens.items[i].start : tokens.items[i].end;
+    }
+    if (whole)
+        check_whole(tokenizer, &tokens, text, size);
+}
+
+void fuzz_tokenizer(const struct folder *folder)
+{
+    static const char text[] =
+        "Hello, the <|endoftext|> w\xc3\xb6rld  don't\n 123 \xe6\x88\x91\xe7\x88\xb1 ab<unk>abab ";
+    struct tokenizer *tokenizer = NULL;
+    if (tokenizer_open(&tokenizer, folder, &fuzz_err)) {
+        fuzz_refused();
+        return;
+    }
+    if (!tokenizer)
+        return;
+    fuzz_encode(tokenizer, text, sizeof text - 1, false);
+    if (tokenizer_begin_texts(tokenizer, folder, &fuzz_err))
+        fuzz_refused();
+    tokenizer_spell_special(tokenizer);
+    fuzz_encode(tokenizer, text, sizeof text - 1, false);
+    tokenizer_free(tokenizer);
+}

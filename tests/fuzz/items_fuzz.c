@@ -1,0 +1,35 @@
+/* The file of a batch: objects a line where it begins with {, else CSV. */
+#include "fuzz.h"
+
+#include "../../cmd/items.h"
+#include "../../cmd/mechanism_options.h"
+
+static struct arena arena; /* its memory stays for the next input */
+
+static void check(const struct item *item)
+{
+    struct mechanism mechanism;
+    if (item->broken) {
+        fuzz_check(fuzz_err.kind, "an item that is broken says why");
+        fuzz_refused();
+        return;
+    }
+    fuzz_check(item->input.text || item->input.ids, "an item has a text");
+    if (mechanism_options_read(&mechanism, &item->options, &fuzz_err))
+        fuzz_refused();
+}
+
+void fuzz_one(const char *bytes, size_t size)
+{
+    static const struct options options = OPTIONS_DEFAULT;
+    const char *path = size && bytes[0] == '{' ? "items.jsonl" : "items.csv";
+    struct items items;
+    struct item item;
+    if (items_begin(&items, path, file_borrow(bytes, size), &options, &fuzz_err)) {
+        fuzz_refused();
+        return;
+    }
+    while (arena_clear(&arena), items_next(&items, &item, &arena, &fuzz_err))
+        check(&item);
+    items_release(&items);
+}

@@ -1,0 +1,9 @@
+/* A tokenizer.json, of any kind. */
+#include "fuzz.h"
+
+void fuzz_one(const char *bytes, size_t size)
+{
+    struct folder_file file = {"tokenizer.json", bytes, size};
+    struct folder folder = {"folder", &file, 1};
+    fuzz_tokenizer(&folder);
+}
