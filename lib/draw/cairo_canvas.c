@@ -94,6 +94,16 @@ static void draw_strokes(struct canvas *canvas, const struct stroke *strokes, si
         to->lib->cairo_stroke(to->cairo);
 }
 
+static void draw_path(struct canvas *canvas, const struct point *points, size_t count,
+                      const struct pen *pen)
+{
+    struct cairo_canvas *to = own(canvas);
+    take_pen(to, pen);
+    for (size_t i = 0; i < count; i++)
+        (i ? to->lib->cairo_line_to : to->lib->cairo_move_to)(to->cairo, points[i].x, points[i].y);
+    to->lib->cairo_stroke(to->cairo);
+}
+
 /* The layout's base line goes through the point. */
 static void draw_text(struct canvas *canvas, struct point at, const char *text,
                       const struct lettering *lettering)
@@ -212,6 +222,7 @@ static const struct canvas_form cairo_canvas_form = {
     .hatch = draw_hatch,
     .frame = draw_frame,
     .strokes = draw_strokes,
+    .path = draw_path,
     .text = draw_text,
     .cells = draw_cells,
 };

@@ -68,6 +68,8 @@ struct canvas_form {
     void (*frame)(struct canvas *canvas, struct box box, const struct pen *pen);
     void (*strokes)(struct canvas *canvas, const struct stroke *strokes, size_t count,
                     const struct pen *pen);
+    void (*path)(struct canvas *canvas, const struct point *points, size_t count,
+                 const struct pen *pen);
     void (*text)(struct canvas *canvas, struct point at, const char *text,
                  const struct lettering *lettering);
     void (*cells)(struct canvas *canvas, struct box box, const struct cells *cells,
@@ -106,6 +108,13 @@ static inline void canvas_strokes(struct canvas *canvas, const struct stroke *st
                                   const struct pen *pen)
 {
     canvas->form->strokes(canvas, strokes, count, pen);
+}
+
+/* Straight from point to point. */
+static inline void canvas_path(struct canvas *canvas, const struct point *points, size_t count,
+                               const struct pen *pen)
+{
+    canvas->form->path(canvas, points, count, pen);
 }
 
 /* A line of visible characters. */

@@ -165,6 +165,18 @@ static void svg_strokes(struct canvas *canvas, const struct stroke *strokes, siz
     stream_text(out, "/>\n");
 }
 
+static void svg_path(struct canvas *canvas, const struct point *points, size_t count,
+                     const struct pen *pen)
+{
+    struct stream *out = stream_of(canvas);
+    stream_text(out, "<path d=\"");
+    for (size_t i = 0; i < count; i++)
+        put_pair(out, i ? 'L' : 'M', points[i].x, points[i].y);
+    stream_char(out, '"');
+    put_pen(out, pen);
+    stream_text(out, "/>\n");
+}
+
 static void svg_text(struct canvas *canvas, struct point at, const char *text,
                      const struct lettering *lettering)
 {
@@ -243,6 +255,7 @@ static const struct canvas_form svg_form = {
     .hatch = svg_hatch,
     .frame = svg_frame,
     .strokes = svg_strokes,
+    .path = svg_path,
     .text = svg_text,
     .cells = svg_cells,
 };

@@ -1,4 +1,3 @@
-/* Figures drawn on a canvas that looks where things stand. */
 #include "draw/figure.h"
 
 #include <check.h>
@@ -7,145 +6,12 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "canvas_witness.h"
 #include "draw/letters.h"
 #include "lens/fold.h"
 #include "report_fixture.h"
 
 Suite *figure_suite(void);
-
-enum { TEXTS_MAX = 2000, BYTES = 64 };
-
-/* A canvas that keeps what is drawn on it. */
-struct witness {
-    struct canvas canvas;
-    double width, height;
-    struct witness_text {
-        char text[BYTES];
-        struct box box;
-        bool level;
-    } texts[TEXTS_MAX];
-    size_t text_count, cell_count, stroke_count, hatch_count, depth, part_count;
-    bool inked; /* numbers in white: on dark cells */
-};
-
-static struct witness witness;
-
-static void check_inside(struct box box, const char *what)
-{
-    bool inside = box.x >= -0.01 && box.y >= -0.01 && box.x + box.width <= witness.width + 0.01 &&
-                  box.y + box.height <= witness.height + 0.01;
-    ck_assert_msg(inside, "%s at %g %g, %g x %g, of a picture of %g x %g", what, box.x, box.y,
-                  box.width, box.height, witness.width, witness.height);
-}
-
-static void see_open(struct canvas *canvas, const char *name)
-{
-    (void)canvas;
-    ck_assert_str_ne(name, "");
-    witness.depth++;
-    witness.part_count++;
-}
-
-static void see_close(struct canvas *canvas)
-{
-    (void)canvas;
-    ck_assert_uint_gt(witness.depth, 0);
-    witness.depth--;
-}
-
-static void see_rect(struct canvas *canvas, struct box box, struct colour colour)
-{
-    (void)canvas, (void)colour;
-    check_inside(box, "a rectangle");
-}
-
-static void see_hatch(struct canvas *canvas, struct box box)
-{
-    (void)canvas;
-    witness.hatch_count++;
-    check_inside(box, "a hatching");
-}
-
-static void see_frame(struct canvas *canvas, struct box box, const struct pen *pen)
-{
-    (void)canvas, (void)pen;
-    check_inside(box, "a frame");
-}
-
-static void see_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
-                        const struct pen *pen)
-{
-    (void)canvas;
-    ck_assert_double_gt(pen->width, 0);
-    witness.stroke_count += count;
-    for (size_t i = 0; i < count; i++) {
-        check_inside((struct box){strokes[i].from.x, strokes[i].from.y, 0, 0}, "a line");
-        check_inside((struct box){strokes[i].to.x, strokes[i].to.y, 0, 0}, "a line");
-    }
-}
-
-/* The box of a level text, or the corner points of a turned one. */
-static struct box box_of(struct point at, double width, const struct lettering *lettering)
-{
-    static const double before[] = {[ANCHOR_MIDDLE] = 0.5, [ANCHOR_END] = 1};
-    double x = -before[lettering->anchor] * width;
-    double radians = lettering->turn * 3.14159265 / 180;
-    double size = 0.7 * lettering->size; /* above the base line */
-    double xs[2] = {1e9, -1e9};
-    double ys[2] = {1e9, -1e9};
-    for (int corner = 0; corner < 4; corner++) {
-        double along = corner & 1 ? x + width : x;
-        double up = corner & 2 ? -size : 0;
-        double px = at.x + along * cos(radians) - up * sin(radians);
-        double py = at.y + along * sin(radians) + up * cos(radians);
-        xs[0] = fmin(xs[0], px), xs[1] = fmax(xs[1], px);
-        ys[0] = fmin(ys[0], py), ys[1] = fmax(ys[1], py);
-    }
-    return (struct box){xs[0], ys[0], xs[1] - xs[0], ys[1] - ys[0]};
-}
-
-static void see_text(struct canvas *canvas, struct point at, const char *text,
-                     const struct lettering *lettering)
-{
-    (void)canvas;
-    struct witness_text *seen = &witness.texts[witness.text_count++];
-    ck_assert_uint_lt(witness.text_count, TEXTS_MAX);
-    ck_assert_double_ge(lettering->size, 5);
-    snprintf(seen->text, BYTES, "%s", text);
-    seen->box = box_of(at, letters_width(text, lettering->size), lettering);
-    seen->level = lettering->turn == 0;
-    witness.inked |= lettering->colour.red == 255;
-    check_inside(seen->box, text);
-}
-
-static void see_cells(struct canvas *canvas, struct box box, const struct cells *cells,
-                      const struct ramp *ramp)
-{
-    (void)canvas, (void)ramp;
-    check_inside(box, "cells");
-    ck_assert_double_ge(box.width / (double)cells->columns, 0.37);
-    witness.cell_count += cells->rows * cells->columns;
-}
-
-static const struct canvas_form witness_form = {see_open,  see_close,   see_rect, see_hatch,
-                                                see_frame, see_strokes, see_text, see_cells};
-
-static bool overlap(const struct box *a, const struct box *b)
-{
-    return a->x + 0.01 < b->x + b->width && b->x + 0.01 < a->x + a->width &&
-           a->y + 0.01 < b->y + b->height && b->y + 0.01 < a->y + a->height;
-}
-
-static void check_apart(void)
-{
-    for (size_t i = 0; i < witness.text_count; i++)
-        for (size_t k = 0; k < i; k++) {
-            const struct witness_text *a = &witness.texts[i];
-            const struct witness_text *b = &witness.texts[k];
-            ck_assert_msg(!a->level || !b->level || !overlap(&a->box, &b->box),
-                          "'%s' stands on '%s'", a->text, b->text);
-        }
-}
 
 /* Draw a report and look at all of it. */
 static void draw(const struct report *report, const struct style *style)
@@ -154,21 +20,11 @@ static void draw(const struct report *report, const struct style *style)
     struct figure figure;
     struct err err = {0};
     ck_assert_msg(figure_plan(&figure, report, style, &arena, &err) == 0, "%s", err.text);
-    witness =
-        (struct witness){.canvas = {&witness_form}, .width = figure.width, .height = figure.height};
+    canvas_witness_begin(figure.width, figure.height);
     ck_assert_double_le(figure.width, 504.01);
     ck_assert_msg(figure_draw(&figure, &witness.canvas, &err) == 0, "%s", err.text);
-    ck_assert_uint_eq(witness.depth, 0);
-    check_apart();
+    canvas_witness_check();
     arena_release(&arena);
-}
-
-static size_t count_text(const char *text)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < witness.text_count; i++)
-        count += strcmp(witness.texts[i].text, text) == 0;
-    return count;
 }
 
 START_TEST(everything_has_its_place_in_every_view)
@@ -200,11 +56,12 @@ START_TEST(one_head_is_one_picture_with_its_numbers)
 {
     draw(&fixture_plain, &style_default);
     ck_assert_uint_eq(witness.part_count, 1);
-    ck_assert_uint_eq(count_text("life · Life is Life"), 1);
-    ck_assert_uint_eq(count_text("weights · layer 0 · head 0 · rows: query, columns: key"), 1);
-    ck_assert_uint_eq(count_text("0.75"), 1);
-    ck_assert_uint_eq(count_text("0.00"), 0); /* the future has none */
-    ck_assert_uint_eq(count_text("is"), 2);
+    ck_assert_uint_eq(canvas_witness_texts("life · Life is Life"), 1);
+    ck_assert_uint_eq(
+        canvas_witness_texts("weights · layer 0 · head 0 · rows: query, columns: key"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("0.75"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("0.00"), 0); /* the future has none */
+    ck_assert_uint_eq(canvas_witness_texts("is"), 2);
     ck_assert(witness.inked);
     ck_assert_uint_eq(witness.hatch_count, 1);
 }
@@ -214,10 +71,10 @@ START_TEST(numbers_and_colours_are_a_choice)
 {
     struct style style = {.cells = CELLS_HEAT};
     draw(&fixture_plain, &style);
-    ck_assert_uint_eq(count_text("0.75"), 0);
+    ck_assert_uint_eq(canvas_witness_texts("0.75"), 0);
     style.cells = CELLS_NUMBERS;
     draw(&fixture_plain, &style);
-    ck_assert_uint_eq(count_text("0.75"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("0.75"), 1);
     ck_assert(!witness.inked);
     ck_assert_uint_eq(witness.cell_count, 0); /* nor a scale */
 }
@@ -226,8 +83,8 @@ END_TEST
 START_TEST(layers_and_heads_make_a_grid)
 {
     draw(&fixture_layers, &style_default);
-    ck_assert_uint_eq(count_text("layer 0"), 1);
-    ck_assert_uint_eq(count_text("head 0"), 3); /* of k, of masked, above the grid */
+    ck_assert_uint_eq(canvas_witness_texts("layer 0"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("head 0"), 3); /* of k, of masked, above the grid */
     ck_assert_uint_eq(witness.part_count, 1 + 2 + 2 + 4);
 }
 END_TEST
@@ -239,8 +96,9 @@ START_TEST(lines_are_drawn_of_attention_alone)
     ck_assert_uint_gt(witness.stroke_count, 10);
     ck_assert_uint_gt(witness.cell_count, 3 * 2); /* the embedding and keys stay cells */
     draw(&fixture_plain, &style);
-    ck_assert_uint_eq(count_text("no line below 3 % of the highest"), 1);
-    ck_assert_uint_eq(count_text("weights · layer 0 · head 0 · left: query, right: key"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("no line below 3 % of the highest"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("weights · layer 0 · head 0 · left: query, right: key"),
+                      1);
 }
 END_TEST
 
@@ -250,8 +108,8 @@ START_TEST(an_overlay_says_which_colour_is_which_head)
     struct style style = {.view = VIEW_OVERLAY};
     draw(&report, &style);
     ck_assert_uint_eq(witness.part_count, 1);
-    ck_assert_uint_eq(count_text("head 0"), 1);
-    ck_assert_uint_eq(count_text("head 1"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("head 0"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("head 1"), 1);
 }
 END_TEST
 
@@ -270,7 +128,7 @@ START_TEST(a_long_text_says_that_cells_stand_for_several)
     report.tensors = layers;
     report.tensor_count = 2;
     draw(&report, &style_default);
-    ck_assert_uint_eq(count_text("a cell stands for the largest of 2 × 2 numbers"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("a cell stands for the largest of 2 × 2 numbers"), 1);
 }
 END_TEST
 
@@ -278,11 +136,12 @@ START_TEST(larger_panels_have_a_label_every_few)
 {
     struct report report = fixture_long(FIXTURE_LONG_MAX);
     draw(&report, &style_default);
-    ck_assert_uint_eq(count_text(report.sentence.labels[0].text), 1 + 2); /* rows, and columns */
-    ck_assert_uint_eq(count_text(report.sentence.labels[1].text), 0);
+    ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[0].text),
+                      1 + 2); /* rows, and columns */
+    ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[1].text), 0);
     struct style style = {.view = VIEW_LINES}; /* which may be high */
     draw(&report, &style);
-    ck_assert_uint_eq(count_text(report.sentence.labels[1].text), 2);
+    ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[1].text), 2);
 }
 END_TEST
 
@@ -290,10 +149,10 @@ START_TEST(a_title_can_be_given_and_is_shortened)
 {
     struct style style = {.title = "Figure 1"};
     draw(&fixture_plain, &style);
-    ck_assert_uint_eq(count_text("Figure 1"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("Figure 1"), 1);
     style.title = "A title that is much longer than the picture of three words is wide, by far";
     draw(&fixture_plain, &style);
-    ck_assert_uint_eq(count_text(style.title), 0);
+    ck_assert_uint_eq(canvas_witness_texts(style.title), 0);
 }
 END_TEST
 
@@ -302,15 +161,15 @@ START_TEST(what_is_hidden_or_has_its_own_range_is_said)
     struct report report = fixture_layers;
     struct style style = {.range = RANGE_HEAD};
     draw(&report, &style);
-    ck_assert_uint_eq(count_text("every head has its own range"), 3);
+    ck_assert_uint_eq(canvas_witness_texts("every head has its own range"), 3);
     style.range = RANGE_ROW;
     draw(&report, &style);
-    ck_assert_uint_eq(count_text("every row has its own range"), 4);
+    ck_assert_uint_eq(canvas_witness_texts("every row has its own range"), 4);
     struct arena arena = {0};
     report = fixture_plain;
     ck_assert_int_eq(fold_hide_first(&report, &arena, NULL), 0);
     draw(&report, &style_default);
-    ck_assert_uint_eq(count_text("the first token is hidden"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("the first token is hidden"), 1);
     arena_release(&arena);
 }
 END_TEST
@@ -323,7 +182,7 @@ START_TEST(missing_memory_is_an_error_everywhere)
         struct figure figure;
         struct err err = {0};
         struct style style = {.view = nth % 2 ? VIEW_LINES : VIEW_MATRIX};
-        witness = (struct witness){.canvas = {&witness_form}, .width = 1e9, .height = 1e9};
+        canvas_witness_begin(1e9, 1e9);
         heap_fail_at(nth, 0);
         failed = figure_plan(&figure, &fixture_layers, &style, &arena, &err) ||
                  figure_draw(&figure, &witness.canvas, &err);

@@ -101,6 +101,19 @@ START_TEST(lines_of_a_pen_are_one_shape)
 }
 END_TEST
 
+static void a_path(struct canvas *canvas)
+{
+    static const struct point points[] = {{0, 1}, {10, 3.5}, {20, 0}};
+    canvas_path(canvas, points, 3, &(struct pen){{1, 2, 3}, 0.5, 1});
+}
+
+START_TEST(a_path_goes_straight_from_point_to_point)
+{
+    ck_assert_str_eq(draw(a_path), "<path d=\"M0 1L10 3.5L20 0\" fill=\"none\" "
+                                   "stroke=\"#010203\" stroke-width=\"0.5\"/>\n");
+}
+END_TEST
+
 static void some_cells(struct canvas *canvas)
 {
     unsigned char levels[] = {2, 0, 0, 2, 2, 9};
@@ -153,6 +166,7 @@ Suite *svg_canvas_suite(void)
     tcase_add_test(tests, a_part_has_a_name_and_numbers_three_decimals);
     tcase_add_test(tests, texts_are_texts_whatever_they_say);
     tcase_add_test(tests, lines_of_a_pen_are_one_shape);
+    tcase_add_test(tests, a_path_goes_straight_from_point_to_point);
     tcase_add_test(tests, cells_of_a_colour_are_one_shape_and_empty_ones_none);
     tcase_add_test(tests, a_hatching_is_defined_once);
     tcase_add_test(tests, a_report_is_a_whole_picture);
