@@ -8,6 +8,7 @@
 #include "bench/bench_json.h"
 #include "bench/bench_page.h"
 #include "bench/benchmark.h"
+#include "bench_growth.h"
 #include "command.h"
 #include "model/model.h"
 #include "model/shape.h"
@@ -97,6 +98,10 @@ static int check_options(struct job *job, struct err *err)
     if (options->json && options->format && strcmp(options->format, "json") != 0)
         return err_usage(err, "--json: means --format json, found --format %s as well",
                          options->format);
+    if (options->attention)
+        return bench_growth_check(options, err);
+    if (options->output)
+        return err_usage(err, "--output: expected --attention beside it: all else is printed");
     return options_check_page(options, err) ||
                    options_precision(&job->plan.choice.precision, options, err)
                ? -1
@@ -106,7 +111,15 @@ static int check_options(struct job *job, struct err *err)
 static int find_folder(struct job *job, struct err *err)
 {
     const char *name = NULL;
+    const struct options *options = job->options;
+    bool named = options->operands.count || chosen_model(options);
     job->plan.folder = &job->folder;
+    if (options->attention && !options->shape && !named) {
+        if (shape_make_head(&job->draft, err))
+            return -1;
+        job->folder = job->draft.folder;
+        return 0;
+    }
     if (!job->options->shape)
         return only_model(&name, job->options, err) || model_find(&job->folder, name, err) ? -1 : 0;
     if (shape_make(&job->draft, job->options->shape, err))
@@ -156,13 +169,21 @@ static int measure(struct job *job, struct err *err)
     return failed ? -1 : write_report(options, &report, err);
 }
 
+static int run_job(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    const struct task_choice *choice = &job->plan.choice;
+    if (options->attention)
+        return bench_growth(options, &job->folder, choice->lengths, choice->length_count, err);
+    return options->save ? folder_save(&job->folder, options->save, err) : measure(job, err);
+}
+
 int bench_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
     int failed = check_options(&job, err) || read_lengths(&job, err) || read_only(&job, err) ||
                  find_folder(&job, err);
-    if (!failed)
-        failed = options->save ? folder_save(&job.folder, options->save, err) : measure(&job, err);
+    failed = failed || run_job(&job, err);
     draft_release(&job.draft);
     arena_release(&job.arena);
     return failed ? -1 : 0;

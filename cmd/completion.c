@@ -177,6 +177,11 @@ static void write_page_formats(struct stream *out)
     stream_text(out, "text json");
 }
 
+static void write_bench_formats(struct stream *out)
+{
+    stream_text(out, "text json svg png pdf");
+}
+
 static void write_ways(struct stream *out)
 {
     stream_text(out, "rand linear");
@@ -192,7 +197,8 @@ static const struct value_row {
     {"format", FOR_RUN | FOR_GENERATE | FOR_BATCH, write_formats},
     {"format", FOR_EXPLAIN, write_explain_formats},
     {"format", FOR_COMPARE, write_comparison_formats},
-    {"format", FOR_TOKENIZE | FOR_INFO | FOR_BENCH, write_page_formats},
+    {"format", FOR_TOKENIZE | FOR_INFO, write_page_formats},
+    {"format", FOR_BENCH, write_bench_formats},
     {"precision", FOR_ALL, write_precisions},
     {"attention", FOR_ALL, write_attention},
     {"mask-method", FOR_ALL, write_mask_methods},

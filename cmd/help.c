@@ -181,7 +181,7 @@ static void help_command_write(struct stream *out, const struct command *command
     stream_format(out, "\nUsage: attn-cli %s [options]%s%s\n", command->name,
                   *command->operands ? " " : "", command->operands);
     write_options(out, command);
-    if (command->bit & (FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH | FOR_COMPARE))
+    if (command->bit & (FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH | FOR_COMPARE | FOR_BENCH))
         write_attention(out);
     if (command->bit & (FOR_RUN | FOR_GENERATE | FOR_BATCH)) {
         write_sites(out);

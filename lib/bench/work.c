@@ -2,6 +2,9 @@
 
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "model/pattern.h"
+
 /* The elements of a layer's weight matrices, biases and norms aside. */
 static double layer_weights(const struct config *c)
 {
@@ -45,4 +48,43 @@ struct work work_of_pass(const struct config *c, const struct pass_size *size,
                       2 * head_pairs * (double)(c->d_k + c->d_v),
         .bytes = (weights + unembedding + cached) * (double)bytes,
     };
+}
+
+/* Pairs that a pattern lets see each other: query by query. */
+static int pattern_pairs(double *pairs, const struct config *c, size_t tokens, struct err *err)
+{
+    const struct pattern *pattern = &c->mechanism.pattern;
+    struct arena arena = {0};
+    uint32_t *singles = arena_alloc(&arena, pattern_singles(pattern, tokens), sizeof *singles, err);
+    size_t random = pattern->random < tokens ? pattern->random : tokens;
+    uint32_t *drawn = arena_alloc(&arena, random + 1, sizeof *drawn, err);
+    *pairs = 0;
+    for (size_t query = 0; singles && drawn && query < tokens; query++) {
+        struct view view = {.query = query, .visible = c->causal ? query + 1 : tokens};
+        struct sight sight;
+        if (pattern->random) {
+            view.drawn = drawn;
+            view.drawn_count = pattern_draw(pattern, query, view.visible, drawn);
+        }
+        pattern_look(&sight, pattern, &view, singles);
+        *pairs += (double)(sight.low + sight.end - sight.first + sight.single_count);
+    }
+    arena_release(&arena);
+    return singles && drawn ? 0 : -1;
+}
+
+int work_of_attention(double *products, const struct config *c, size_t tokens, struct err *err)
+{
+    struct pass_size size = {.sequences = 1, .tokens = tokens};
+    double heads = (double)(c->n_layer * c->n_head);
+    double pairs = visible_pairs(c, &size);
+    double of_pair = (double)(c->d_k + c->d_v);
+    if (c->mechanism.kind == ATTENTION_LINEAR) {
+        pairs = 2 * (double)tokens;
+        of_pair = (double)(c->d_k * c->d_v);
+    }
+    if (c->mechanism.kind == ATTENTION_SPARSE && pattern_pairs(&pairs, c, tokens, err))
+        return -1;
+    *products = heads * pairs * of_pair;
+    return 0;
 }

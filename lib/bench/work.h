@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/err.h"
 #include "math/precision.h"
 #include "model/config.h"
 
@@ -34,5 +35,11 @@ struct work {
  * activation, and what the pass itself writes to memory and reads again. */
 struct work work_of_pass(const struct config *config, const struct pass_size *size,
                          enum precision precision);
+
+/* The multiply-adds of attention alone over a text of so many tokens, in all layers and heads, as
+ * the config's mechanism has it: (d_k + d_v) for every pair of a query and a key that it sees; of
+ * linear attention d_k · d_v for every key, and again for every query. */
+int work_of_attention(double *products, const struct config *config, size_t tokens,
+                      struct err *err);
 
 #endif

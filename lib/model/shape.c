@@ -58,6 +58,18 @@ static float middle_of(enum parameter_id id)
     return id == PARAMETER_LN_F || id == PARAMETER_LN_1 || id == PARAMETER_LN_2 ? 1.0f : 0.0f;
 }
 
+/* A model of that config, its weights random. */
+static int make(struct draft *draft, const char *name, const struct buf *config, struct err *err)
+{
+    if (buf_check(config, err) || draft_open(draft, name, config->bytes, config->size, err))
+        return -1;
+    for (size_t i = 0; i < draft->count; i++) {
+        const struct draft_tensor *tensor = &draft->tensors[i];
+        noise_fill(tensor->data, tensor->count, (uint32_t)i, middle_of(tensor->id), SPREAD);
+    }
+    return 0;
+}
+
 int shape_make(struct draft *draft, const char *name, struct err *err)
 {
     struct buf text = {0};
@@ -65,11 +77,18 @@ int shape_make(struct draft *draft, const char *name, struct err *err)
     if (!row)
         return -1;
     shape_config(&text, row);
-    int failed = buf_check(&text, err) || draft_open(draft, row->name, text.bytes, text.size, err);
-    for (size_t i = 0; !failed && i < draft->count; i++) {
-        const struct draft_tensor *tensor = &draft->tensors[i];
-        noise_fill(tensor->data, tensor->count, (uint32_t)i, middle_of(tensor->id), SPREAD);
-    }
+    int failed = make(draft, row->name, &text, err);
     buf_release(&text);
-    return failed ? -1 : 0;
+    return failed;
+}
+
+int shape_make_head(struct draft *draft, struct err *err)
+{
+    struct buf text = {0};
+    buf_text(&text, "{\"model_type\": \"attention\", \"vocab_size\": 256, \"n_embd\": 64, "
+                    "\"n_layer\": 1, \"n_head\": 1, \"d_k\": 64, \"d_v\": 64, "
+                    "\"causal\": true}\n");
+    int failed = make(draft, "head-64", &text, err);
+    buf_release(&text);
+    return failed;
 }

@@ -35,4 +35,8 @@ void shape_config(struct buf *text, const struct shape_row *row);
 /* Make the model of a named shape. On failure nothing is held. */
 int shape_make(struct draft *draft, const char *name, struct err *err);
 
+/* One causal head of 64 dimensions, for a text of any length: bare attention, to see what it costs
+ * by itself. */
+int shape_make_head(struct draft *draft, struct err *err);
+
 #endif

@@ -96,6 +96,44 @@ END_TEST
 
 Suite *work_suite(void);
 
+/* Pair by pair, as the definitions have it. */
+static double pairs_of(const struct config *c, size_t n)
+{
+    const struct pattern *p = &c->mechanism.pattern;
+    double pairs = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < (c->causal ? i + 1 : n); j++) {
+            size_t away = i > j ? i - j : j - i;
+            pairs += away < p->window || (p->stride && away % p->stride == 0) || j < p->global ||
+                     i < p->global;
+        }
+    return pairs;
+}
+
+START_TEST(attention_takes_the_pairs_that_are_seen)
+{
+    static const struct pattern patterns[] = {
+        {.window = 5}, {.stride = 7}, {.global = 3}, {.window = 4, .stride = 5, .global = 2}};
+    struct config config = gpt2;
+    double products = 0;
+    ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
+    ck_assert_double_eq(products, 144.0 * 50 * 51 / 2 * 128);
+    config.mechanism.kind = ATTENTION_SPARSE;
+    for (size_t i = 0; i < 2 * sizeof patterns / sizeof *patterns; i++) {
+        config.mechanism.pattern = patterns[i / 2];
+        config.causal = i % 2;
+        ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
+        ck_assert_double_eq(products, 144.0 * pairs_of(&config, 50) * 128);
+    }
+    config.mechanism.pattern = (struct pattern){.random = 3, .seed = 1};
+    ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
+    ck_assert_double_eq(products, 144.0 * (1 + 2 + 3 + 47 * 4) * 128);
+    config.mechanism.kind = ATTENTION_LINEAR;
+    ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
+    ck_assert_double_eq(products, 144.0 * 50 * 2 * 64 * 64);
+}
+END_TEST
+
 Suite *work_suite(void)
 {
     Suite *suite = suite_create("work");
@@ -104,6 +142,7 @@ Suite *work_suite(void)
     tcase_add_test(tests, sequences_of_a_batch_do_not_see_each_other);
     tcase_add_test(tests, a_token_behind_others_reads_all_weights_and_what_is_cached);
     tcase_add_test(tests, in_bf16_all_is_half_the_bytes);
+    tcase_add_test(tests, attention_takes_the_pairs_that_are_seen);
     tcase_add_test(tests, grouped_heads_and_uneven_widths_count_as_they_are);
     tcase_add_test(tests, what_is_no_pass_is_no_work);
     suite_add_tcase(suite, tests);

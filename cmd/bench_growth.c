@@ -1,0 +1,132 @@
+#include "bench_growth.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/stream.h"
+#include "bench/growth.h"
+#include "bench/growth_write.h"
+#include "draw/cairo_library.h"
+#include "mechanism_options.h"
+
+enum { ROUNDS = 5 };
+
+static const struct form {
+    const char *name, *ending;
+    bool is_picture, needs_cairo;
+    int (*write)(struct stream *out, const struct growth *growth, struct err *err);
+} forms[] = {
+    {"text", ".txt", false, false, growth_page_write},
+    {"json", ".json", false, false, growth_json_write},
+    {"svg", ".svg", true, false, growth_svg_write},
+    {"png", ".png", true, true, growth_png_write},
+    {"pdf", ".pdf", true, true, growth_pdf_write},
+};
+
+enum { FORMS = sizeof forms / sizeof *forms };
+
+static bool to_standard_output(const struct options *options)
+{
+    return !options->output || strcmp(options->output, "-") == 0;
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t size = strlen(text);
+    size_t count = strlen(ending);
+    return size >= count && strcmp(text + size - count, ending) == 0;
+}
+
+/* --json or --format, else the ending of -o, else text for people. */
+static const struct form *find_form(const struct options *options, struct err *err)
+{
+    const char *name = options->json ? "json" : options->format;
+    bool by_ending = !name && !to_standard_output(options);
+    for (size_t i = 0; i < FORMS; i++)
+        if (by_ending ? ends_with(options->output, forms[i].ending)
+                      : strcmp(forms[i].name, name ? name : "text") == 0)
+            return &forms[i];
+    if (by_ending)
+        err_usage(err, "--output: cannot tell a format from the ending of '%s': give --format",
+                  options->output);
+    else
+        err_usage(err, "--format: expected one of text, json, svg, png, pdf, found '%s'", name);
+    return NULL;
+}
+
+int bench_growth_check(const struct options *options, struct err *err)
+{
+    const char *other = options->only        ? "only"
+                        : options->save      ? "save"
+                        : options->precision ? "precision"
+                                             : NULL;
+    if (other)
+        return err_usage(err,
+                         "--%s: expected no --attention beside it, which measures attention "
+                         "alone",
+                         other);
+    if (options->output && !*options->output)
+        return err_usage(err, "--output: expected a path, found ''");
+    const struct form *form = find_form(options, err);
+    if (!form)
+        return -1;
+    return form->needs_cairo && !cairo_library_load(err) ? -1 : 0;
+}
+
+/* On a terminal, a line that the next one overwrites. */
+static void show_progress(const struct growth_progress *here)
+{
+    fprintf(stderr, "\r\033[Kround %zu of %zu: %zu tokens, %s", here->round + 1, here->rounds,
+            here->length, here->way);
+}
+
+static int write_growth(const struct options *options, const struct growth *growth, struct err *err)
+{
+    struct stream out = {0};
+    const struct form *form = find_form(options, err);
+    int failed = to_standard_output(options) ? stream_to(&out, STDOUT_FILENO, err)
+                                             : stream_open(&out, options->output, err);
+    failed = failed || form->write(&out, growth, err) || stream_commit(&out, err);
+    stream_discard(&out);
+    return failed ? -1 : 0;
+}
+
+/* A picture needs a line. */
+static int check_lengths(const struct options *options, const struct growth_plan *plan,
+                         struct err *err)
+{
+    const struct form *form = find_form(options, err);
+    for (size_t i = 1; i < plan->length_count; i++)
+        if (plan->lengths[i] <= plan->lengths[i - 1])
+            return err_usage(err, "--tokens: expected rising lengths, found %zu behind %zu",
+                             plan->lengths[i], plan->lengths[i - 1]);
+    if (form->is_picture && plan->length_count == 1)
+        return err_usage(err, "--tokens: expected at least two lengths for a picture, found one");
+    return 0;
+}
+
+int bench_growth(const struct options *options, const struct folder *folder, const size_t *lengths,
+                 size_t length_count, struct err *err)
+{
+    struct arena arena = {0};
+    struct growth growth;
+    struct mechanism *ways = NULL;
+    struct growth_plan plan = {
+        .folder = folder,
+        .threads = (size_t)options->threads,
+        .rounds = options->repeat ? (size_t)options->repeat : ROUNDS,
+        .lengths = lengths,
+        .length_count = length_count,
+        .progress = isatty(STDERR_FILENO) && !options->quiet ? show_progress : NULL,
+    };
+    int failed = mechanism_options_list(&ways, &plan.way_count, options, &arena, err) ||
+                 check_lengths(options, &plan, err);
+    plan.ways = ways;
+    failed = failed || growth_measure(&growth, &plan, &arena, err);
+    if (plan.progress)
+        fprintf(stderr, "\r\033[K");
+    failed = failed || write_growth(options, &growth, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}

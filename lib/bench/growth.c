@@ -1,0 +1,233 @@
+#include "bench/growth.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bench/task.h"
+#include "bench/work.h"
+#include "lens/stopwatch.h"
+#include "model/attention.h"
+#include "model/batch.h"
+#include "model/forward.h"
+#include "model/mechanism_text.h"
+
+static const size_t usual_lengths[] = {256, 512, 1024, 2048, 4096};
+
+enum { USUAL = sizeof usual_lengths / sizeof *usual_lengths, SHORTEST = 4 };
+
+static const double SECONDS_LEAST = 0.005; /* of one round: what takes less is done again */
+
+/* A way while it is measured. */
+struct series {
+    double *seconds, *bytes, *products; /* [length] */
+};
+
+struct trials {
+    const struct growth_plan *plan;
+    struct growth *growth;
+    struct bench_subject subject;
+    struct growth_way *ways;
+    struct series *series; /* [way] */
+    struct arena *arena;
+};
+
+double growth_exponent(const size_t *x, const double *y, size_t count)
+{
+    size_t first = count / 2 - (count > 1 && count % 2 == 0);
+    double n = (double)(count - first);
+    double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+    for (size_t i = first; i < count; i++) {
+        double log_x = log((double)x[i]);
+        double log_y = log(y[i]);
+        sum_x += log_x;
+        sum_y += log_y;
+        sum_xx += log_x * log_x;
+        sum_xy += log_x * log_y;
+    }
+    double spread = n * sum_xx - sum_x * sum_x;
+    return n >= 2 && spread > 0 ? (n * sum_xy - sum_x * sum_y) / spread : NAN;
+}
+
+/* --- what is measured ------------------------------------------------------------------------- */
+
+/* As many halves of the context as there are usual lengths. */
+static int choose_halves(struct growth *growth, size_t context, struct arena *arena,
+                         struct err *err)
+{
+    size_t *lengths = arena_alloc(arena, USUAL, sizeof *lengths, err);
+    if (!lengths)
+        return -1;
+    for (size_t i = USUAL; i-- > 0;) {
+        size_t length = context >> i;
+        if (length >= SHORTEST || i == 0)
+            lengths[growth->length_count++] = length;
+    }
+    growth->lengths = lengths;
+    return 0;
+}
+
+static int choose_lengths(struct trials *trials, struct err *err)
+{
+    const struct growth_plan *plan = trials->plan;
+    struct growth *growth = trials->growth;
+    size_t most = growth->config.n_positions;
+    if (!plan->lengths && most && most < usual_lengths[USUAL - 1])
+        return choose_halves(growth, most, trials->arena, err);
+    growth->lengths = plan->lengths ? plan->lengths : usual_lengths;
+    growth->length_count = plan->lengths ? plan->length_count : USUAL;
+    for (size_t i = 0; i < growth->length_count; i++)
+        if (most && growth->lengths[i] > most)
+            return err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu", most,
+                             growth->lengths[i]);
+    return 0;
+}
+
+static int name_way(struct growth_way *way, const struct mechanism *mechanism, struct arena *arena,
+                    struct err *err)
+{
+    struct buf name = {0};
+    mechanism_write_attention(&name, mechanism);
+    if (!buf_check(&name, err))
+        way->name = arena_text(arena, name.bytes, name.size, err);
+    buf_release(&name);
+    return way->name ? 0 : -1;
+}
+
+static int prepare_way(struct trials *trials, size_t index, struct err *err)
+{
+    size_t lengths = trials->growth->length_count;
+    struct growth_way *way = &trials->ways[index];
+    struct series *series = &trials->series[index];
+    struct config config = trials->growth->config;
+    config.mechanism = trials->plan->ways[index];
+    series->seconds = arena_alloc(trials->arena, lengths, sizeof(double), err);
+    series->bytes = arena_alloc(trials->arena, lengths, sizeof(double), err);
+    series->products = arena_alloc(trials->arena, lengths, sizeof(double), err);
+    if (!series->seconds || !series->bytes || !series->products ||
+        mechanism_check(&config.mechanism, &config, err) ||
+        name_way(way, &config.mechanism, trials->arena, err))
+        return -1;
+    for (size_t i = 0; i < lengths; i++) {
+        size_t n = trials->growth->lengths[i];
+        series->bytes[i] = (double)attention_whole_bytes(&config, n, n, trials->growth->threads);
+        if (work_of_attention(&series->products[i], &config, n, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int prepare(struct trials *trials, struct err *err)
+{
+    const struct growth_plan *plan = trials->plan;
+    struct growth *growth = trials->growth;
+    if (bench_subject_open(&trials->subject, plan->folder, plan->threads, err))
+        return -1;
+    trials->subject.model.weights.packing = true;
+    *growth = (struct growth){
+        .model = plan->folder->path,
+        .config = trials->subject.model.config,
+        .threads = pool_threads(trials->subject.machine.pool),
+        .rounds = plan->rounds,
+        .kernels = kernels_target(trials->subject.machine.kernels),
+        .way_count = plan->way_count,
+    };
+    trials->ways = arena_alloc(trials->arena, plan->way_count, sizeof *trials->ways, err);
+    trials->series = arena_alloc(trials->arena, plan->way_count, sizeof *trials->series, err);
+    if (!trials->ways || !trials->series || choose_lengths(trials, err))
+        return -1;
+    growth->ways = trials->ways;
+    for (size_t way = 0; way < plan->way_count; way++)
+        if (prepare_way(trials, way, err))
+            return -1;
+    return 0;
+}
+
+/* --- measuring -------------------------------------------------------------------------------- */
+
+/* One pass, up to the contexts of the last layer. */
+static int time_pass(struct trials *trials, size_t length, struct stopwatch *stopwatch,
+                     struct err *err)
+{
+    struct bench_subject *subject = &trials->subject;
+    const struct config *config = &subject->model.config;
+    struct arena *arena = &subject->scratch;
+    struct pass_size size = {.sequences = 1, .tokens = length};
+    struct watch watch;
+    struct batch batch;
+    arena_clear(arena);
+    const struct sequence *sequence = task_sequences(&size, config, arena, err);
+    if (!sequence || batch_init(&batch, config, sequence, 1, arena, err) ||
+        watch_init(&watch, config, arena, err))
+        return -1;
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        watch_add(&watch, SITE_V, layer);
+        watch_add(&watch, SITE_CONTEXT, layer);
+    }
+    struct tap tap = stopwatch_tap(stopwatch);
+    tap.watch = &watch;
+    struct run run = {&subject->machine, config, &subject->model.weights, &batch};
+    return forward(&run, &tap, arena, err);
+}
+
+/* The first pass of a length takes its memory, and does not count. */
+static int time_way(struct trials *trials, size_t way, size_t length, struct err *err)
+{
+    double *least = &trials->series[way].seconds[length];
+    size_t tokens = trials->growth->lengths[length];
+    double sum = 0;
+    trials->subject.model.config.mechanism = trials->plan->ways[way];
+    for (bool first = true; sum < SECONDS_LEAST; first = false) {
+        struct stopwatch stopwatch = {0};
+        if (time_pass(trials, tokens, &stopwatch, err))
+            return -1;
+        if (!first && (*least == 0 || stopwatch.seconds < *least))
+            *least = stopwatch.seconds;
+        sum += first ? 0 : stopwatch.seconds;
+    }
+    return 0;
+}
+
+/* Ways take turns: what slows the machine down for a while slows all of them. */
+static int run_round(struct trials *trials, size_t round, struct err *err)
+{
+    const struct growth_plan *plan = trials->plan;
+    for (size_t length = 0; length < trials->growth->length_count; length++) {
+        for (size_t way = 0; way < plan->way_count; way++) {
+            if (plan->progress)
+                plan->progress(&(struct growth_progress){
+                    round, plan->rounds, trials->growth->lengths[length], trials->ways[way].name});
+            if (time_way(trials, way, length, err))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* The least of all rounds: what else the machine does only makes a pass longer, and a long one more
+ * often than a short one. */
+static void finish(struct trials *trials)
+{
+    const struct growth *growth = trials->growth;
+    for (size_t w = 0; w < growth->way_count; w++) {
+        struct growth_way *way = &trials->ways[w];
+        struct series *series = &trials->series[w];
+        way->seconds = series->seconds;
+        way->bytes = series->bytes;
+        way->products = series->products;
+        way->time_exponent = growth_exponent(growth->lengths, way->seconds, growth->length_count);
+        way->memory_exponent = growth_exponent(growth->lengths, way->bytes, growth->length_count);
+    }
+}
+
+int growth_measure(struct growth *growth, const struct growth_plan *plan, struct arena *arena,
+                   struct err *err)
+{
+    struct trials trials = {.plan = plan, .growth = growth, .arena = arena};
+    int failed = prepare(&trials, err);
+    for (size_t round = 0; round < plan->rounds && !failed; round++)
+        failed = run_round(&trials, round, err);
+    if (!failed)
+        finish(&trials);
+    bench_subject_release(&trials.subject);
+    return failed ? -1 : 0;
+}

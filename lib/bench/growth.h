@@ -1,0 +1,69 @@
+/* growth.h: how the time and the memory of attention grow with the length of a text, in several
+ * ways to attend.
+ *
+ * Attention alone is measured: what stands around it grows as the text does, whatever the way.
+ *
+ *     struct growth_plan plan = {&folder, .ways = ways, .way_count = 2, .lengths = lengths,
+ *                                .length_count = 5, .rounds = 5};
+ *     struct growth growth;
+ *     if (growth_measure(&growth, &plan, &arena, err)) ...
+ *     growth.ways[1].seconds[4] ...            (of the second way, the fifth length)
+ */
+#ifndef ATTN_BENCH_GROWTH_H
+#define ATTN_BENCH_GROWTH_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/folder.h"
+#include "model/config.h"
+
+/* Where it stands: what comes next. */
+struct growth_progress {
+    size_t round, rounds, length;
+    const char *way;
+};
+
+struct growth_plan {
+    const struct folder *folder; /* the model's */
+    size_t threads;              /* 0: one a processor */
+    size_t rounds;
+    const struct mechanism *ways;
+    size_t way_count;
+    const size_t *lengths; /* rising; NULL: 256 to 4096, or as many halves of the context */
+    size_t length_count;
+    void (*progress)(const struct growth_progress *here); /* NULL: nobody wants to know */
+};
+
+/* One way; of each length: */
+struct growth_way {
+    const char *name;       /* "window:64" */
+    const double *seconds;  /* the least of all passes */
+    const double *bytes;    /* that attention works in */
+    const double *products; /* multiply-adds of the pairs that are seen, counted */
+    double time_exponent;   /* seconds grow as n to its power, fitted over the longer half; NAN: */
+    double memory_exponent; /* there is one length only */
+};
+
+struct growth {
+    const char *model;
+    struct config config;
+    size_t threads, rounds;
+    const char *kernels; /* their instruction set */
+    const size_t *lengths;
+    size_t length_count;
+    const struct growth_way *ways;
+    size_t way_count;
+};
+
+/* Measure. All of it lives as long as the arena, the plan and the folder. Refused as wrong usage: a
+ * way that is not for the model, a text that is longer than it takes. */
+int growth_measure(struct growth *growth, const struct growth_plan *plan, struct arena *arena,
+                   struct err *err);
+
+/* The exponent b of y = a · x^b that fits best over the longer half of the points; NAN: there are
+ * fewer than two, or the fit has no number. */
+double growth_exponent(const size_t *x, const double *y, size_t count);
+
+#endif

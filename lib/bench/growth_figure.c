@@ -1,0 +1,145 @@
+/* growth_figure.c: how attention grows, as a figure: time and memory on logarithmic axes. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "bench/amount.h"
+#include "bench/growth_write.h"
+#include "draw/cairo_canvas.h"
+#include "draw/loglog.h"
+#include "draw/svg_canvas.h"
+#include "text/label.h"
+
+enum { PANELS = 2 };
+
+struct figure {
+    struct loglog plot;
+    struct loglog_panel panels[PANELS];
+};
+
+/* 1 ms, 10 ms: powers of ten need no decimals. */
+static const char *time_label(char text[AMOUNT_BYTES], double seconds)
+{
+    static const char *const units[] = {"s", "ms", "µs", "ns"};
+    size_t unit = 0;
+    for (; seconds < 0.9999 && unit + 1 < sizeof units / sizeof *units; unit++)
+        seconds *= 1000;
+    snprintf(text, AMOUNT_BYTES, "%.3g %s", seconds, units[unit]);
+    return text;
+}
+
+static const char *memory_label(char text[AMOUNT_BYTES], double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    for (; bytes > 1023.5 && unit + 1 < sizeof units / sizeof *units; unit++)
+        bytes /= 1024;
+    snprintf(text, AMOUNT_BYTES, "%.3g %s", bytes, units[unit]);
+    return text;
+}
+
+static const char *exponent_note(double exponent, struct arena *arena, struct err *err)
+{
+    char text[AMOUNT_BYTES] = "";
+    if (!isnan(exponent))
+        snprintf(text, sizeof text, "n^%.2f", exponent);
+    return arena_text(arena, text, strlen(text), err);
+}
+
+static struct loglog_line *make_lines(const struct growth *growth, bool of_time,
+                                      struct arena *arena, struct err *err)
+{
+    struct loglog_line *lines = arena_alloc(arena, growth->way_count, sizeof *lines, err);
+    for (size_t i = 0; lines && i < growth->way_count; i++) {
+        const struct growth_way *way = &growth->ways[i];
+        lines[i] = (struct loglog_line){
+            .name = way->name,
+            .note = exponent_note(of_time ? way->time_exponent : way->memory_exponent, arena, err),
+            .values = of_time ? way->seconds : way->bytes,
+        };
+        if (!lines[i].note)
+            return NULL;
+    }
+    return lines;
+}
+
+static const char *make_title(const struct growth *growth, struct arena *arena, struct err *err)
+{
+    char model[LABEL_EXCERPT_BYTES];
+    struct buf text = {0};
+    const char *title = NULL;
+    const struct config *c = &growth->config;
+    label_excerpt(model, growth->model, strlen(growth->model));
+    buf_format(&text, "%s · attention of %zu layer%s, %zu head%s of %zu%s", model, c->n_layer,
+               c->n_layer == 1 ? "" : "s", c->n_head, c->n_head == 1 ? "" : "s", c->d_k,
+               c->causal ? ", causal" : "");
+    if (!buf_check(&text, err))
+        title = arena_text(arena, text.bytes, text.size, err);
+    buf_release(&text);
+    return title;
+}
+
+static int make_figure(struct figure *figure, const struct growth *growth, struct arena *arena,
+                       struct err *err)
+{
+    const struct loglog_line *times = make_lines(growth, true, arena, err);
+    const struct loglog_line *sizes = make_lines(growth, false, arena, err);
+    const char *title = make_title(growth, arena, err);
+    if (!times || !sizes || !title)
+        return -1;
+    figure->panels[0] = (struct loglog_panel){"time", times, growth->way_count, 10, time_label};
+    figure->panels[1] =
+        (struct loglog_panel){"working memory", sizes, growth->way_count, 2, memory_label};
+    figure->plot = (struct loglog){
+        .title = title,
+        .places_name = "tokens",
+        .places = growth->lengths,
+        .place_count = growth->length_count,
+        .panels = figure->panels,
+        .panel_count = PANELS,
+    };
+    loglog_fit(&figure->plot);
+    return 0;
+}
+
+int growth_svg_write(struct stream *out, const struct growth *growth, struct err *err)
+{
+    struct arena arena = {0};
+    struct figure figure;
+    struct svg_canvas svg;
+    int failed = make_figure(&figure, growth, &arena, err);
+    if (!failed) {
+        svg_begin(&svg, out, figure.plot.width, figure.plot.height, figure.plot.title);
+        failed = loglog_draw(&figure.plot, &svg.canvas, err);
+        svg_end(&svg);
+    }
+    arena_release(&arena);
+    return failed;
+}
+
+static int write_cairo(struct stream *out, enum cairo_form form, const struct growth *growth,
+                       struct err *err)
+{
+    struct arena arena = {0};
+    struct figure figure;
+    struct cairo_canvas cairo;
+    int failed = make_figure(&figure, growth, &arena, err);
+    struct cairo_page page = {figure.plot.width, figure.plot.height, figure.plot.title};
+    if (!failed && (failed = cairo_begin(&cairo, form, out, &page, err)) == 0) {
+        int drawn = loglog_draw(&figure.plot, &cairo.canvas, err);
+        failed = cairo_end(&cairo, err) || drawn ? -1 : 0;
+    }
+    arena_release(&arena);
+    return failed;
+}
+
+int growth_png_write(struct stream *out, const struct growth *growth, struct err *err)
+{
+    return write_cairo(out, CAIRO_PNG, growth, err);
+}
+
+int growth_pdf_write(struct stream *out, const struct growth *growth, struct err *err)
+{
+    return write_cairo(out, CAIRO_PDF, growth, err);
+}

@@ -1,0 +1,316 @@
+/* growth_page.c: how attention grows, as tables and as pictures of characters.
+ *
+ *     time            256      512     1024  grows as
+ *     dense       0.08 ms  0.24 ms  0.81 ms    n^1.76
+ *
+ *     1 ms │                                  o  dense, n^1.76
+ *          │               ···········o·······
+ *          │o··············
+ *          └──────────────────────────────────
+ *           256          512            1024
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/utf8.h"
+#include "bench/amount.h"
+#include "bench/growth_write.h"
+#include "text/label.h"
+
+enum {
+    CHART_COLUMNS = 46,
+    CHART_ROWS = 15,
+    LABEL_COLUMNS = 10, /* of the axis at the left */
+    CELL_COLUMNS = 10,  /* of a table */
+    BLANK = ' ',
+    DOT = '.', /* of a line between two marks */
+};
+
+static const char marks[] = "oxv+*#@%&=";
+
+/* What a table and its picture show of a way. */
+struct quantity {
+    const char *name;
+    const double *(*values)(const struct growth_way *way);
+    double (*exponent)(const struct growth_way *way);
+    const char *(*write)(char text[AMOUNT_BYTES], double value);
+    double base; /* of the numbers at the picture's axis */
+};
+
+static const double *seconds_of(const struct growth_way *way)
+{
+    return way->seconds;
+}
+
+static const double *bytes_of(const struct growth_way *way)
+{
+    return way->bytes;
+}
+
+static double time_exponent(const struct growth_way *way)
+{
+    return way->time_exponent;
+}
+
+static double memory_exponent(const struct growth_way *way)
+{
+    return way->memory_exponent;
+}
+
+static const char *write_bytes(char text[AMOUNT_BYTES], double value)
+{
+    return num_size(text, (uint64_t)value); /* AMOUNT_BYTES are NUM_SIZE_BYTES */
+}
+
+static const struct quantity quantities[] = {
+    {"time", seconds_of, time_exponent, amount_seconds, 10},
+    {"memory", bytes_of, memory_exponent, write_bytes, 4},
+};
+
+static char mark_of(size_t way)
+{
+    return marks[way % (sizeof marks - 1)];
+}
+
+static size_t name_columns(const struct growth *growth)
+{
+    size_t columns = strlen("memory");
+    for (size_t way = 0; way < growth->way_count; way++) {
+        size_t size = strlen(growth->ways[way].name);
+        columns = size > columns ? size : columns;
+    }
+    return columns;
+}
+
+/* "n^1.97"; nothing where there was nothing to fit. */
+static const char *exponent_text(char text[AMOUNT_BYTES], double exponent)
+{
+    snprintf(text, AMOUNT_BYTES, isnan(exponent) ? "" : "n^%.2f", exponent);
+    return text;
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void write_table(struct stream *out, const struct growth *growth,
+                        const struct quantity *quantity)
+{
+    int columns = (int)name_columns(growth);
+    char text[AMOUNT_BYTES];
+    stream_format(out, "\n%-*s", columns, quantity->name);
+    for (size_t i = 0; i < growth->length_count; i++)
+        stream_format(out, " %*zu", CELL_COLUMNS, growth->lengths[i]);
+    stream_text(out, growth->length_count > 1 ? "  grows as\n" : "\n");
+    for (size_t w = 0; w < growth->way_count; w++) {
+        const struct growth_way *way = &growth->ways[w];
+        stream_format(out, "%-*s", columns, way->name);
+        for (size_t i = 0; i < growth->length_count; i++) {
+            stream_char(out, ' ');
+            amount_right(out, quantity->write(text, quantity->values(way)[i]), CELL_COLUMNS);
+        }
+        amount_right(out, exponent_text(text, quantity->exponent(way)),
+                     growth->length_count > 1 ? CELL_COLUMNS : 0);
+        stream_char(out, '\n');
+    }
+}
+
+/* --- pictures --------------------------------------------------------------------------------- */
+
+/* A picture, and the numbers at its edges, as powers of ten. */
+struct chart {
+    const struct growth *growth;
+    const struct quantity *quantity;
+    char cells[CHART_ROWS][CHART_COLUMNS];
+    size_t ends[CHART_ROWS]; /* the way whose name stands at the end of a row, counted from 1 */
+    double left, right, low, high;
+};
+
+static void find_edges(struct chart *chart)
+{
+    const struct growth *growth = chart->growth;
+    chart->left = log10((double)growth->lengths[0]);
+    chart->right = log10((double)growth->lengths[growth->length_count - 1]);
+    chart->low = INFINITY;
+    chart->high = -INFINITY;
+    for (size_t way = 0; way < growth->way_count; way++) {
+        for (size_t i = 0; i < growth->length_count; i++) {
+            double value = log10(chart->quantity->values(&growth->ways[way])[i]);
+            chart->low = fmin(chart->low, value);
+            chart->high = fmax(chart->high, value);
+        }
+    }
+    if (chart->high - chart->low < 1) /* nearly level: a decade around it */
+        chart->high = chart->low + 1;
+}
+
+static size_t column_of(const struct chart *chart, size_t length)
+{
+    double share = (log10((double)length) - chart->left) / (chart->right - chart->left);
+    return (size_t)lround(share * (CHART_COLUMNS - 1));
+}
+
+static double row_of(const struct chart *chart, double value)
+{
+    return (chart->high - log10(value)) / (chart->high - chart->low) * (CHART_ROWS - 1);
+}
+
+static void draw_segment(struct chart *chart, const double *values, size_t i)
+{
+    size_t from = column_of(chart, chart->growth->lengths[i]);
+    size_t to = column_of(chart, chart->growth->lengths[i + 1]);
+    double first = row_of(chart, values[i]);
+    double last = row_of(chart, values[i + 1]);
+    for (size_t column = from + 1; column < to; column++) {
+        double share = (double)(column - from) / (double)(to - from);
+        char *cell = &chart->cells[lround(first + share * (last - first))][column];
+        *cell = *cell == BLANK ? DOT : *cell;
+    }
+}
+
+/* The name stands at the row of the last mark, or the next that is free. */
+static void place_name(struct chart *chart, size_t way, size_t row)
+{
+    for (size_t away = 0; away < CHART_ROWS; away++) {
+        size_t below = row + away;
+        if (below < CHART_ROWS && !chart->ends[below]) {
+            chart->ends[below] = way + 1;
+            return;
+        }
+        if (away <= row && !chart->ends[row - away]) {
+            chart->ends[row - away] = way + 1;
+            return;
+        }
+    }
+}
+
+static void draw_way(struct chart *chart, size_t way)
+{
+    const double *values = chart->quantity->values(&chart->growth->ways[way]);
+    size_t count = chart->growth->length_count;
+    for (size_t i = 0; i + 1 < count; i++)
+        draw_segment(chart, values, i);
+    for (size_t i = 0; i < count; i++) {
+        size_t column = column_of(chart, chart->growth->lengths[i]);
+        chart->cells[lround(row_of(chart, values[i]))][column] = mark_of(way);
+    }
+    place_name(chart, way, (size_t)lround(row_of(chart, values[count - 1])));
+}
+
+/* The power of the base that stands at a row, where one does. */
+static const char *row_label(char text[AMOUNT_BYTES], const struct chart *chart, size_t row)
+{
+    double unit = log10(chart->quantity->base);
+    for (double at = ceil(chart->low / unit - 1e-9) * unit; at <= chart->high + 1e-9; at += unit)
+        if (lround(row_of(chart, pow(10, at))) == (long)row)
+            return chart->quantity->write(text, pow(10, at) * (1 + 1e-9));
+    return "";
+}
+
+static void write_row(struct stream *out, const struct chart *chart, size_t row)
+{
+    char text[AMOUNT_BYTES];
+    size_t columns = CHART_COLUMNS;
+    size_t end = chart->ends[row];
+    amount_right(out, row_label(text, chart, row), LABEL_COLUMNS);
+    stream_text(out, " │");
+    while (!end && columns > 0 && chart->cells[row][columns - 1] == BLANK)
+        columns--;
+    for (size_t i = 0; i < columns; i++)
+        stream_text(out, chart->cells[row][i] == DOT ? "·" : (char[]){chart->cells[row][i], '\0'});
+    if (end) {
+        const struct growth_way *way = &chart->growth->ways[end - 1];
+        stream_format(out, "  %c %s, %s", mark_of(end - 1), way->name,
+                      exponent_text(text, chart->quantity->exponent(way)));
+    }
+    stream_char(out, '\n');
+}
+
+/* Lengths below the columns where they are, as far as they do not run into each other. */
+static void write_axis(struct stream *out, const struct chart *chart)
+{
+    size_t at = 0;
+    char text[AMOUNT_BYTES];
+    stream_format(out, "%*s └", LABEL_COLUMNS, "");
+    for (size_t i = 0; i < CHART_COLUMNS; i++)
+        stream_text(out, "─");
+    stream_format(out, "\n%*s", LABEL_COLUMNS + 2, "");
+    for (size_t i = 0; i < chart->growth->length_count; i++) {
+        int size = snprintf(text, sizeof text, "%zu", chart->growth->lengths[i]);
+        size_t column = column_of(chart, chart->growth->lengths[i]);
+        if (at > 0 && column <= at)
+            continue;
+        stream_format(out, "%*s%s", (int)(column - at), "", text);
+        at = column + (size_t)size;
+    }
+    stream_text(out, "  tokens\n");
+}
+
+static void write_chart(struct stream *out, const struct growth *growth,
+                        const struct quantity *quantity)
+{
+    struct chart chart = {.growth = growth, .quantity = quantity};
+    memset(chart.cells, BLANK, sizeof chart.cells);
+    find_edges(&chart);
+    for (size_t way = 0; way < growth->way_count; way++)
+        draw_way(&chart, way);
+    stream_format(out, "\n%s, both axes logarithmic\n", quantity->name);
+    for (size_t row = 0; row < CHART_ROWS; row++)
+        write_row(out, &chart, row);
+    write_axis(out, &chart);
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static const struct growth_way *find_dense(const struct growth *growth)
+{
+    for (size_t way = 0; way < growth->way_count; way++)
+        if (strcmp(growth->ways[way].name, "dense") == 0)
+            return &growth->ways[way];
+    return NULL;
+}
+
+/* How many times as fast as dense, and how many times fewer multiply-adds. */
+static void write_promises(struct stream *out, const struct growth *growth)
+{
+    const struct growth_way *dense = find_dense(growth);
+    size_t last = growth->length_count - 1;
+    int columns = (int)name_columns(growth);
+    if (!dense || growth->way_count < 2)
+        return;
+    stream_format(out, "\nbeside dense, at %zu tokens\n%-*s     time  multiply-adds\n",
+                  growth->lengths[last], columns, "");
+    for (size_t w = 0; w < growth->way_count; w++) {
+        const struct growth_way *way = &growth->ways[w];
+        if (way != dense)
+            stream_format(out, "%-*s %8.3f %14.3f\n", columns, way->name,
+                          way->seconds[last] / dense->seconds[last],
+                          way->products[last] / dense->products[last]);
+    }
+}
+
+static void write_titles(struct stream *out, const struct growth *growth)
+{
+    const struct config *c = &growth->config;
+    char model[LABEL_EXCERPT_BYTES];
+    label_excerpt(model, growth->model, strlen(growth->model));
+    stream_format(out, "%s · %zu layer%s, %zu head%s of %zu%s\n", model, c->n_layer,
+                  c->n_layer == 1 ? "" : "s", c->n_head, c->n_head == 1 ? "" : "s", c->d_k,
+                  c->causal ? ", causal" : "");
+    stream_format(out, "attention alone · %zu thread%s · %s kernels · best of %zu round%s\n",
+                  growth->threads, growth->threads == 1 ? "" : "s", growth->kernels, growth->rounds,
+                  growth->rounds == 1 ? "" : "s");
+}
+
+int growth_page_write(struct stream *out, const struct growth *growth, struct err *err)
+{
+    enum { COUNT = sizeof quantities / sizeof *quantities };
+    (void)err;
+    write_titles(out, growth);
+    for (size_t i = 0; i < COUNT; i++)
+        write_table(out, growth, &quantities[i]);
+    for (size_t i = 0; i < COUNT && growth->length_count > 1; i++)
+        write_chart(out, growth, &quantities[i]);
+    write_promises(out, growth);
+    return 0;
+}
