@@ -9,6 +9,27 @@
 #include "command.h"
 #include "text/label.h"
 
+enum { KIND_BYTES = 32 }; /* the longest "attn-cli: error: " */
+
+static void write_line(const char *bytes, size_t size)
+{
+    if (write(STDERR_FILENO, bytes, size) < 0)
+        errno = 0; /* there is nobody left to tell */
+}
+
+/* Without memory to make all of it visible: still one line, and still no control character. */
+static void print_plain_line(const char *kind, const char *text)
+{
+    char line[ERR_TEXT_BYTES + KIND_BYTES];
+    int size = snprintf(line, sizeof line - 1, "attn-cli: %s%s", kind, text);
+    size_t end = (size_t)size < sizeof line - 2 ? (size_t)size : sizeof line - 2;
+    for (size_t i = 0; i < end; i++)
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+            line[i] = '?';
+    line[end] = '\n';
+    write_line(line, end + 1);
+}
+
 static void print_line(const char *kind, const char *text)
 {
     struct buf line = {0};
@@ -22,9 +43,10 @@ static void print_line(const char *kind, const char *text)
             buf_char(&line, ' ');
     }
     buf_char(&line, '\n');
-    const char *bytes = line.out_of_memory ? text : line.bytes;
-    if (write(STDERR_FILENO, bytes, strlen(bytes)) < 0)
-        errno = 0; /* there is nobody left to tell */
+    if (line.out_of_memory)
+        print_plain_line(kind, text);
+    else
+        write_line(line.bytes, line.size);
     buf_release(&line);
 }
 
