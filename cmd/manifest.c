@@ -181,10 +181,10 @@ static int add_line(struct manifest *manifest, const char *name, struct buf *val
     struct buf line = {0};
     const char *kept = NULL;
     buf_format(&line, " \"%s\": ", name);
-    if (!buf_check(value, err))
+    if (value->size)
         buf_bytes(&line, value->bytes, value->size);
     buf_text(&line, ",\n");
-    if (!buf_check(&line, err))
+    if (!buf_check(value, err) && !buf_check(&line, err))
         kept = arena_text(&manifest->arena, line.bytes, line.size, err);
     manifest->names[manifest->head.count] = name;
     manifest->lines[manifest->head.count++] = kept;
