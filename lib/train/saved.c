@@ -140,7 +140,8 @@ int saved_write(const struct course *course, const struct draft *draft, const st
     struct buf json = {0};
     struct buf memory = {0};
     describe(&json, course);
-    int failed = buf_check(&json, err) || remember(&memory, course, draft, err);
+    int failed =
+        buf_check(log, err) || buf_check(&json, err) || remember(&memory, course, draft, err);
     if (!failed) {
         files[folder.file_count++] = (struct folder_file){log_file, log->bytes, log->size};
         files[folder.file_count++] = (struct folder_file){settings_file, json.bytes, json.size};
