@@ -149,7 +149,9 @@ static int set_member(struct draft *draft, const struct json *member)
                          "field '%s': expected a text, a number, true, false or a list of them, "
                          "found %s",
                          json_key(member), json_describe(member, found, sizeof found));
-    } else if (!buf_check(&text, draft->err)) {
+    } else if (buf_check(&text, draft->err)) {
+        failed = -1;
+    } else {
         const char *value = arena_text(draft->arena, text.bytes, text.size, draft->err);
         const char *key = json_key(member);
         const char *name = arena_text(draft->arena, key, strlen(key), draft->err);
@@ -302,12 +304,16 @@ int items_begin(struct items *items, const char *path, struct file file,
                 const struct options *options, struct err *err)
 {
     *items = (struct items){.path = path, .file = file, .defaults = options};
-    items_rewind(items);
+    const char *begin = inputs_behind_mark(&items->file);
+    items->reader =
+        (struct csv_reader){.at = begin, .end = items->file.bytes + items->file.size, .line = 1};
     if (choose_kind(items, options->input, err) || read_header(items, err) ||
         check_content(items, err)) {
         items_release(items);
         return -1;
     }
+    items->first = items->reader;
+    items_rewind(items);
     return 0;
 }
 
@@ -331,17 +337,9 @@ void items_release(struct items *items)
 
 void items_rewind(struct items *items)
 {
-    const char *begin = inputs_behind_mark(&items->file);
-    items->reader =
-        (struct csv_reader){.at = begin, .end = items->file.bytes + items->file.size, .line = 1};
-    items->forgotten = begin;
+    items->reader = items->first;
+    items->forgotten = items->first.at;
     items->next = 0;
-    if (items->header.count) { /* it is known: pass it */
-        struct arena arena = {0};
-        struct csv_record header;
-        csv_read(&items->reader, &header, &arena, NULL);
-        arena_release(&arena);
-    }
 }
 
 struct items_mark items_mark(const struct items *items)

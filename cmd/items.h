@@ -42,7 +42,8 @@ struct items {
     struct file file; /* what items point into */
     const struct options *defaults;
     const struct items_kind *kind;
-    struct csv_reader reader; /* where the next item begins, whatever the kind */
+    struct csv_reader first;  /* where the first item begins, whatever the kind */
+    struct csv_reader reader; /* … and the next */
     struct csv_record header; /* csv: the names of the columns */
     size_t next;              /* the number of the next item */
     struct item_ids ids;      /* of items that can say their own */
