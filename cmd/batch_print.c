@@ -58,6 +58,8 @@ static int write_line(struct printing *printing, const struct job *job, struct a
     char size[NUM_SIZE_BYTES];
     bool reduced = printing->work->plan.kind == STORE_SUMS;
     bool broken = batch_prepare(printing->work, job, &prepared, arena, job_err);
+    if (job_err->out_of_memory)
+        return err_adopt(err, job_err);
     text_left(line, job->name, NAME_COLUMNS);
     buf_format(line, "  %6zu", job->item.line);
     if (broken) {

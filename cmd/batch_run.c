@@ -79,7 +79,8 @@ static int read_round(struct round *round, struct err *err)
                            inputs_shown_path(work->jobs.items.path));
         round->next++;
         if (batch_prepare(work, &entry->job, &entry->prepared, &round->arena, &round->err) &&
-            fail_entry(round, entry, err))
+            (round->err.out_of_memory ? err_adopt(err, &round->err)
+                                      : fail_entry(round, entry, err)))
             return -1;
         tokens += entry->prepared.subject.sentence.count;
     }
@@ -95,6 +96,8 @@ static int skip_jobs(struct round *round, size_t count, struct err *err)
         if (!jobs_next(&round->work->jobs, &job, &round->arena, &round->err))
             return err_set(err, "'%s' became shorter while it was being read",
                            inputs_shown_path(round->work->jobs.items.path));
+        if (round->err.out_of_memory)
+            return err_adopt(err, &round->err);
         err_clear(&round->err);
     }
     return 0;

@@ -96,15 +96,18 @@ static void count(struct survey *survey, const struct prepared *prepared)
     prepared->model->tokens += tokens;
 }
 
-/* One job; `total` is the weight of all, 0 where it is not known yet. */
-static void visit(struct walk *walk, const struct job *job, uint64_t total, struct arena *arena,
-                  struct err *err)
+/* One job; `total` is the weight of all, 0 where it is not known yet. What is wrong with it is in
+ * `err`; -1 where that is not its fault, and it might count for less than it does another time. */
+static int visit(struct walk *walk, const struct job *job, uint64_t total, struct arena *arena,
+                 struct err *err)
 {
     struct batch_work *work = walk->work;
     struct survey *survey = &work->survey;
     struct prepared prepared;
     bool sound = !batch_prepare(work, job, &prepared, arena, err);
     size_t weight = sound ? prepared.subject.sentence.count + prepared.subject.source.count : 1;
+    if (err->out_of_memory)
+        return -1;
     if (!sound)
         complain(walk, err);
     const struct job_shard *shard = &work->plan.shard;
@@ -117,45 +120,52 @@ static void visit(struct walk *walk, const struct job *job, uint64_t total, stru
     }
     walk->weight += weight;
     walk->jobs++;
+    return 0;
 }
 
-static void walk_jobs(struct walk *walk, uint64_t total)
+static int walk_jobs(struct walk *walk, uint64_t total, struct err *err)
 {
     struct arena arena = {0};
     struct job job;
-    struct err err = {0};
-    while (jobs_next(&walk->work->jobs, &job, &arena, &err)) {
-        visit(walk, &job, total, &arena, &err);
+    struct err job_err = {0};
+    int failed = 0;
+    while (!failed && jobs_next(&walk->work->jobs, &job, &arena, &job_err)) {
+        if (visit(walk, &job, total, &arena, &job_err))
+            failed = err_adopt(err, &job_err);
         arena_clear(&arena);
-        err_clear(&err);
+        err_clear(&job_err);
         if (walk->broken && walk->work->options->fail_fast)
             break;
     }
     arena_release(&arena);
     jobs_rewind(&walk->work->jobs);
+    return failed;
 }
 
-static int pass_on(const struct err *from, const char *text, struct err *err)
+/* Whatever the job, it is the same that is wrong. */
+static int refuse_all(const struct err *first, struct err *err)
 {
-    err_set(err, "%s", text);
-    err->kind = from->kind;
+    err_set(err, "%s", behind_place(first));
+    err->kind = first->kind;
     return -1;
 }
 
 int batch_survey(struct batch_work *work, struct err *err)
 {
     struct walk walk = {.work = work};
-    walk_jobs(&walk, 0);
+    if (walk_jobs(&walk, 0, err))
+        return -1;
     work->survey.jobs = walk.jobs;
     work->survey.broken = walk.broken;
     work->survey.weight = walk.weight;
     if (walk.general && walk.broken == walk.jobs && walk.jobs > 1)
-        return pass_on(&walk.first, behind_place(&walk.first), err);
+        return refuse_all(&walk.first, err);
     if (walk.broken && work->options->fail_fast)
-        return pass_on(&walk.first, walk.first.text, err);
+        return err_adopt(err, &walk.first);
     if (work->plan.shard.count) {
         struct walk again = {.work = work};
-        walk_jobs(&again, walk.weight);
+        if (walk_jobs(&again, walk.weight, err))
+            return -1;
     }
     return work->plan.kind == STORE_SUMS ? tallies_begin(&work->tallies, err) : 0;
 }

@@ -213,7 +213,7 @@ bool jobs_next(struct jobs *jobs, struct job *job, struct arena *arena, struct e
         items_return(&jobs->items, &jobs->mark);
     if (!items_next(&jobs->items, &job->item, arena, err))
         return false;
-    if (multiply(jobs, job, jobs->turn, arena, err)) {
+    if (!job->item.id || multiply(jobs, job, jobs->turn, arena, err)) {
         job->item.broken = true;
         job->name = job->name ? job->name : job->item.id;
     }

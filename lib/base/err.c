@@ -98,11 +98,21 @@ int err_prefix(struct err *err, const char *format, ...)
 
 int err_memory(struct err *err, size_t size_bytes)
 {
+    if (err && err->kind == ERR_NONE)
+        err->out_of_memory = true;
     return err_set(err, "out of memory: %zu bytes more could not be had", size_bytes);
+}
+
+int err_adopt(struct err *err, const struct err *from)
+{
+    if (err && err->kind == ERR_NONE)
+        *err = *from;
+    return -1;
 }
 
 void err_clear(struct err *err)
 {
     err->kind = ERR_NONE;
+    err->out_of_memory = false;
     err->text[0] = '\0';
 }

@@ -13,6 +13,7 @@
 #ifndef ATTN_BASE_ERR_H
 #define ATTN_BASE_ERR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum err_kind {
@@ -29,6 +30,7 @@ enum { ERR_TEXT_BYTES = 8192 }; /* a longer message is cut and ends in "..." */
 
 struct err {
     enum err_kind kind;
+    bool out_of_memory; /* … is all that is wrong */
     char text[ERR_TEXT_BYTES];
 };
 
@@ -48,6 +50,9 @@ int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;
 
 /* Out of memory: names the bytes that could not be had; returns -1. */
 int err_memory(struct err *err, size_t size_bytes);
+
+/* Hand on the message of another, of a part that has its own, as it is; returns -1. */
+int err_adopt(struct err *err, const struct err *from);
 
 /* Forget the message, so that the struct can be used again. */
 void err_clear(struct err *err);

@@ -56,7 +56,7 @@ int json_parse(struct json **root, const char *bytes, size_t size, struct err *e
     hook_memory();
     cJSON *tree = cJSON_ParseWithLength(bytes, size);
     if (!tree)
-        return err_set(err, "out of memory: %zu bytes of JSON could not be held", size);
+        return err_memory(err, size);
     *root = (struct json *)tree;
     return 0;
 }

@@ -76,6 +76,36 @@ START_TEST(out_of_memory_names_the_bytes)
 }
 END_TEST
 
+START_TEST(only_being_out_of_memory_is_told_apart)
+{
+    struct err err = {0};
+    err_set(&err, "a word");
+    err_memory(&err, 7);
+    ck_assert(!err.out_of_memory);
+    err_clear(&err);
+    err_memory(&err, 7);
+    ck_assert(err.out_of_memory);
+    err_clear(&err);
+    ck_assert(!err.out_of_memory);
+}
+END_TEST
+
+START_TEST(a_message_is_adopted_whole_unless_there_is_one)
+{
+    struct err part = {0};
+    struct err err = {0};
+    err_memory(&part, 7);
+    ck_assert_int_eq(err_adopt(&err, &part), -1);
+    ck_assert(err.out_of_memory);
+    ck_assert_int_eq(err.kind, ERR_INPUT);
+    err_clear(&part);
+    err_usage(&part, "another");
+    ck_assert_int_eq(err_adopt(&err, &part), -1);
+    ck_assert_str_eq(err.text, "out of memory: 7 bytes more could not be had");
+    ck_assert_int_eq(err_adopt(NULL, &part), -1);
+}
+END_TEST
+
 START_TEST(only_a_message_that_has_no_room_is_cut)
 {
     static char text[ERR_TEXT_BYTES + 1];
@@ -140,6 +170,8 @@ Suite *err_suite(void)
     tcase_add_test(tests, a_prefix_stands_before_the_message);
     tcase_add_test(tests, a_prefix_without_a_message_is_none);
     tcase_add_test(tests, out_of_memory_names_the_bytes);
+    tcase_add_test(tests, only_being_out_of_memory_is_told_apart);
+    tcase_add_test(tests, a_message_is_adopted_whole_unless_there_is_one);
     tcase_add_test(tests, only_a_message_that_has_no_room_is_cut);
     tcase_add_test(tests, a_message_is_not_cut_inside_a_character);
     tcase_add_test(tests, a_message_that_a_prefix_makes_too_long_is_cut);
