@@ -31,6 +31,7 @@ LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_m
 CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c))
 UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c))
 FUZZ_OBJECTS := $(call objects,$(wildcard tests/fuzz/*.c))
+FAULT_OBJECTS := $(call objects,$(wildcard tests/faults/*.c))
 ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
 BREAK_OBJECTS := $(call objects,$(wildcard tests/break/*.c))
 FLIPS_OBJECTS := $(call objects,$(wildcard tests/flips/*.c))
@@ -90,14 +91,14 @@ $(BUILD)/test-dependencies: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 	@touch $@
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
-	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FUZZ_OBJECTS))
+	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS))
 -include $(BUILD)/models/maker.d
 
 # --- tests ---------------------------------------------------------------------------------------
 
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TEST_PROGRAMS = $(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips generate-models) \
-	$(FUZZERS)
+	$(BUILD)/memory_faults $(FUZZERS)
 
 test: $(TEST_PROGRAMS) ## install what the tests need, build, run them all
 	@sh tests/run.sh $(BUILD)
@@ -145,6 +146,12 @@ fuzz: ## look for inputs that break a parser, FUZZ_SECONDS a target, with clang'
 		-fno-math-errno -fno-trapping-math $(FUZZ_COVERAGE) $(SANITIZE)'
 	@sh tests/fuzz.sh run $(BUILD)/fuzzing $(FUZZ_SECONDS)
 
+$(BUILD)/memory_faults: $(FAULT_OBJECTS) $(BUILD)/libcommands.a $(BUILD)/libattn.a
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+test-faults: $(TEST_PROGRAMS) ## every allocation fails in its turn
+	@sh tests/faults.sh memory $(BUILD)
+
 test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it installs
 	@sh tests/page/run.sh $(BUILD) install
 
@@ -153,6 +160,7 @@ SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fram
 
 asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD/asan
 	@ASAN_OPTIONS=allocator_may_return_null=1 BATCH_ITEMS=400 BREAK_EVERY=2 FLIPS_STRIDE=7 \
+		FAULT_EVERY=401 \
 		ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
 		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/leaks.txt:print_suppressions=0 \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/asan WERROR= \
@@ -231,6 +239,6 @@ clean: ## remove everything built
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all run test test-cluster test-page asan valgrind format format-check bench-peers models
-.PHONY: pictures tiny install uninstall clean help fuzzers fuzz FORCE
+.PHONY: all run test test-faults test-cluster test-page asan valgrind format format-check models
+.PHONY: bench-peers pictures tiny install uninstall clean help fuzzers fuzz FORCE
 .DELETE_ON_ERROR:

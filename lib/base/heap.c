@@ -13,14 +13,18 @@ enum { HUGE_BYTES = 4 * 1024 * 1024 };
 
 static atomic_size_t fail_countdown; /* 0: no fault is planned */
 static atomic_int fail_for_ever;
+static atomic_bool has_failed;
 
 static int planned_fault(void)
 {
     size_t left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
     while (left > 0) {
         size_t next = left == 1 && atomic_load(&fail_for_ever) ? 1 : left - 1;
-        if (atomic_compare_exchange_weak(&fail_countdown, &left, next))
+        if (atomic_compare_exchange_weak(&fail_countdown, &left, next)) {
+            if (left == 1)
+                atomic_store(&has_failed, true);
             return left == 1;
+        }
     }
     return 0;
 }
@@ -78,6 +82,12 @@ void *heap_hook(size_t size)
 
 void heap_fail_at(size_t nth, int for_ever)
 {
+    atomic_store(&has_failed, false);
     atomic_store(&fail_for_ever, for_ever);
     atomic_store(&fail_countdown, nth);
+}
+
+bool heap_has_failed(void)
+{
+    return atomic_load(&has_failed);
 }

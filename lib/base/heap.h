@@ -12,6 +12,7 @@
 #ifndef ATTN_BASE_HEAP_H
 #define ATTN_BASE_HEAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -31,5 +32,8 @@ void *heap_hook(size_t size);
 
 /* Test: let the nth allocation from now on fail (0: none), once or for ever after. */
 void heap_fail_at(size_t nth, int for_ever);
+
+/* Test: true when that allocation has come, and failed. */
+bool heap_has_failed(void);
 
 #endif

@@ -62,7 +62,9 @@ START_TEST(the_nth_allocation_fails_once)
     *memory = 'x';
     heap_fail_at(2, 0);
     memory = heap_resize(memory, 2, 1, &err);
+    ck_assert(!heap_has_failed());
     ck_assert_ptr_null(heap_resize(memory, 30, 10, &err));
+    ck_assert(heap_has_failed());
     ck_assert_str_eq(err.text, "out of memory: 300 bytes more could not be had");
     ck_assert_int_eq(*memory, 'x');
     memory = heap_resize(memory, 30, 10, NULL);
@@ -79,7 +81,9 @@ START_TEST(all_allocations_from_the_nth_on_fail)
     ck_assert_ptr_null(heap_hook(8));
     ck_assert_ptr_null(heap_alloc(8, 1, NULL));
     ck_assert_ptr_null(heap_resize(first, 16, 1, NULL));
+    ck_assert(heap_has_failed());
     heap_fail_at(0, 0);
+    ck_assert(!heap_has_failed());
     void *second = heap_hook(8);
     ck_assert_ptr_nonnull(second);
     heap_free(first);

@@ -1,0 +1,108 @@
+#!/bin/sh
+# Command lines under faults: every allocation fails in its turn (memory), or every call that opens,
+# reads, writes or closes a file (files; by strace).
+#
+#     sh tests/faults.sh memory [BUILD [EVERY]]     EVERY: only each so many-th
+#     sh tests/faults.sh files  [BUILD [EVERY]]
+#
+# What goes for all of them is written in faults/memory_faults.c and faults/file_faults.c.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+kind=${1:-memory}
+case ${2:-build} in
+/*) build=$2 ;;
+*) build=$(pwd)/${2:-build} ;;
+esac
+every=${3:-1}
+
+unset ATTN_MODEL
+export LC_ALL=C.UTF-8 TERM=dumb COLUMNS=80
+ROOT=$PWD ATTN=$build/attn-cli
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+passed=0 failed=0 skipped=0
+
+if [ "$kind" = files ] && ! strace -o /dev/null true 2>/dev/null; then
+    printf 'skipped: files: strace is not installed, or may not trace\n'
+    printf '0 passed, 0 failed, 1 skipped\n'
+    exit 0
+fi
+
+try() { # COMMAND...
+    "$build/${kind}_faults" "$folder" "$every" "$@" >"$folder/log" 2>&1 </dev/null
+    counts=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$folder/log")
+    passed=$((passed + ${counts%% *})) failed=$((failed + ${counts##* }))
+    [ "${counts##* }" = 0 ] && return
+    printf 'failed: %s\n' "$*"
+    cat "$folder/log"
+}
+
+in=$folder/in
+mkdir "$in"
+if ! (
+    set -e
+    cd "$in"
+    printf 'Life is short\neat dessert first\nLife is\n' >three.txt
+    printf '{"id": "%s", "sentence": "Life is", "%s": %s}\n' a head '[0]' b show '"q"' >two.jsonl
+    printf 'id,sentence\na,Life is\nb,"eat, dessert"\n' >two.csv
+    printf 'text = *2 The <n:name> sees <m:name!n>. | <name> is.\nname = Anna | Ben\n' >grammar
+    for name in Anna Ben Cy; do
+        printf '%s sees Ben, and Ben is old.\nBen sees %s, who is old.\n' $name $name
+    done >texts
+    "$ATTN" vocab texts -o words
+    "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
+        --vocab words/vocab.json -o school
+    "$ATTN" vocab texts --size 262 -o bpe
+    "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
+        --vocab bpe/vocab.json --merges bpe/merges.txt -o pieces
+    "$ATTN" batch three.txt -m life -q -o half.jsonl --shard 1/1
+) >"$folder/log" 2>&1; then
+    cat "$folder/log"
+    printf 'failed: the files that commands are given\n0 passed, 1 failed\n'
+    exit 1
+fi
+
+life='Life is short'
+try run -m life -s "$life"
+for format in csv tidy json jsonl npy safetensors svg html; do
+    try run -m life -s "$life" --format $format -o here
+    try run -m life-cross -s "$life" --source 'short Life' --show all --format $format -o here/
+done
+try run -m "$ROOT/tests/golden/gpt2-micro-bf16-prefixed-untied" --ids 1,2,3 --show all --format json
+try run -m "$in/pieces" -s 'Anna sees' --show weights --words --format csv -o here/
+try run -m life -f "$in/three.txt" --mean heads --style both --color always
+try run -m life-causal -s "$life" --attention window:2 --temperature 0.5
+try explain -m life -s "$life" --token is -o here.tex
+try tokenize -m "$in/pieces" "Anna sees"
+try info "$in/school"
+try generate -m "$in/school" -s 'Anna is' -n 3
+try generate -m "$in/pieces" -s 'Anna is' -n 3 --temp 0.8 --top-p 0.9 --logprobs
+for format in csv tidy json svg html; do
+    try generate -m "$in/school" -s 'Anna is' -n 2 --show weights --format $format -o here
+done
+for input in three.txt two.jsonl two.csv; do
+    try batch "$in/$input" -m life
+    try batch "$in/$input" -m life --fail-fast -o here/
+    try batch "$in/$input" -m life --fail-fast --format csv -o here/
+    try batch "$in/$input" -m life --fail-fast -o here.jsonl
+done
+for format in tidy json npy safetensors svg html text; do
+    try batch "$in/three.txt" -m life --format $format -o here/
+done
+try batch "$in/three.txt" --sweep model=life,journey --dry-run
+try batch "$in/three.txt" -m life --fail-fast --reduce entropy,mean
+try batch "$in/three.txt" -m life --fail-fast --reduce entropy,mean -o here.csv
+try batch "$in/three.txt" -m life --reduce entropy,mean -o here/ --shard 1/2
+try train -q -d "$in/texts" -m "$in/school" --steps 2 --batch 2 --context 4 -o here
+try train -q -d "$in/texts" --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
+    --vocab "$in/bpe/vocab.json" --merges "$in/bpe/merges.txt" --steps 1 --batch 2 --context 4 \
+    --drills 0.5 --dropout 0.1 -o here
+try init -q --like life -o here
+try vocab "$in/texts" --size 260 -o here
+try corpus "$in/grammar" -n 3 -o here
+try heads -m "$in/school" -s 'Anna is old' --sort induction
+
+closing="$passed passed, $failed failed"
+[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
+printf '%s\n' "$closing"
+[ "$failed" = 0 ]
