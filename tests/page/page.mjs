@@ -362,7 +362,7 @@ await test('a page begins as it was asked for', async () => {
     );
     await withPage(path, async (page) => {
         same('true', await page.getAttribute('#view-lines', 'aria-selected'));
-        same(4, await page.locator('.head.chip[aria-checked="true"]').count());
+        same(5, await page.locator('.head.chip[aria-checked="true"]').count()); // and `all`
         same('log', await page.inputValue('#scale'));
         same('row', await page.inputValue('#range'));
         same('greys', await page.inputValue('#palette'));
@@ -420,6 +420,45 @@ await test('lines of a token say what it looks at and what looks at it', () =>
         await page.mouse.click(box.x + 20, box.y + box.height * 0.64);
         await page.mouse.move(1100, 700);
         same(said, await readout(page), 'the token is not kept');
+    }));
+
+await test('lines beside a matrix follow the row that is pointed at', () =>
+    withPage(tinyPage, async (page) => {
+        const lines = page.locator('.beside .plot').nth(1).locator('canvas');
+        const seen = () => lines.evaluate((canvas) => canvas.toDataURL());
+        const box = await plot(page).boundingBox();
+        const all = await seen();
+        await page.mouse.move(box.x + 100, box.y + box.height - 20);
+        const text = await readout(page);
+        yes(text.includes('query 6 “first” → key 0 “Life”'), text);
+        const row = await seen();
+        yes(row !== all, 'all lines stay');
+        const beside = await lines.boundingBox();
+        await page.mouse.move(beside.x + 20, beside.y + beside.height - 20);
+        yes((await readout(page)).startsWith('“first” looks at '), await readout(page));
+        same(row, await seen(), 'the rows are not at one height');
+        await page.mouse.move(1100, 40);
+        same('', await readout(page));
+        same(all, await seen());
+        await page.setViewportSize({ width: 640, height: 900 });
+        await page.waitForTimeout(300);
+        same(0, await page.locator('.beside').count(), 'there is no room');
+    }));
+
+await test('what the sides are stands above', () =>
+    withPage(tinyPage, async (page) => {
+        const caption = () => page.locator('.caption').innerText();
+        same('weights · layer 0 · head 0 · rows: query, columns: key', await caption());
+        await page.selectOption('#tensor', 'embedding');
+        same('embedding · rows: token, columns: channel', await caption());
+        await page.click('#view-lines');
+        same('weights · layer 0 · head 0 · left: query, right: key', await caption());
+        await page.keyboard.press('a');
+        same('weights · layer 0 · left: query, right: key', await caption());
+        same('true', await page.getAttribute('.head[data-head="all"]', 'aria-checked'));
+        same(5, await page.locator('.head[aria-checked="true"]').count());
+        await page.click('.head[data-head="all"]');
+        same(1, await page.locator('.head[aria-checked="true"]').count());
     }));
 
 await test('heads are laid over each other, one alone by a double click', () =>

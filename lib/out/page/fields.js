@@ -132,7 +132,7 @@ function showFields() {
     fill(byId('range'), Object.entries(RANGES), state.range);
     fill(
         byId('palette'),
-        [['', 'by the signs']].concat(Object.keys(look.palettes).map((name) => [name, name])),
+        [['', 'automatic']].concat(Object.keys(look.palettes).map((name) => [name, name])),
         state.palette,
     );
     byId('first').checked = state.hideFirst;
@@ -163,6 +163,33 @@ function showHeads() {
     strip.setAttribute('role', several ? 'group' : 'radiogroup');
     for (const index of [...Array(tensor.shape[0]).keys(), 'mean'])
         strip.append(headButton(tensor, index, several, shown.includes(index)));
+    if (several) strip.append(allButton(shown.length === tensor.shape[0]));
+}
+
+function allButton(chosen) {
+    const button = document.createElement('button');
+    button.className = 'head chip';
+    button.setAttribute('role', 'checkbox');
+    button.setAttribute('aria-checked', String(chosen));
+    button.setAttribute('aria-label', 'all heads');
+    button.title = 'All heads over each other (a)';
+    button.dataset.head = 'all';
+    const swatch = document.createElement('span');
+    swatch.className = 'swatch';
+    const heads = shownTensor().shape[0];
+    const colours = [...Array(heads).keys()].map((head) => headColour(head, heads));
+    swatch.style.background = `linear-gradient(90deg, ${colours.join(', ')})`;
+    button.append(swatch, 'all');
+    button.addEventListener('click', layAll);
+    return button;
+}
+
+// All heads over each other as lines; when they are, one again.
+function layAll() {
+    const heads = [...Array(shownTensor().shape[0]).keys()];
+    const there = state.view === 'lines' && shownHeads().length === heads.length;
+    if (!VIEWS[1].fits(state.kind)) return;
+    set({ view: 'lines', lineHeads: new Set(there ? [] : heads), head: 0 });
 }
 
 function headButton(tensor, index, several, chosen) {

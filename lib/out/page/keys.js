@@ -36,6 +36,7 @@ const KEYS = {
     ArrowUp: () => stepLayer(-1),
     ArrowDown: () => stepLayer(1),
     m: () => set({ head: state.head === 'mean' ? 0 : 'mean', lineHeads: new Set() }),
+    a: layAll,
     s: () => set({ scale: step(Object.keys(SCALES), state.scale, 1) }),
     r: () => set({ range: step(Object.keys(RANGES), state.range, 1) }),
     f: () => set({ hideFirst: !state.hideFirst }),

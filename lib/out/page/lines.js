@@ -6,14 +6,18 @@ const LINES_LEAST = 0.03;
 const LINES_MOST = 4000; // more are slow to draw, and nobody could tell them apart
 
 class LinesView {
-    constructor(parent, tensor, heads, room) {
-        Object.assign(this, { tensor, heads });
+    // `beside`: the matrix that they stand beside, whose rows they follow.
+    constructor(parent, tensor, heads, room, beside = null) {
+        Object.assign(this, { tensor, heads, beside });
         this.first = firstShown(tensor);
         this.leftmost = firstColumn(tensor);
         this.rows = tensor.rowCount - this.first;
         this.columns = tensor.columnCount - this.leftmost;
         const most = Math.max(this.rows, this.columns);
-        this.pitch = Math.min(Math.max((window.innerHeight - 330) / most, 15), 34);
+        this.top = beside ? beside.top : 4;
+        this.pitch = beside
+            ? beside.pitch
+            : Math.min(Math.max((window.innerHeight - 356) / most, 15), 34);
         this.leftRoom = labelRoom(tensor, 'row', this.first, 170) + 6;
         this.rightRoom = labelRoom(tensor, 'column', this.leftmost, 170) + 6;
         this.strip = Math.min(Math.max(heads.length * 9, 18), 90);
@@ -22,12 +26,12 @@ class LinesView {
             420,
         );
         this.across = this.leftRoom + this.rightRoom + this.span + 2 * this.strip;
-        this.down = most * this.pitch + 8;
+        this.down = this.top + most * this.pitch + 4;
         this.x1 = this.leftRoom + this.strip;
         this.x2 = this.x1 + this.span;
         this.build(parent);
         this.collect();
-        this.draw(state.token);
+        this.draw(state.token, beside !== null);
     }
 
     build(parent) {
@@ -47,7 +51,10 @@ class LinesView {
         this.canvas.addEventListener('mousemove', (event) =>
             this.draw(this.tokenAt(event) || state.token),
         );
-        this.canvas.addEventListener('mouseleave', () => this.draw(state.token));
+        this.canvas.addEventListener('mouseleave', () => {
+            this.draw(state.token);
+            if (this.beside) this.beside.leave();
+        });
         this.canvas.addEventListener('click', (event) => {
             const token = this.tokenAt(event);
             const same =
@@ -83,11 +90,11 @@ class LinesView {
     }
 
     y(index) {
-        return 4 + this.pitch * (index + 0.5);
+        return this.top + this.pitch * (index + 0.5);
     }
 
     tokenAt(event) {
-        const index = Math.floor((event.offsetY - 4) / this.pitch);
+        const index = Math.floor((event.offsetY - this.top) / this.pitch);
         const left = event.offsetX < this.x1;
         if (!left && event.offsetX < this.x2) return null;
         const count = left ? this.rows : this.columns;
@@ -103,7 +110,7 @@ class LinesView {
             : null;
     }
 
-    draw(token) {
+    draw(token, silent = false) {
         const { context } = this;
         const ramp = rampOf(this.tensor);
         const several = this.heads.length > 1;
@@ -127,7 +134,7 @@ class LinesView {
         context.globalAlpha = 1;
         this.drawTokens('row', token);
         this.drawTokens('column', token);
-        this.read(token);
+        if (!silent) this.read(token);
     }
 
     drawTokens(side, token) {
@@ -135,7 +142,7 @@ class LinesView {
         const left = side === 'row';
         const count = left ? this.rows : this.columns;
         const from = left ? this.first : this.leftmost;
-        const size = Math.min(this.pitch * 0.72, 16);
+        const size = Math.min(this.pitch * 0.72, this.beside ? LABEL_SIZE : 16);
         context.textBaseline = 'middle';
         context.textAlign = left ? 'right' : 'left';
         for (let i = 0; i < count; i++) {

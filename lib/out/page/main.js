@@ -3,6 +3,9 @@
 const byId = (id) => document.getElementById(id);
 const SCALES = { linear: 'linear', sqrt: 'square root', log: 'logarithmic' };
 const RANGES = { all: 'of all heads', head: 'of each head', row: 'of each row' };
+const BESIDE_GAP = 40;
+const BESIDE_LEAST = 360;
+const BESIDE_PITCH = 10; // rows that are closer have no letters to read
 const THEMES = ['auto', 'light', 'dark'];
 
 const state = {
@@ -55,14 +58,47 @@ function view() {
 
 // --- drawing ---------------------------------------------------------------------------------
 
+// What the two sides of a matrix, or of lines, are.
+function drawCaption(stage, tensor, head) {
+    if (state.view !== 'matrix' && state.view !== 'lines') return;
+    const sides = state.view === 'matrix' ? ['rows', 'columns'] : ['left', 'right'];
+    const heads = state.view === 'lines' ? shownHeads() : [head];
+    const name = heads.length > 1 ? `${tensor.tensor} · ${tensor.layerName()}` : tensor.name(heads[0]);
+    const caption = document.createElement('p');
+    caption.className = 'caption';
+    caption.textContent = `${name} · ${sides[0]}: ${tensor.rows}, ${sides[1]}: ${tensor.columns}`;
+    stage.append(caption);
+}
+
+// Where a matrix leaves room, the same head as lines: of the row that is pointed at, its own.
+function drawBeside(stage, matrix, room) {
+    const free = room - matrix.across - BESIDE_GAP;
+    const pitch = matrix.height * matrix.cells.rowStep;
+    if (!isAttention(matrix.tensor) || free < BESIDE_LEAST || pitch < BESIDE_PITCH) return;
+    const row = document.createElement('div');
+    row.className = 'beside';
+    stage.append(row);
+    row.append(matrix.base.closest('.plot'));
+    const lines = new LinesView(row, matrix.tensor, [matrix.index], free, {
+        pitch,
+        top: matrix.top,
+        leave: () => matrix.point(state.kept),
+    });
+    matrix.follow = (cell) =>
+        lines.draw(cell ? { side: 'row', index: cell.row } : state.token, true);
+}
+
 function drawStage(head = state.head) {
     const stage = byId('stage');
     const tensor = shownTensor();
     const room = stage.clientWidth;
     stage.replaceChildren();
+    drawCaption(stage, tensor, head);
     let notes = [];
     if (state.view === 'matrix') {
-        const { cells } = new MatrixView(stage, tensor, head, room);
+        const matrix = new MatrixView(stage, tensor, head, room);
+        const { cells } = matrix;
+        drawBeside(stage, matrix, room);
         if (cells.rowStep > 1 || cells.columnStep > 1)
             notes = [`a cell shows the largest of ${cells.rowStep} × ${cells.columnStep} numbers`];
     } else if (state.view === 'lines') {

@@ -3,6 +3,7 @@
 const CELL_LEAST = 3;
 const CELL_SCROLLED = 7; // rather than smaller, a matrix is higher than the window
 const CELL_MOST = 56;
+const BELOW = 120; // for what stands at the foot of the window
 const MATRIX_MOST = 4000; // pixels of a canvas
 
 // Whole pixels, so that all cells are equally large.
@@ -19,7 +20,8 @@ class MatrixView {
         this.first = firstShown(tensor);
         this.leftmost = firstColumn(tensor);
         const above = parent.getBoundingClientRect().top + window.scrollY;
-        this.measure(room, Math.max(window.innerHeight - above - 210, 160));
+        const labels = tensor.labels('column') ? labelRoom(tensor, 'column', this.leftmost, 130) : 22;
+        this.measure(room, Math.max(window.innerHeight - above - labels - BELOW, 160));
         this.build(parent);
         this.draw();
     }
@@ -270,6 +272,7 @@ class MatrixView {
             cell.column < this.tensor.columnCount;
         this.pointed = seen ? cell : null;
         readCell(this.tensor, this.index, this.pointed);
+        if (this.follow) this.follow(this.pointed);
         if (!seen) return;
         const row = Math.floor((cell.row - this.first) / cells.rowStep);
         const column = Math.floor((cell.column - this.leftmost) / cells.columnStep);
