@@ -106,6 +106,7 @@ async function open(path, options = {}) {
         colorScheme: 'light',
         ...options,
     });
+    context.setDefaultTimeout(120000); // a machine may be busy
     const page = await context.newPage();
     const faults = [];
     page.on('console', (message) => faults.push(`console: ${message.text()}`));
