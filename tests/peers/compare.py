@@ -1,6 +1,7 @@
 """attn-cli beside its peers: same shapes, same weights, one thread each.
 
     python3 compare.py ATTN FOLDER      FOLDER as run.sh has made it
+    ONLY=mean,head python3 compare.py ATTN FOLDER      those rows alone, by their methods' names
 
 In each round all are measured in turn, so that a slow minute of the machine slows all of them. What
 is printed are medians over the rounds: of attn-cli the time, of the others how many times that of
@@ -15,6 +16,7 @@ import numpy
 from peers import Numpy, OnnxRuntime, Ours, PyTorch, process, texts_of
 
 ROUNDS = int(os.environ.get("ROUNDS", 5))
+ONLY = os.environ.get("ONLY", "").split(",") if os.environ.get("ONLY") else None
 TINY_ROUNDS = 20 * ROUNDS
 
 ROWS = [
@@ -69,27 +71,35 @@ def print_tiny(program):
 
 def print_ideal(ours):
     """The mean attention of texts of 4 to 40 tokens beside a prefill without any waste."""
+    ours.mean(1000)
     ratios = [ours.mean(1000) / ours.ideal_mean(1000) for _ in range(ROUNDS)]
     print_line("mean attention, 1000 texts", [""])
     print_line("  as long as ideal prefill", [f"{statistics.median(ratios):.2f} ×"])
 
 
+def serves(peer, rows):
+    return any(hasattr(peer, method) for _, method, _ in rows)
+
+
 def main():
     program, folder = map(os.path.abspath, sys.argv[1:])
-    engines = [Ours(folder, program), PyTorch(folder), OnnxRuntime(folder)]
-    peers = [*engines, Numpy(folder)]
+    rows = [row for row in ROWS if not ONLY or row[1] in ONLY]
+    others = [peer for peer in (PyTorch, OnnxRuntime, Numpy) if serves(peer, rows)]
+    peers = [Ours(folder, program), *(peer(folder) for peer in others)]
     versions = ", ".join(f"{peer.name} {peer.version}" for peer in peers[1:])
     print(f"GPT-2 124M, random weights, float32, one thread; medians over {ROUNDS} rounds.\n"
           f"{versions}:\nhow many times as long as attn-cli they take. A text has 6 tokens alone, "
           "12 as one\nof 100; a head's attention goes to a CSV file a text. Differences are the "
           "largest.\n")
     print_line("", [peer.name for peer in peers])
-    for row in ROWS:
+    for row in rows:
         print_row(*row, peers)
     print()
-    print_ideal(engines[0])
-    print_differences(engines)
-    print_tiny(program)
+    if any(method == "mean" for _, method, _ in rows):
+        print_ideal(peers[0])
+    if not ONLY:
+        print_differences([peer for peer in peers if hasattr(peer, "outputs")])
+        print_tiny(program)
 
 
 main()

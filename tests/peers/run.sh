@@ -5,7 +5,8 @@
 #
 # PyTorch and numpy come from Debian (with OpenBLAS, without which they would multiply in plain
 # Fortran), ONNX Runtime from npm. The model, the graphs made of it and node's modules take 2.5 GB
-# in BUILD/peers. ROUNDS=N: how often each is measured (5); DEPS=0: install nothing.
+# in BUILD/peers. ROUNDS=N: how often each is measured (5); ONLY=mean,head: those rows alone, of
+# which `mean` needs neither npm nor graphs; DEPS=0: install nothing.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
@@ -17,14 +18,19 @@ mkdir -p "$peers"
 PEERS=$(cd "$peers" && pwd)
 export PEERS
 
+needs_node() {
+    [ "${ONLY-}" != mean ]
+}
+
 have_packages() {
-    "$python" -c 'import torch, numpy' 2>/dev/null && command -v node >/dev/null &&
-        command -v npm >/dev/null
+    "$python" -c 'import torch, numpy' 2>/dev/null || return
+    needs_node || return 0
+    command -v node >/dev/null && command -v npm >/dev/null
 }
 
 install_packages() {
     set -- python3-torch python3-numpy libopenblas0-pthread
-    command -v npm >/dev/null || set -- "$@" nodejs npm
+    ! needs_node || command -v npm >/dev/null || set -- "$@" nodejs npm
     if [ "${DEPS-}" = 0 ] || ! command -v apt-get >/dev/null; then
         printf 'bench-peers needs %s\n' "$*" >&2
         exit 1
@@ -49,8 +55,8 @@ make_words() {
 }
 
 have_packages || install_packages
-[ -d "$peers/node_modules/onnxruntime-node" ] || install_modules
+! needs_node || [ -d "$peers/node_modules/onnxruntime-node" ] || install_modules
 [ -f "$peers/gpt2/model.safetensors" ] || "$build/attn-cli" bench --shape gpt2 --save "$peers/gpt2"
-[ -f "$peers/cache.onnx" ] || "$python" tests/peers/gpt2.py "$peers/gpt2" "$peers"
+! needs_node || [ -f "$peers/cache.onnx" ] || "$python" tests/peers/gpt2.py "$peers/gpt2" "$peers"
 [ -f "$peers/words/vocab.json" ] || make_words
 exec "$python" tests/peers/compare.py "$build/attn-cli" "$peers"
