@@ -98,7 +98,7 @@ $(BUILD)/test-dependencies: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TEST_PROGRAMS = $(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips generate-models) \
-	$(BUILD)/memory_faults $(FUZZERS)
+	$(BUILD)/memory_faults $(BUILD)/file_faults $(FUZZERS)
 
 test: $(TEST_PROGRAMS) ## install what the tests need, build, run them all
 	@sh tests/run.sh $(BUILD)
@@ -146,11 +146,13 @@ fuzz: ## look for inputs that break a parser, FUZZ_SECONDS a target, with clang'
 		-fno-math-errno -fno-trapping-math $(FUZZ_COVERAGE) $(SANITIZE)'
 	@sh tests/fuzz.sh run $(BUILD)/fuzzing $(FUZZ_SECONDS)
 
-$(BUILD)/memory_faults: $(FAULT_OBJECTS) $(BUILD)/libcommands.a $(BUILD)/libattn.a
+$(BUILD)/memory_faults $(BUILD)/file_faults: $(BUILD)/%: $(BUILD)/tests/faults/%.o \
+		$(BUILD)/tests/faults/trace_of_run.o $(BUILD)/libcommands.a $(BUILD)/libattn.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-test-faults: $(TEST_PROGRAMS) ## every allocation fails in its turn
+test-faults: $(TEST_PROGRAMS) ## every allocation fails in its turn, and every call for a file
 	@sh tests/faults.sh memory $(BUILD)
+	@sh tests/faults.sh files $(BUILD)
 
 test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it installs
 	@sh tests/page/run.sh $(BUILD) install

@@ -13,8 +13,9 @@ enum { KIND_BYTES = 32 }; /* the longest "attn-cli: error: " */
 
 static void write_line(const char *bytes, size_t size)
 {
-    if (write(STDERR_FILENO, bytes, size) < 0)
-        errno = 0; /* there is nobody left to tell */
+    while (write(STDERR_FILENO, bytes, size) < 0 && errno == EINTR)
+        continue; /* any other reason: there is nobody left to tell */
+    errno = 0;
 }
 
 /* Without memory to make all of it visible: still one line, and still no control character. */

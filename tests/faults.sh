@@ -17,7 +17,8 @@ every=${3:-1}
 
 unset ATTN_MODEL
 export LC_ALL=C.UTF-8 TERM=dumb COLUMNS=80
-ROOT=$PWD ATTN=$build/attn-cli
+ROOT=$PWD
+export ATTN="$build/attn-cli"
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 passed=0 failed=0 skipped=0
@@ -29,7 +30,7 @@ if [ "$kind" = files ] && ! strace -o /dev/null true 2>/dev/null; then
 fi
 
 try() { # COMMAND...
-    "$build/${kind}_faults" "$folder" "$every" "$@" >"$folder/log" 2>&1 </dev/null
+    "$build/${kind%s}_faults" "$folder" "$every" "$@" >"$folder/log" 2>&1 </dev/null
     counts=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$folder/log")
     passed=$((passed + ${counts%% *})) failed=$((failed + ${counts##* }))
     [ "${counts##* }" = 0 ] && return

@@ -68,6 +68,7 @@ stage cli sh tests/cli.sh "$build"
 stage break "$build/break" --every "${BREAK_EVERY:-1}" "$build/attn-cli" tests/break/*.cases
 stage flips "$build/flips" "${FLIPS_STRIDE:-1}"
 stage memory sh tests/faults.sh memory "$build" "${FAULT_EVERY:-41}"
+stage files sh tests/faults.sh files "$build" "${FAULT_EVERY:-29}"
 stage fuzz sh tests/fuzz.sh replay "$build"
 stage batch sh tests/batch.sh "$build"
 stage readers sh tests/readers.sh "$build"
