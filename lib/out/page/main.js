@@ -63,7 +63,8 @@ function drawCaption(stage, tensor, head) {
     if (state.view !== 'matrix' && state.view !== 'lines') return;
     const sides = state.view === 'matrix' ? ['rows', 'columns'] : ['left', 'right'];
     const heads = state.view === 'lines' ? shownHeads() : [head];
-    const name = heads.length > 1 ? `${tensor.tensor} · ${tensor.layerName()}` : tensor.name(heads[0]);
+    const all = `${tensor.tensor} · ${tensor.layerName()}`;
+    const name = heads.length > 1 ? all : tensor.name(heads[0]);
     const caption = document.createElement('p');
     caption.className = 'caption';
     caption.textContent = `${name} · ${sides[0]}: ${tensor.rows}, ${sides[1]}: ${tensor.columns}`;

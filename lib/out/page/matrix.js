@@ -20,7 +20,8 @@ class MatrixView {
         this.first = firstShown(tensor);
         this.leftmost = firstColumn(tensor);
         const above = parent.getBoundingClientRect().top + window.scrollY;
-        const labels = tensor.labels('column') ? labelRoom(tensor, 'column', this.leftmost, 130) : 22;
+        const named = tensor.labels('column');
+        const labels = named ? labelRoom(tensor, 'column', this.leftmost, 130) : 22;
         this.measure(room, Math.max(window.innerHeight - above - labels - BELOW, 160));
         this.build(parent);
         this.draw();
