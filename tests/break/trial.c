@@ -10,52 +10,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "case_table.h"
+#include "argument_list.h"
 
-enum { WORDS_MAX = 64, STATUS_OF_SIGNALS = 128 };
+enum { STATUS_OF_SIGNALS = 128 };
 
 extern char **environ;
-
-/* A command line, taken apart: words as one text, each with a 0 behind it. */
-struct words {
-    struct buf text;
-    char *argv[WORDS_MAX + 2];
-    size_t starts[WORDS_MAX];
-    size_t count;
-};
-
-/* 'Life is' is one word, and '' is one too. */
-static int add_word(struct words *words, const char **at, struct err *err)
-{
-    char mark = **at == '\'' ? '\'' : ' ';
-    const char *start = *at + (mark == '\'');
-    size_t size = 0;
-    while (start[size] && start[size] != mark)
-        size++;
-    if (words->count == WORDS_MAX)
-        return err_set(err, "expected at most %d words, found more", WORDS_MAX);
-    words->starts[words->count++] = words->text.size;
-    case_table_decode(&words->text, start, size);
-    buf_char(&words->text, '\0');
-    *at = start + size + (mark == '\'' && start[size]);
-    return 0;
-}
-
-static int split(struct words *words, const char *program, const char *command, struct err *err)
-{
-    while (*command) {
-        if (*command == ' ')
-            command++;
-        else if (add_word(words, &command, err))
-            return -1;
-    }
-    if (buf_check(&words->text, err))
-        return -1;
-    words->argv[0] = (char *)program;
-    for (size_t i = 0; i < words->count; i++)
-        words->argv[i + 1] = words->text.bytes + words->starts[i];
-    return 0;
-}
 
 /* A file without a name, which goes with its descriptor. */
 static int open_nameless(struct err *err)
@@ -91,7 +50,8 @@ static int wait_for(struct trial *trial, pid_t child, struct err *err)
     return 0;
 }
 
-static int start(struct trial *trial, struct words *words, const int streams[2], struct err *err)
+static int start(struct trial *trial, struct argument_list *words, const int streams[2],
+                 struct err *err)
 {
     posix_spawn_file_actions_t actions;
     pid_t child = 0;
@@ -109,15 +69,16 @@ static int start(struct trial *trial, struct words *words, const int streams[2],
 
 int trial_run(struct trial *trial, const char *command, struct err *err)
 {
-    struct words words = {0};
+    struct argument_list words = {0};
     int streams[2] = {open_nameless(err), open_nameless(err)};
-    int failed = streams[0] < 0 || streams[1] < 0 || split(&words, trial->program, command, err) ||
+    int failed = streams[0] < 0 || streams[1] < 0 ||
+                 argument_list_split(&words, trial->program, command, err) ||
                  start(trial, &words, streams, err) || read_back(&trial->out, streams[0], err) ||
                  read_back(&trial->complaints, streams[1], err);
     for (int i = 0; i < 2; i++)
         if (streams[i] >= 0)
             close(streams[i]);
-    buf_release(&words.text);
+    argument_list_release(&words);
     return failed ? -1 : 0;
 }
 
