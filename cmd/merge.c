@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/sha256.h"
+#include "base/transfer.h"
 #include "command.h"
 #include "shard_list.h"
 #include "shard_manifest.h"
@@ -138,15 +139,11 @@ static int copy_bytes(struct stream *out, int descriptor, struct sha256 *hash)
 {
     char part[COPY_BYTES];
     for (;;) {
-        ssize_t got = read(descriptor, part, sizeof part);
-        if (got == 0)
-            return 0;
-        if (got < 0 && errno != EINTR)
-            return -1;
-        if (got > 0) {
-            sha256_add(hash, part, (size_t)got);
-            stream_bytes(out, part, (size_t)got);
-        }
+        ssize_t got = transfer_read(descriptor, part, sizeof part);
+        if (got <= 0)
+            return (int)got;
+        sha256_add(hash, part, (size_t)got);
+        stream_bytes(out, part, (size_t)got);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/transfer.h"
 
 enum { READ_BYTES = 64 * 1024 };
 
@@ -53,11 +54,9 @@ int file_read(struct file *file, int descriptor, const char *name, struct err *e
                 goto failed;
             bytes = more;
         }
-        ssize_t got = read(descriptor, bytes + size, capacity - size);
+        ssize_t got = transfer_read(descriptor, bytes + size, capacity - size);
         if (got == 0)
             break;
-        if (got < 0 && errno == EINTR)
-            continue;
         if (got < 0) {
             err_set(err, "cannot read '%s': %s", name, strerror(errno));
             goto failed;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/transfer.h"
 
 static int fail(const struct journal *journal, struct err *err)
 {
@@ -49,16 +50,7 @@ static int cut_at(struct journal *journal, size_t size, struct err *err)
 static int write_all(struct journal *journal, const char *bytes, size_t size, struct err *err)
 {
     journal->size += size;
-    while (size > 0) {
-        ssize_t put = write(journal->descriptor, bytes, size);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return fail(journal, err);
-        bytes += put;
-        size -= (size_t)put;
-    }
-    return 0;
+    return transfer_write(journal->descriptor, bytes, size) ? fail(journal, err) : 0;
 }
 
 int journal_begin(struct journal *journal, const struct journal_head *head, struct err *err)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/transfer.h"
 
 enum { BUFFER_BYTES = 64 * 1024 };
 
@@ -32,13 +33,10 @@ static int make_room(struct line_reader *reader, struct err *err)
 /* Read more of the file; how much, 0 at its end, -1 on failure. */
 static ssize_t fill(struct line_reader *reader, struct err *err)
 {
-    ssize_t got;
     if (make_room(reader, err))
         return -1;
-    do
-        got =
-            read(reader->descriptor, reader->buffer + reader->end, reader->capacity - reader->end);
-    while (got < 0 && errno == EINTR);
+    ssize_t got = transfer_read(reader->descriptor, reader->buffer + reader->end,
+                                reader->capacity - reader->end);
     if (got < 0)
         err_set(err, "cannot read '%s': %s", reader->name, strerror(errno));
     else

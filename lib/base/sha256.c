@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/transfer.h"
+
 static const uint32_t round_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -191,13 +193,10 @@ static int add_descriptor(struct sha256 *hash, int descriptor)
 {
     unsigned char part[64 * 1024];
     for (;;) {
-        ssize_t got = read(descriptor, part, sizeof part);
-        if (got == 0)
-            return 0;
-        if (got < 0 && errno != EINTR)
-            return -1;
-        if (got > 0)
-            sha256_add(hash, part, (size_t)got);
+        ssize_t got = transfer_read(descriptor, part, sizeof part);
+        if (got <= 0)
+            return (int)got;
+        sha256_add(hash, part, (size_t)got);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/heap.h"
 #include "base/num.h"
+#include "base/transfer.h"
 
 enum {
     BUFFER_BYTES = 64 * 1024,
@@ -164,14 +165,8 @@ int stream_open(struct stream *stream, const char *path, struct err *err)
 
 void stream_flush(struct stream *stream)
 {
-    size_t sent = 0;
-    while (sent < stream->used && !stream->failure) {
-        ssize_t put = write(stream->descriptor, stream->buffer + sent, stream->used - sent);
-        if (put >= 0)
-            sent += (size_t)put;
-        else if (errno != EINTR)
-            stream->failure = errno;
-    }
+    if (!stream->failure && transfer_write(stream->descriptor, stream->buffer, stream->used))
+        stream->failure = errno;
     stream->used = 0;
 }
 
