@@ -1,49 +1,15 @@
 /* main.c: from argv to a command, from its error to a line and an exit status. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/stream.h"
 #include "command.h"
 #include "help.h"
-
-enum { STATUS_OF_SIGNALS = 128, STATUS_BROKEN_FILE = 3 };
-
-/* Interrupted: no half-written file stays behind. */
-static void leave(int signal_number)
-{
-    stream_remove_temporaries();
-    _exit(STATUS_OF_SIGNALS + signal_number);
-}
-
-/* A mapped file that is shorter than it was: the system has no other way to say so. */
-static void explain_bus_error(int signal_number)
-{
-    static const char text[] =
-        "attn-cli: error: a model file became shorter while it was being read\n";
-    (void)signal_number;
-    stream_remove_temporaries();
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        errno = 0;
-    _exit(STATUS_BROKEN_FILE);
-}
-
-static void set_signals(void)
-{
-    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = leave};
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-        sigaction(ending[i], &action, NULL);
-    action.sa_handler = explain_bus_error;
-    sigaction(SIGBUS, &action, NULL);
-    signal(SIGPIPE, SIG_DFL); /* a closed pipe ends quietly, whatever the parent process ignored */
-    signal(SIGXFSZ, SIG_IGN); /* too large a file is a write error */
-}
+#include "signals.h"
 
 /* A stream that was closed before we began leaves its number to the first file we open: a note
  * would be written into a result. /dev/null takes the place, opened so that using it still fails.
@@ -107,7 +73,7 @@ int main(int argc, char **argv)
     struct arena arena = {0};
     (void)argc;
     hold_standard_streams();
-    set_signals();
+    signals_set();
     int failed = dispatch(argv, &arena, &err);
     arena_release(&arena);
     if (!failed)

@@ -10,6 +10,7 @@
 #include "base/stream.h"
 #include "base/file.h"
 #include "command.h"
+#include "signals.h"
 #include "train_start.h"
 
 enum { TEST_EVERY = 100 };
@@ -30,19 +31,23 @@ struct job {
 /* --- interruption ---------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
+static struct sigaction usual; /* what the program does elsewhere: the same for all three */
 
 static void note_signal(int number)
 {
     interrupted = 1;
-    signal(number, SIG_DFL); /* who cannot wait for the step to end asks again */
+    sigaction(number, &usual, NULL); /* who cannot wait for the step to end asks again */
 }
 
 static void watch_signals(void)
 {
     static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-        sigaction(ending[i], &action, NULL);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+        if (signals_is_ignored(ending[i]))
+            continue;
+        sigaction(ending[i], &action, &usual);
+    }
 }
 
 /* --- saving ---------------------------------------------------------------------------------- */

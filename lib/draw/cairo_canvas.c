@@ -278,6 +278,23 @@ static void open_letters(struct cairo_canvas *to)
     to->lib->pango_layout_set_auto_dir(to->layout, false);
     to->font = to->lib->pango_font_description_new();
     to->lib->pango_font_description_set_family(to->font, fonts);
+    to->lib->pango_layout_set_font_description(to->layout, to->font);
+}
+
+/* Without a single font pango draws boxes in place of letters, and says that it did well. */
+static bool has_letters(struct cairo_canvas *to)
+{
+    to->lib->pango_layout_set_text(to->layout, "x", 1);
+    return to->lib->pango_layout_get_unknown_glyphs_count(to->layout) == 0;
+}
+
+static void give_back(struct cairo_canvas *to)
+{
+    to->lib->pango_font_description_free(to->font);
+    to->lib->g_object_unref(to->layout);
+    to->lib->cairo_destroy(to->cairo);
+    to->lib->cairo_surface_destroy(to->surface);
+    cairo_library_at_work = 0;
 }
 
 int cairo_begin(struct cairo_canvas *to, enum cairo_form form, struct stream *out,
@@ -287,14 +304,20 @@ int cairo_begin(struct cairo_canvas *to, enum cairo_form form, struct stream *ou
     to->lib = cairo_library_load(err);
     if (!to->lib)
         return -1;
+    if (form == CAIRO_PNG && open_png(to, page, err))
+        return -1;
+    cairo_library_at_work = 1;
     if (form == CAIRO_PDF)
         open_pdf(to, page);
-    else if (open_png(to, page, err))
-        return -1;
     to->cairo = to->lib->cairo_create(to->surface);
     if (form == CAIRO_PNG)
         to->lib->cairo_scale(to->cairo, PIXELS, PIXELS);
     open_letters(to);
+    if (!has_letters(to)) {
+        give_back(to);
+        return err_output(err, "png and pdf need a font, and none can be read: install one "
+                               "(Debian: fonts-dejavu-core) or write svg");
+    }
     struct box all = {0, 0, page->width + 1, page->height + 1}; /* the last pixels, too */
     draw_rect(&to->canvas, all, colour_of_hex(0xffffff));
     return 0;
@@ -303,15 +326,12 @@ int cairo_begin(struct cairo_canvas *to, enum cairo_form form, struct stream *ou
 int cairo_end(struct cairo_canvas *to, struct err *err)
 {
     unsigned status = to->lib->cairo_status(to->cairo);
-    to->lib->pango_font_description_free(to->font);
-    to->lib->g_object_unref(to->layout);
-    to->lib->cairo_destroy(to->cairo);
     if (!status && to->form == CAIRO_PNG)
         status = to->lib->cairo_surface_write_to_png_stream(to->surface, write_bytes, to->out);
     to->lib->cairo_surface_finish(to->surface);
     if (!status)
         status = to->lib->cairo_surface_status(to->surface);
-    to->lib->cairo_surface_destroy(to->surface);
+    give_back(to);
     if (status && !to->out->failure)
         return err_output(err, "cairo cannot draw the picture: %s",
                           to->lib->cairo_status_to_string(status));

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+volatile sig_atomic_t cairo_library_at_work;
+
 /* Whoever loads pango for cairo has cairo and glib with it. */
 static const char *const names[] = {"libpangocairo-1.0.so.0", "libpangocairo-1.0.0.dylib"};
 
@@ -31,13 +33,21 @@ static const char *find_all(struct cairo_library *lib, void *handle)
     return missing;
 }
 
+/* Their remarks are not for who runs us; what matters to a picture is asked for by name. */
+static void say_nothing(const char *domain, int level, const char *message, void *data)
+{
+    (void)domain, (void)level, (void)message, (void)data;
+}
+
 const struct cairo_library *cairo_library_load(struct err *err)
 {
     static struct cairo_library lib;
     static bool loaded;
     if (loaded)
         return &lib;
+    cairo_library_at_work = 1;   /* glib gets itself ready */
     void *handle = open_first(); /* for ever: glib cannot be unloaded */
+    cairo_library_at_work = 0;
     if (!handle) {
         err_output(err,
                    "png and pdf are drawn by pango and cairo, and '%s' is not there: install it "
@@ -51,6 +61,7 @@ const struct cairo_library *cairo_library_load(struct err *err)
                    missing);
         return NULL;
     }
+    lib.g_log_set_default_handler(say_nothing, NULL);
     loaded = true;
     return &lib;
 }

@@ -13,6 +13,8 @@
 #ifndef ATTN_DRAW_CAIRO_LIBRARY_H
 #define ATTN_DRAW_CAIRO_LIBRARY_H
 
+#include <signal.h>
+
 #include "base/err.h"
 
 struct _cairo;
@@ -34,6 +36,8 @@ enum {
 
 /* Given some bytes of a file; 0, or CAIRO_WRITE_FAILED. */
 typedef unsigned (*cairo_writer)(void *closure, const unsigned char *data, unsigned length);
+
+typedef void (*cairo_logger)(const char *domain, int level, const char *message, void *);
 
 /* F(what it returns, its name, what it takes) */
 #define CAIRO_LIBRARY_FUNCTIONS(F)                                                              \
@@ -75,6 +79,7 @@ typedef unsigned (*cairo_writer)(void *closure, const unsigned char *data, unsig
     F(void, pango_layout_set_font_description,                                                  \
       (struct _PangoLayout *, const struct _PangoFontDescription *))                            \
     F(void, pango_layout_get_size, (struct _PangoLayout *, int *width, int *height))            \
+    F(int, pango_layout_get_unknown_glyphs_count, (struct _PangoLayout *))                      \
     F(struct _PangoContext *, pango_layout_get_context, (struct _PangoLayout *))                \
     F(void, pango_context_set_round_glyph_positions, (struct _PangoContext *, int))             \
     F(void, pango_cairo_context_set_font_options,                                               \
@@ -89,6 +94,7 @@ typedef unsigned (*cairo_writer)(void *closure, const unsigned char *data, unsig
     F(void, pango_font_description_set_absolute_size, (struct _PangoFontDescription *, double)) \
     F(void, pango_font_description_set_weight, (struct _PangoFontDescription *, unsigned))      \
     F(void, pango_font_description_free, (struct _PangoFontDescription *))                      \
+    F(cairo_logger, g_log_set_default_handler, (cairo_logger, void *))                          \
     F(void, g_object_unref, (void *))
 
 struct cairo_library {
@@ -99,5 +105,9 @@ struct cairo_library {
 
 /* The library, loaded once and kept; NULL with an error that says what to install. */
 const struct cairo_library *cairo_library_load(struct err *err);
+
+/* Whether their code runs at this moment, for handlers of signals: without memory or threads glib
+ * ends the process by a signal, and cannot be asked to do anything else. */
+extern volatile sig_atomic_t cairo_library_at_work;
 
 #endif

@@ -49,6 +49,12 @@ as_nobody() { # COMMAND...: as somebody to whom permissions mean something
     fi
 }
 
+# A shell lets the jobs in its background ignore SIGINT, and so do we: where a case interrupts one,
+# it is started by `env --default-signal=INT`.
+need_interrupts() {
+    env --default-signal=INT true 2>/dev/null || skip 'env cannot reset a signal here'
+}
+
 on_a_terminal() { # COMMAND-LINE: what it writes there; left out where no terminal can be made
     need script
     script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip 'no terminal can be made here'

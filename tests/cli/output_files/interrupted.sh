@@ -2,9 +2,10 @@
 # Send a signal to a run as soon as its temporary file is there; then look at what it leaves behind.
 
 interrupted() { # SIGNAL
+    need_interrupts
     printf 'old\n' >all.json
     yes 'the cat sat on the mat and the dog ran to the big old house' | head -n 400 >many.txt
-    "$ATTN" run -f many.txt --show all -o all.json &
+    env --default-signal="$1" "$ATTN" run -f many.txt --show all -o all.json &
     until ls all.json.?????? >/dev/null 2>&1 || ! kill -0 $! 2>/dev/null; do
         :
     done
