@@ -35,6 +35,8 @@ FAULT_OBJECTS := $(call objects,$(wildcard tests/faults/*.c))
 ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
 BREAK_OBJECTS := $(call objects,$(wildcard tests/break/*.c))
 FLIPS_OBJECTS := $(call objects,$(wildcard tests/flips/*.c))
+ENDURE_OBJECTS := $(call objects,$(wildcard tests/machine/*.c) \
+	$(patsubst %,tests/break/%.c,argument_list case_table ground))
 C_FILES := $(wildcard cmd/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch])
 
 SAY = @$(if $(V),set -x;,printf '  %-8s %s\n' $(1) '$(2)';)
@@ -91,13 +93,14 @@ $(BUILD)/test-dependencies: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 	@touch $@
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
-	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS))
+	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS) \
+	$(ENDURE_OBJECTS))
 -include $(BUILD)/models/maker.d
 
 # --- tests ---------------------------------------------------------------------------------------
 
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
-TEST_PROGRAMS = $(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips generate-models) \
+TEST_PROGRAMS = $(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure generate-models) \
 	$(BUILD)/memory_faults $(BUILD)/file_faults $(FUZZERS)
 
 test: $(TEST_PROGRAMS) ## install what the tests need, build, run them all
@@ -115,6 +118,9 @@ $(BUILD)/break: $(BREAK_OBJECTS) $(BUILD)/libattn.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 $(BUILD)/flips: $(FLIPS_OBJECTS) $(BUILD)/libattn.a
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(BUILD)/endure: $(ENDURE_OBJECTS) $(BUILD)/libattn.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # What the commands are made of, without main.
@@ -162,11 +168,14 @@ SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fram
 
 asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD/asan
 	@ASAN_OPTIONS=allocator_may_return_null=1 BATCH_ITEMS=400 BREAK_EVERY=2 FLIPS_STRIDE=7 \
-		FAULT_EVERY=401 \
+		FAULT_EVERY=401 ENDURE_EVERY=41 \
 		ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
 		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/leaks.txt:print_suppressions=0 \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/asan WERROR= \
 		CFLAGS='-O1 -g -fopenmp-simd -fno-math-errno -fno-trapping-math $(SANITIZE)'
+
+endure: $(BUILD)/attn-cli $(BUILD)/endure ## full disks, signals and limits: every step of every one
+	@$(BUILD)/endure $(BUILD)/attn-cli
 
 test-cluster: all ## experiments under GNU parallel, mpirun and Slurm, which it installs
 	@$(SETUP) cluster || true # what is not there is left out, and said
@@ -242,5 +251,5 @@ help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: all run test test-faults test-cluster test-page asan valgrind format format-check models
-.PHONY: bench-peers pictures tiny install uninstall clean help fuzzers fuzz FORCE
+.PHONY: endure bench-peers pictures tiny install uninstall clean help fuzzers fuzz FORCE
 .DELETE_ON_ERROR:

@@ -68,10 +68,17 @@ static int copy_model(const struct ground *ground, const char *place, const char
     return failed;
 }
 
+int ground_empty(const char *folder, struct err *err)
+{
+    if (nftw(folder, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS))
+        return err_set(err, "cannot clear '%s': %s", folder, strerror(errno));
+    return 0;
+}
+
 int ground_clear(const struct ground *ground, const char *model, struct err *err)
 {
-    if (nftw(ground->path, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS))
-        return err_set(err, "cannot clear '%s': %s", ground->path, strerror(errno));
+    if (ground_empty(ground->path, err))
+        return -1;
     if (!model)
         return 0;
     if (file_make_directory("m", err) || copy_model(ground, "models", model, err) ||

@@ -28,6 +28,9 @@ void ground_close(struct ground *ground);
 /* Remove everything; then, unless `model` is NULL, copy models/MODEL or tests/golden/MODEL to m. */
 int ground_clear(const struct ground *ground, const char *model, struct err *err);
 
+/* Remove everything below a folder. */
+int ground_empty(const char *folder, struct err *err);
+
 int inventory_take(struct inventory *inventory, struct err *err);
 void inventory_release(struct inventory *inventory);
 
