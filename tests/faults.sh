@@ -74,6 +74,8 @@ try run -m "$in/pieces" -s 'Anna sees' --show weights --words --format csv -o he
 try run -m life -f "$in/three.txt" --mean heads --style both --color always
 try run -m life-causal -s "$life" --attention window:2 --temperature 0.5
 try explain -m life -s "$life" --token is -o here.tex
+try explain -m life-causal -s "$life" --attention linear
+try explain -m life-causal -s "$life" --mask-method renormalise --dropout 0.5 -o here.md
 try tokenize -m "$in/pieces" "Anna sees"
 try info "$in/school"
 try generate -m "$in/school" -s 'Anna is' -n 3

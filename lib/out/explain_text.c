@@ -74,6 +74,7 @@ static int write_headings(struct table *table)
         if (block->is_vector)
             explain_heading(&heading, block->symbol.text, &table->layout.cuts[b]);
         any |= heading.size > 0;
+        table->line.out_of_memory |= heading.out_of_memory;
         text_blanks(&table->line, table->layout.gap);
         add_centred(&table->line, &heading, explain_block_width(&table->layout, b));
         buf_release(&heading);
