@@ -48,14 +48,17 @@ static const struct label *labels_of(const struct report *report, enum things th
     return report->numbers;
 }
 
-static struct axis make_axis(const struct report *report, const struct axis_row *row, size_t size)
+/* The tokens of a source's own tensors are the source's. */
+static struct axis make_axis(const struct report *report, enum site_part part,
+                             const struct axis_row *row, size_t size)
 {
+    bool of_source = part == PART_SOURCE && row->things == OF_SENTENCE;
     bool of_text = row->things == OF_SENTENCE || row->things == OF_SOURCE;
     size_t first = of_text ? report->first_shown : 0;
     return (struct axis){
         .name = row->name,
         .size = size,
-        .labels = labels_of(report, row->things) + first,
+        .labels = labels_of(report, of_source ? OF_SOURCE : row->things) + first,
         .first = first,
     };
 }
@@ -100,8 +103,8 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
         .tensor = site->name,
         .layer = kept->layer,
         .head = kept->heads ? (int)kept->heads[index] : -1,
-        .rows = make_axis(report, &axes[0], rows),
-        .columns = make_axis(report, &axes[1], columns),
+        .rows = make_axis(report, site->part, &axes[0], rows),
+        .columns = make_axis(report, site->part, &axes[1], columns),
         .values = kept->data + index * rows * columns,
         .causal = report->causal && site->masked,
         .mean_of_layers = kept_is_mean_of_layers(kept),

@@ -51,31 +51,68 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-int batch_init(struct batch *batch, const struct config *config, const struct sequence *sequences,
-               size_t count, struct arena *arena, struct err *err)
+/* The spans of each sequence, one behind the other. */
+static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
 {
-    struct span *queries = arena_alloc(arena, count, sizeof *queries, err);
-    struct span *keys = arena_alloc(arena, count, sizeof *keys, err);
-    size_t *past = arena_alloc(arena, count, sizeof *past, err);
-    if (!queries || !keys || !past)
+    struct span *queries = arena_alloc(arena, batch->count, sizeof *queries, err);
+    struct span *sources = arena_alloc(arena, batch->count, sizeof *sources, err);
+    size_t *past = arena_alloc(arena, batch->count, sizeof *past, err);
+    if (!queries || !sources || !past)
         return -1;
-    *batch = (struct batch){.sequences = sequences, .count = count};
-    for (size_t s = 0; s < count; s++) {
-        const struct sequence *sequence = &sequences[s];
-        if (check_sequence(config, sequence, err))
-            return -1;
+    for (size_t s = 0; s < batch->count; s++) {
+        const struct sequence *sequence = &batch->sequences[s];
         queries[s] = (struct span){batch->tokens, sequence->count};
-        keys[s] = config->cross ? (struct span){batch->source_tokens, sequence->source_count}
-                                : queries[s];
+        sources[s] = (struct span){batch->source_tokens, sequence->source_count};
         past[s] = sequence->cache ? sequence->cache->count : 0;
         batch->tokens += sequence->count;
         batch->source_tokens += sequence->source_count;
         batch->longest_queries = larger(batch->longest_queries, sequence->count);
-        batch->longest_keys = larger(batch->longest_keys, past[s] + keys[s].count);
         batch->cached |= sequence->cache != NULL;
     }
     batch->queries = queries;
-    batch->keys = keys;
+    batch->sources = sources;
     batch->past = past;
+    return 0;
+}
+
+/* Let every sequence look at its own rows or at its source's. */
+static void look_at(struct batch *batch, const struct span *keys, size_t key_tokens)
+{
+    batch->keys = keys;
+    batch->key_tokens = key_tokens;
+    for (size_t s = 0; s < batch->count; s++)
+        batch->longest_keys = larger(batch->longest_keys, batch_keys(batch, s));
+}
+
+int batch_init(struct batch *batch, const struct config *config, const struct sequence *sequences,
+               size_t count, struct arena *arena, struct err *err)
+{
+    *batch = (struct batch){.sequences = sequences, .count = count};
+    for (size_t s = 0; s < count; s++)
+        if (check_sequence(config, &sequences[s], err))
+            return -1;
+    if (lay_out(batch, arena, err))
+        return -1;
+    if (config->cross)
+        look_at(batch, batch->sources, batch->source_tokens);
+    else
+        look_at(batch, batch->queries, batch->tokens);
+    return 0;
+}
+
+int batch_of_sources(struct batch *sources, const struct batch *batch, struct arena *arena,
+                     struct err *err)
+{
+    struct sequence *texts = arena_alloc(arena, batch->count, sizeof *texts, err);
+    if (!texts)
+        return -1;
+    for (size_t s = 0; s < batch->count; s++) {
+        texts[s].ids = batch->sequences[s].source_ids;
+        texts[s].count = batch->sequences[s].source_count;
+    }
+    *sources = (struct batch){.sequences = texts, .count = batch->count, .first = batch->first};
+    if (lay_out(sources, arena, err))
+        return -1;
+    look_at(sources, sources->queries, sources->tokens);
     return 0;
 }

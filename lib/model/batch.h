@@ -1,9 +1,9 @@
 /* batch.h: the sequences of one pass, side by side without padding.
  *
  * Sequence s owns rows first … first + count - 1 of every token matrix. In cross-attention each has
- * a source as well, with rows of its own in the matrices of keys and values; elsewhere the keys'
- * span is the queries'. A sequence with a cache goes on from what is in it: those tokens have no
- * rows any more, but they are seen.
+ * a source as well, with rows of its own in other matrices, which its queries look at; elsewhere
+ * the keys' span is the queries'. A sequence with a cache goes on from what is in it: those tokens
+ * have no rows any more, but they are seen.
  *
  *     struct sequence sequence = {.ids = ids, .count = 6};
  *     struct batch batch;
@@ -38,10 +38,12 @@ struct batch {
     size_t count;
     size_t first; /* the number of the first one, for messages: there may be batches before it */
     const struct span *queries; /* [count] rows of each sequence */
-    const struct span *keys;    /* [count] rows that it looks at … */
+    const struct span *sources; /* [count] rows of its source; empty without cross-attention */
+    const struct span *keys;    /* [count] rows that it looks at, of one or the other … */
     const size_t *past;   /* [count] … and the tokens in its cache, which come before them */
     size_t tokens;        /* rows of all sequences */
-    size_t source_tokens; /* rows of all sources; 0 without cross-attention */
+    size_t source_tokens; /* rows of all sources */
+    size_t key_tokens;    /* rows that are looked at: one of the two */
     size_t longest_queries;
     size_t longest_keys; /* that one sequence sees, those in its cache included */
     bool cached;         /* some sequence has a cache */
@@ -61,5 +63,9 @@ int batch_check_length(const struct config *config, size_t count, struct err *er
  * unwanted source. */
 int batch_init(struct batch *batch, const struct config *config, const struct sequence *sequences,
                size_t count, struct arena *arena, struct err *err);
+
+/* The sources of a batch as texts of their own, which look at themselves. */
+int batch_of_sources(struct batch *sources, const struct batch *batch, struct arena *arena,
+                     struct err *err);
 
 #endif

@@ -22,18 +22,33 @@ static struct matrix span_rows(struct matrix whole, struct span span)
     return matrix_rows(whole, span.first, span.count);
 }
 
-/* token + position embedding of every sequence, and of its source where it has one */
+/* token + position embedding of every sequence */
 static bool embed_batch(struct pass *pass)
 {
     const struct batch *batch = pass->batch;
-    struct scratch *scratch = &pass->scratch;
-    for (size_t s = 0; s < batch->count; s++) {
-        const struct sequence *sequence = &batch->sequences[s];
-        embed(pass, span_rows(scratch->x, batch->queries[s]), sequence->ids, batch->past[s]);
-        if (pass->config->cross)
-            embed(pass, span_rows(scratch->source, batch->keys[s]), sequence->source_ids, 0);
+    struct matrix x = pass->scratch.x;
+    for (size_t s = 0; s < batch->count; s++)
+        embed(pass, span_rows(x, batch->queries[s]), batch->sequences[s].ids, batch->past[s]);
+    return pass_check_embedding(pass) || tap_rows(pass, SITE_EMBEDDING, 0, x);
+}
+
+/* A pass of their own over the sources: what it makes of them is what the sentences look at. */
+static bool read_sources(struct pass *pass)
+{
+    struct pass sources = *pass;
+    struct batch batch;
+    if (!pass->config->cross)
+        return false;
+    sources.batch = &batch;
+    sources.part = PART_SOURCE;
+    sources.layers = 0;
+    if (batch_of_sources(&batch, pass->batch, pass->arena, pass->err) || pass_init(&sources)) {
+        pass->tap->failed = true;
+        return true;
     }
-    return pass_check_embedding(pass) || tap_rows(pass, SITE_EMBEDDING, 0, pass->scratch.x);
+    bool over = embed_batch(&sources);
+    pass->scratch.source = sources.scratch.x;
+    return over;
 }
 
 /* The rows of every sequence that logits are wanted of, as columns. */
@@ -121,7 +136,7 @@ static bool finish(struct pass *pass)
 
 static bool run_layers(struct pass *pass)
 {
-    for (size_t layer = 0; layer < pass->config->n_layer; layer++)
+    for (size_t layer = 0; layer < pass->layers; layer++)
         if (block(pass, layer))
             return true;
     return false;
@@ -134,13 +149,14 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
         .config = run->config,
         .weights = run->weights,
         .batch = run->batch,
+        .layers = run->config->n_layer,
         .tap = tap,
         .arena = arena,
         .err = err,
     };
     if (pass_init(&pass))
         return -1;
-    bool over = embed_batch(&pass) || run_layers(&pass);
+    bool over = embed_batch(&pass) || read_sources(&pass) || run_layers(&pass);
     if (!over)
         finish(&pass);
     (tap->failed ? pass_forget_caches : pass_keep_caches)(&pass);

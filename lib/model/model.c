@@ -63,6 +63,8 @@ void model_release(struct model *model)
 bool model_has_site(const struct config *config, enum site site)
 {
     const struct mechanism *mechanism = &config->mechanism;
+    if (site_rows[site].part == PART_SOURCE)
+        return config->cross;
     if (site == SITE_SOFTMAX)
         return mechanism->renormalise;
     if (site == SITE_LN_2 || site == SITE_MLP_ACT || site == SITE_MLP_OUT)

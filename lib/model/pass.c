@@ -28,18 +28,15 @@ struct buffer {
     size_t rows, columns;
 };
 
-enum { BUFFERS_MAX = 10 };
+enum { BUFFERS_MAX = 9 };
 
-/* The matrices that a whole pass uses, those of the embedding first: *first of them. */
-static size_t list_buffers(struct buffer list[BUFFERS_MAX], size_t *first, struct scratch *s,
-                           const struct config *c, size_t rows, size_t sources)
+/* The matrices of a pass over so many rows that look at so many keys, that of the embedding first:
+ * without layers it is the only one. */
+static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
+                           const struct config *c, size_t rows, size_t keys)
 {
     size_t count = 0;
-    size_t keys = c->cross ? sources : rows;
     list[count++] = (struct buffer){&s->x, rows, c->n_embd};
-    if (c->cross)
-        list[count++] = (struct buffer){&s->source, sources, c->n_embd};
-    *first = count;
     list[count++] = (struct buffer){&s->out, rows, c->n_embd};
     if (c->projections) {
         list[count++] = (struct buffer){&s->q, rows, c->n_head * c->d_k};
@@ -55,16 +52,20 @@ static size_t list_buffers(struct buffer list[BUFFERS_MAX], size_t *first, struc
     return count;
 }
 
-size_t pass_bytes(const struct config *config, size_t tokens)
+static size_t bytes_of(const struct buffer *list, size_t count)
 {
-    struct scratch none;
-    struct buffer list[BUFFERS_MAX];
-    size_t first = 0;
-    size_t count = list_buffers(list, &first, &none, config, tokens, tokens);
     size_t floats = 0;
     for (size_t i = 0; i < count; i++)
         floats += (list[i].rows + SPARE_ROWS) * matrix_stride(list[i].columns);
     return floats * sizeof(float);
+}
+
+size_t pass_bytes(const struct config *config, size_t tokens)
+{
+    struct scratch none;
+    struct buffer list[BUFFERS_MAX];
+    size_t count = list_buffers(list, &none, config, tokens, tokens);
+    return bytes_of(list, count) + (config->cross ? bytes_of(list, 1) : 0);
 }
 
 static int take_buffers(struct pass *pass, const struct buffer *list, size_t count)
@@ -108,7 +109,7 @@ static int take_logits(struct pass *pass)
 {
     const struct batch *batch = pass->batch;
     size_t tokens = pass->tap->watch->last_logits ? batch->count : batch->tokens;
-    if (!watch_has(pass->tap->watch, SITE_LOGITS, 0))
+    if (!pass_watches(pass, SITE_LOGITS, 0))
         return 0;
     if (pass_logits_are_in_rows(pass))
         return take_logit_rows(pass, tokens);
@@ -151,15 +152,14 @@ int pass_init(struct pass *pass)
 {
     const struct batch *batch = pass->batch;
     struct buffer list[BUFFERS_MAX];
-    size_t first = 0;
-    size_t count = list_buffers(list, &first, &pass->scratch, pass->config, batch->tokens,
-                                batch->source_tokens);
-    if (take_buffers(pass, list, first))
+    size_t count =
+        list_buffers(list, &pass->scratch, pass->config, batch->tokens, batch->key_tokens);
+    if (take_buffers(pass, list, 1))
         return -1;
-    if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
+    if (!pass->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0))
         return 0;
-    if (take_buffers(pass, list + first, count - first) || squares_init(pass) ||
-        take_logits(pass) || reserve_caches(pass) || hold_pairs(pass))
+    if (take_buffers(pass, list + 1, count - 1) || squares_init(pass) || take_logits(pass) ||
+        reserve_caches(pass) || hold_pairs(pass))
         return -1;
     return 0;
 }
@@ -192,9 +192,14 @@ static size_t place_of_caches(const struct pass *pass)
     return place_of(SITE_V, pass->config->n_layer - 1);
 }
 
+bool pass_watches(const struct pass *pass, enum site site, size_t layer)
+{
+    return watch_has(pass->tap->watch, site_of(pass->part, site), layer);
+}
+
 bool pass_goes_to(const struct pass *pass, enum site site, size_t layer)
 {
-    return watch_from(pass->tap->watch, site, layer) ||
+    return watch_from(pass->tap->watch, site_of(pass->part, site), layer) ||
            (pass->batch->cached && place_of(site, layer) <= place_of_caches(pass));
 }
 
@@ -209,7 +214,7 @@ enum site pass_last_site(const struct pass *pass, size_t layer)
 bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer)
 {
     bool is_kept = pass->batch->cached && (own == SITE_K || own == SITE_V);
-    return is_kept || watch_has(pass->tap->watch, own, layer) || pass_goes_to(pass, user, layer);
+    return is_kept || pass_watches(pass, own, layer) || pass_goes_to(pass, user, layer);
 }
 
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
@@ -230,7 +235,7 @@ bool pass_is_over(const struct pass *pass, enum site site, size_t layer)
 {
     if (pass->tap->failed)
         return true;
-    return !watch_after(pass->tap->watch, site, layer) &&
+    return !watch_after(pass->tap->watch, site_of(pass->part, site), layer) &&
            !(pass->batch->cached && place_of(site, layer) < place_of_caches(pass));
 }
 

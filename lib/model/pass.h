@@ -26,7 +26,7 @@ enum { SPARE_ROWS = 16 }; /* readable zero rows behind every token matrix */
 
 struct scratch {
     struct matrix x;       /* [T, C] the residual stream */
-    struct matrix source;  /* [S, C] cross-attention: what is looked at */
+    struct matrix source;  /* [S, C] cross-attention: what is looked at, of the sources' pass */
     struct matrix norm;    /* [T, C] */
     struct matrix q;       /* [T, H·dk] */
     struct matrix k;       /* [S, Hkv·dk] */
@@ -47,6 +47,8 @@ struct pass {
     const struct config *config;
     struct weights *weights;
     const struct batch *batch;
+    enum site_part part; /* the sentences' sites are named; these are what they stand for */
+    size_t layers;       /* it goes through */
     struct tap *tap;
     struct scratch scratch;
     struct arena *arena; /* the run's */
@@ -82,7 +84,8 @@ bool pass_is_over(const struct pass *pass, enum site site, size_t layer);
 /* y = x, normed; or x as it is, where norms are left out. */
 void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm);
 
-/* True when anything from `site` of `layer` on is watched or goes into a cache. */
+/* True when `site` of `layer` is watched; when anything from it on is, or goes into a cache. */
+bool pass_watches(const struct pass *pass, enum site site, size_t layer);
 bool pass_goes_to(const struct pass *pass, enum site site, size_t layer);
 
 /* The last site of a layer that anything watched, or a cache, is made from. */
@@ -124,8 +127,8 @@ bool pass_fail_number(struct pass *pass, const struct place_in_pass *place);
 /* Fail for a row of weights that leaves nothing to divide by. */
 bool pass_fail_weight(struct pass *pass, const struct place_in_pass *place);
 
-/* The first of these, if the embedding of any sequence or its source holds something that is no
- * number, or the stream that leaves a layer; false when all is well. */
+/* The first of these, if the embedding of any sequence holds something that is no number, or the
+ * stream that leaves a layer; false when all is well. */
 bool pass_check_embedding(struct pass *pass);
 bool pass_check_stream(struct pass *pass, size_t layer);
 

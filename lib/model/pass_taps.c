@@ -11,10 +11,10 @@ struct place_name {
     char head[32];
 };
 
-static struct place_name name_of(const struct place_in_pass *place)
+static struct place_name name_of(const struct pass *pass, const struct place_in_pass *place)
 {
     struct place_name name = {.head = ""};
-    site_tensor_name(name.site, place->site, (int)place->layer);
+    site_tensor_name(name.site, site_of(pass->part, place->site), (int)place->layer);
     if (place->head != NO_HEAD)
         snprintf(name.head, sizeof name.head, " head %zu", place->head);
     return name;
@@ -22,7 +22,7 @@ static struct place_name name_of(const struct place_in_pass *place)
 
 bool pass_fail_number(struct pass *pass, const struct place_in_pass *place)
 {
-    struct place_name name = name_of(place);
+    struct place_name name = name_of(pass, place);
     bool in_layer = site_rows[place->site].in_layer;
     pass->tap->failed = true;
     if (weights_check_finite(pass->weights, in_layer ? (int)place->layer : -1, pass->err))
@@ -34,7 +34,7 @@ bool pass_fail_number(struct pass *pass, const struct place_in_pass *place)
 
 bool pass_fail_weight(struct pass *pass, const struct place_in_pass *place)
 {
-    struct place_name name = name_of(place);
+    struct place_name name = name_of(pass, place);
     pass->tap->failed = true;
     err_set(pass->err, "'%s'%s: expected rows that sum to more than 0, found one of 0 (text %zu)",
             name.site, name.head, pass->batch->first + place->sequence);
@@ -42,11 +42,11 @@ bool pass_fail_weight(struct pass *pass, const struct place_in_pass *place)
 }
 
 /* Fail if the rows of any sequence hold something that is no number. */
-static bool check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows,
-                       const struct span *spans)
+static bool check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
     for (size_t s = 0; s < pass->batch->count; s++) {
-        struct matrix part = matrix_rows(rows, spans[s].first, spans[s].count);
+        struct span span = pass->batch->queries[s];
+        struct matrix part = matrix_rows(rows, span.first, span.count);
         for (size_t row = 0; row < part.rows; row++)
             if (first_bad(part.data + row * part.stride, part.columns) < part.columns)
                 return pass_fail_number(pass,
@@ -57,16 +57,12 @@ static bool check_rows(struct pass *pass, enum site site, size_t layer, struct m
 
 bool pass_check_embedding(struct pass *pass)
 {
-    const struct batch *batch = pass->batch;
-    if (check_rows(pass, SITE_EMBEDDING, 0, pass->scratch.x, batch->queries))
-        return true;
-    return pass->config->cross &&
-           check_rows(pass, SITE_EMBEDDING, 0, pass->scratch.source, batch->keys);
+    return check_rows(pass, SITE_EMBEDDING, 0, pass->scratch.x);
 }
 
 bool pass_check_stream(struct pass *pass, size_t layer)
 {
-    return check_rows(pass, SITE_RESID_POST, layer, pass->scratch.x, pass->batch->queries);
+    return check_rows(pass, SITE_RESID_POST, layer, pass->scratch.x);
 }
 
 /* True when every element is finite. */
@@ -122,7 +118,7 @@ void tap_show(struct pass *pass, enum site site, size_t layer, size_t sequence,
               struct tensor values)
 {
     struct announcement seen = {
-        .site = site,
+        .site = site_of(pass->part, site),
         .layer = site_rows[site].in_layer ? (int)layer : -1,
         .sequence = sequence,
         .values = values,
@@ -149,7 +145,7 @@ static void announce(struct pass *pass, enum site site, size_t layer, size_t seq
 
 bool tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
-    for (size_t s = 0; watch_has(pass->tap->watch, site, layer) && s < pass->batch->count; s++) {
+    for (size_t s = 0; pass_watches(pass, site, layer) && s < pass->batch->count; s++) {
         struct span span = pass->batch->queries[s];
         struct tensor values = tensor_of_matrix(matrix_rows(rows, span.first, span.count));
         announce(pass, site, layer, s, values);
@@ -163,7 +159,7 @@ bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix ro
     const struct span *spans = of_keys ? pass->batch->keys : pass->batch->queries;
     size_t heads = of_keys ? pass->config->n_kv_head : pass->config->n_head;
     size_t width = rows.columns / heads;
-    for (size_t s = 0; watch_has(pass->tap->watch, site, layer) && s < pass->batch->count; s++) {
+    for (size_t s = 0; pass_watches(pass, site, layer) && s < pass->batch->count; s++) {
         struct tensor values = {
             .data = rows.data + spans[s].first * rows.stride,
             .rank = 3,

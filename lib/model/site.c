@@ -6,6 +6,9 @@
 const struct site_row site_rows[SITE_COUNT] = {
     [SITE_EMBEDDING] = {"embedding", AXES_TOKEN_CHANNEL, false, false, "token + position embedding",
                         "hook_embed + hook_pos_embed"},
+    [SITE_SOURCE_EMBEDDING] = {"source_embedding", AXES_TOKEN_CHANNEL, false, false,
+                               "the same of the source, in cross-attention", NULL, PART_SOURCE,
+                               SITE_EMBEDDING},
     [SITE_RESID_PRE] = {"resid_pre", AXES_TOKEN_CHANNEL, true, false,
                         "residual stream into the block", "blocks.L.hook_resid_pre"},
     [SITE_LN_1] = {"ln_1", AXES_TOKEN_CHANNEL, true, false, "first layer norm",
@@ -48,6 +51,14 @@ bool site_has_heads(enum site site)
 {
     enum site_axes axes = site_rows[site].axes;
     return axes != AXES_TOKEN_CHANNEL && axes != AXES_TOKEN_WORD;
+}
+
+enum site site_of(enum site_part part, enum site site)
+{
+    for (int i = 0; part != PART_SENTENCE && i < SITE_COUNT; i++)
+        if (site_rows[i].part == part && site_rows[i].like == site)
+            return (enum site)i;
+    return site;
 }
 
 bool site_find(const char *name, size_t size, enum site *site)

@@ -14,6 +14,7 @@
 /* In the order of the forward pass: a pass that watches nothing beyond a site stops there. */
 enum site {
     SITE_EMBEDDING,
+    SITE_SOURCE_EMBEDDING,
     SITE_RESID_PRE,
     SITE_LN_1,
     SITE_Q,
@@ -44,13 +45,21 @@ enum site_axes {
     AXES_HEAD_QUERY_KEY,  /* [H, T, S] */
 };
 
+/* Which text a site is about. */
+enum site_part {
+    PART_SENTENCE,
+    PART_SOURCE, /* the second text, in cross-attention */
+};
+
 struct site_row {
     const char *name;
     enum site_axes axes;
-    bool in_layer;     /* one in every layer, or one in the model */
-    bool masked;       /* beyond the causal mask there is nothing to see */
-    const char *about; /* a line for help */
-    const char *alias; /* TransformerLens' name, or NULL */
+    bool in_layer;       /* one in every layer, or one in the model */
+    bool masked;         /* beyond the causal mask there is nothing to see */
+    const char *about;   /* a line for help */
+    const char *alias;   /* TransformerLens' name, or NULL */
+    enum site_part part; /* if not the sentence … */
+    enum site like;      /* … the sentence's site that it is the same as */
 };
 
 extern const struct site_row site_rows[SITE_COUNT];
@@ -63,6 +72,9 @@ static inline uint64_t site_bit(enum site site)
 
 /* True when a site's first axis is that of heads. */
 bool site_has_heads(enum site site);
+
+/* A site of the sentence, or the same of another part. */
+enum site site_of(enum site_part part, enum site site);
 
 /* The site of that name; false when there is none. */
 bool site_find(const char *name, size_t size, enum site *site);

@@ -20,7 +20,8 @@ static size_t groups(const struct config *c, size_t heads)
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
                size_t tokens, size_t keys)
 {
-    size_t sizes[] = {1, tokens, 1}; /* heads, rows, columns */
+    size_t rows = site_rows[site].part == PART_SOURCE ? keys : tokens;
+    size_t sizes[] = {1, rows, 1}; /* heads, rows, columns */
     switch (site_rows[site].axes) {
     case AXES_TOKEN_WORD:
         sizes[2] = config->vocab_size;

@@ -7,12 +7,12 @@
 /* Watched, and something the mechanism makes. */
 static bool is_wanted(const struct pass *pass, enum site site, size_t layer)
 {
-    return watch_has(pass->tap->watch, site, layer) && model_has_site(pass->config, site);
+    return pass_watches(pass, site, layer) && model_has_site(pass->config, site);
 }
 
 bool squares_are_wanted(const struct pass *pass, enum site site)
 {
-    for (size_t layer = 0; layer < pass->config->n_layer; layer++)
+    for (size_t layer = 0; layer < pass->layers; layer++)
         if (is_wanted(pass, site, layer))
             return true;
     return false;
@@ -61,7 +61,7 @@ static int borrow(struct pass *pass, enum site site, size_t layer, float **place
     size_t heads = pass->config->n_head;
     for (size_t s = 0; s < batch->count; s++) {
         struct square_room room = {
-            .site = site,
+            .site = site_of(pass->part, site),
             .layer = (int)layer,
             .sequence = s,
             .queries = batch->queries[s].count,

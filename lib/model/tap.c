@@ -36,7 +36,7 @@ bool watch_after(const struct watch *watch, enum site site, size_t layer)
     uint64_t after = ~(site_bit(site) | (site_bit(site) - 1));
     if (watch->model_sites & after)
         return true;
-    if (site == SITE_EMBEDDING)
+    if (site == SITE_EMBEDDING || site == SITE_SOURCE_EMBEDDING)
         return later_layers(watch, 0);
     if (!site_rows[site].in_layer)
         return false;

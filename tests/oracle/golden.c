@@ -7,9 +7,8 @@
 #include "base/file.h"
 #include "format/json.h"
 
-/* The textbook's own variations and inputs: no site of the forward pass. */
-static const char *const not_ours[] = {"mask_after_softmax", "mask_then_renormalise",
-                                       "source_embedding"};
+/* The textbook's own variations: no site of the forward pass. */
+static const char *const not_ours[] = {"mask_after_softmax", "mask_then_renormalise"};
 
 static bool is_ours(const char *tensor)
 {

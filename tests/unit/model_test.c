@@ -127,6 +127,7 @@ START_TEST(bare_attention_has_no_sites_of_a_transformer_block)
 {
     static const struct config gpt2 = {.kind = MODEL_GPT2};
     static const struct config attention = {.kind = MODEL_ATTENTION};
+    static const struct config cross = {.kind = MODEL_ATTENTION, .cross = true};
     static const enum site shared[] = {SITE_EMBEDDING, SITE_Q,       SITE_K,
                                        SITE_V,         SITE_SCORES,  SITE_MASKED,
                                        SITE_WEIGHTS,   SITE_CONTEXT, SITE_ATTN_OUT};
@@ -134,8 +135,11 @@ START_TEST(bare_attention_has_no_sites_of_a_transformer_block)
         bool is_shared = false;
         for (size_t i = 0; i < COUNT(shared); i++)
             is_shared |= (int)shared[i] == site;
-        ck_assert_int_eq(model_has_site(&gpt2, (enum site)site), site != SITE_SOFTMAX);
+        bool of_source = site == SITE_SOURCE_EMBEDDING;
+        ck_assert_int_eq(model_has_site(&gpt2, (enum site)site),
+                         !of_source && site != SITE_SOFTMAX);
         ck_assert_int_eq(model_has_site(&attention, (enum site)site), is_shared);
+        ck_assert_int_eq(model_has_site(&cross, (enum site)site), is_shared || of_source);
     }
 }
 END_TEST

@@ -56,6 +56,8 @@ static void check_shape(const struct record *record, size_t queries, size_t keys
 {
     const struct config *c = &model.config;
     size_t width = c->n_embd;
+    if (site_rows[record->site].part == PART_SOURCE)
+        queries = keys;
     if (record->site == SITE_MLP_ACT)
         width = c->n_inner;
     if (record->site == SITE_ATTN_OUT && !c->out_proj)
@@ -117,7 +119,7 @@ START_TEST(announcements_come_in_the_order_of_the_pass)
 END_TEST
 
 /* The site at which a tensor is first of use. */
-static enum site site_of(const char *tensor)
+static enum site first_use(const char *tensor)
 {
     static const struct {
         const char *ending;
@@ -159,7 +161,7 @@ static size_t place_of(enum site site, size_t layer)
 static bool is_used_after(const char *tensor, enum site site, size_t layer)
 {
     size_t tensor_layer = strncmp(tensor, "h.", 2) == 0 ? (size_t)(tensor[2] - '0') : 0;
-    return place_of(site_of(tensor), tensor_layer) > place_of(site, layer);
+    return place_of(first_use(tensor), tensor_layer) > place_of(site, layer);
 }
 
 /* Everything that is only used later is made NaN: it would be found if it were used. */
@@ -167,6 +169,8 @@ START_TEST(what_comes_after_the_last_watched_site_is_not_computed)
 {
     struct err err;
     for (int site = 0; site < SITE_COUNT; site++) {
+        if (site_rows[site].part != PART_SENTENCE)
+            continue;
         for (size_t layer = 0; layer < (site_rows[site].in_layer ? 2 : 1); layer++) {
             if (site == SITE_SOFTMAX) /* of another mechanism */
                 continue;

@@ -301,6 +301,8 @@ void reference_run(struct reference *reference, struct tiny_model *model,
         c->cross ? embedding(reference, sequence->source_ids, sequence->source_count) : NULL;
     const double *out = x;
     keep(reference, SITE_EMBEDDING, 0, x, sequence->count * c->n_embd);
+    if (source)
+        keep(reference, SITE_SOURCE_EMBEDDING, 0, source, sequence->source_count * c->n_embd);
     for (size_t layer = 0; layer < c->n_layer && c->kind == MODEL_GPT2; layer++)
         gpt2_layer(reference, layer, x);
     for (size_t layer = 0; layer < c->n_layer && c->kind == MODEL_ATTENTION; layer++)

@@ -81,6 +81,7 @@ START_TEST(each_kind_of_site_has_its_axes)
         const char *columns, *column;
     } cases[] = {
         {SITE_EMBEDDING, "token", "0:3", "channel", "0"},
+        {SITE_SOURCE_EMBEDDING, "token", "0:Life", "channel", "0"},
         {SITE_LOGITS, "token", "0:3", "word", "0:one"},
         {SITE_Q, "token", "0:3", "dim", "0"},
         {SITE_K, "token", "0:Life", "dim", "0"},

@@ -26,10 +26,19 @@ START_TEST(sites_have_the_sizes_of_their_axes)
         size_t heads;
         size_t count;
     } cases[] = {
-        {SITE_EMBEDDING, 6, 5 * 12},  {SITE_Q, 6, 6 * 5 * 2},       {SITE_Q, 1, 5 * 2},
-        {SITE_K, 6, 2 * 7 * 2},       {SITE_K, 1, 7 * 2},           {SITE_V, 6, 2 * 7 * 3},
-        {SITE_WEIGHTS, 6, 6 * 5 * 7}, {SITE_WEIGHTS, 2, 2 * 5 * 7}, {SITE_CONTEXT, 6, 6 * 5 * 3},
-        {SITE_MLP_ACT, 6, 5 * 48},    {SITE_ATTN_OUT, 6, 5 * 12},   {SITE_LOGITS, 6, 5 * 100},
+        {SITE_EMBEDDING, 6, 5 * 12},
+        {SITE_Q, 6, 6 * 5 * 2},
+        {SITE_Q, 1, 5 * 2},
+        {SITE_K, 6, 2 * 7 * 2},
+        {SITE_K, 1, 7 * 2},
+        {SITE_V, 6, 2 * 7 * 3},
+        {SITE_WEIGHTS, 6, 6 * 5 * 7},
+        {SITE_WEIGHTS, 2, 2 * 5 * 7},
+        {SITE_CONTEXT, 6, 6 * 5 * 3},
+        {SITE_MLP_ACT, 6, 5 * 48},
+        {SITE_ATTN_OUT, 6, 5 * 12},
+        {SITE_LOGITS, 6, 5 * 100},
+        {SITE_SOURCE_EMBEDDING, 6, 7 * 12},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         size_t count = 0;

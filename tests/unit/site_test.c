@@ -8,11 +8,14 @@ Suite *site_suite(void);
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* The names users type, in the order of the pass. */
+/* clang-format off */
 static const char *const names[] = {
-    "embedding", "resid_pre", "ln_1",       "q",       "k",        "v",         "scores",
-    "softmax",   "masked",    "weights",    "context", "attn_out", "resid_mid", "ln_2",
-    "mlp_act",   "mlp_out",   "resid_post", "ln_f",    "logits",
+    "embedding", "source_embedding",
+    "resid_pre", "ln_1", "q", "k", "v", "scores", "softmax", "masked", "weights", "context",
+    "attn_out", "resid_mid", "ln_2", "mlp_act", "mlp_out", "resid_post",
+    "ln_f", "logits",
 };
+/* clang-format on */
 
 START_TEST(sites_are_these_in_the_order_of_the_pass)
 {
@@ -62,16 +65,24 @@ START_TEST(every_row_is_whole)
 {
     for (int site = 0; site < SITE_COUNT; site++) {
         const struct site_row *row = &site_rows[site];
-        bool of_model = site == SITE_EMBEDDING || site == SITE_LN_F || site == SITE_LOGITS;
+        bool of_model = site <= SITE_SOURCE_EMBEDDING || site >= SITE_LN_F;
         bool square = row->axes == AXES_HEAD_QUERY_KEY;
         ck_assert(row->about && *row->about);
         ck_assert_int_eq(row->in_layer, !of_model);
         bool whole = site == SITE_SCORES || site == SITE_SOFTMAX; /* before any mask */
         ck_assert_int_eq(row->masked, square && !whole);
-        ck_assert_int_eq(row->alias == NULL, whole);
+        ck_assert_int_eq(row->alias == NULL, whole || row->part != PART_SENTENCE);
         if (row->alias)
             ck_assert_int_eq(strncmp(row->alias, "blocks.L.", 9) == 0, row->in_layer);
     }
+}
+END_TEST
+
+START_TEST(the_same_of_another_part_is_found)
+{
+    ck_assert_int_eq(site_of(PART_SENTENCE, SITE_EMBEDDING), SITE_EMBEDDING);
+    ck_assert_int_eq(site_of(PART_SENTENCE, SITE_LOGITS), SITE_LOGITS);
+    ck_assert_int_eq(site_of(PART_SOURCE, SITE_EMBEDDING), SITE_SOURCE_EMBEDDING);
 }
 END_TEST
 
@@ -84,6 +95,7 @@ Suite *site_suite(void)
     tcase_add_test(tests, a_name_ends_where_it_is_said_to);
     tcase_add_test(tests, tensors_carry_their_layer);
     tcase_add_test(tests, every_row_is_whole);
+    tcase_add_test(tests, the_same_of_another_part_is_found);
     suite_add_tcase(suite, tests);
     return suite;
 }

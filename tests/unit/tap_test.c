@@ -29,7 +29,7 @@ static size_t place_of(enum site site, size_t layer)
 {
     if (site_rows[site].in_layer)
         return layer * SITE_COUNT + (size_t)site;
-    return site == SITE_EMBEDDING ? 0 : LAYERS * SITE_COUNT + (size_t)site;
+    return site < SITE_RESID_PRE ? (size_t)site : LAYERS * SITE_COUNT + (size_t)site;
 }
 
 START_TEST(a_fresh_watch_has_nothing)
