@@ -129,6 +129,7 @@ int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *su
     struct model *model = &viewer->model;
     const struct config *config = &model->config;
     struct selection selection;
+    struct block_weights block;
     assert(choice->layer < config->n_layer && choice->head < config->n_head);
     assert(choice->query < subject->sentence.count);
     *walk = (struct walk){
@@ -148,8 +149,9 @@ int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *su
     };
     if (select_sites(&selection, config, choice, arena, err) ||
         viewer_look(viewer, &look, arena, err) ||
-        weights_block(&model->weights, choice->layer, SITE_ATTN_OUT, &walk->weights, err))
+        weights_block(&model->weights, choice->layer, SITE_ATTN_OUT, &block, err))
         return -1;
+    walk->weights = block.self;
     find_rows(walk);
     return embed(walk, &model->weights, arena, err);
 }

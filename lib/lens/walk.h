@@ -23,7 +23,7 @@ struct walk_choice {
 struct walk {
     struct report report;
     const struct config *config;
-    struct block_weights weights; /* the layer's */
+    struct attention_weights weights; /* the layer's */
     size_t layer, head, query;
     size_t group;            /* the key/value head that the head looks at */
     size_t keys;             /* S */

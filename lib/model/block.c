@@ -57,7 +57,7 @@ static bool project(struct pass *pass, size_t layer, enum site site, struct matr
 /* q and k, v from their inputs, and attention over them and what is in caches. Where there are no
  * projections, q, k and v are the inputs themselves. */
 static bool attend(struct pass *pass, size_t layer, struct matrix x, struct matrix source,
-                   const struct block_weights *w)
+                   const struct attention_weights *w)
 {
     struct scratch *s = &pass->scratch;
     if (!pass->config->projections) {
@@ -85,12 +85,27 @@ static void write_out(const struct pass *pass, struct matrix from, const struct 
     copy_rows(s->x, s->out);
 }
 
-/* x + mlp(norm(x)) */
-static bool gpt2_mlp(struct pass *pass, size_t layer, const struct block_weights *w)
+/* x + attention(norm(x)) */
+static bool attention_sublayer(struct pass *pass, size_t layer, const struct attention_weights *w)
 {
     struct scratch *s = &pass->scratch;
 
-    pass_norm(pass, s->norm, s->x, &w->ln_2);
+    pass_norm(pass, s->norm, s->x, &w->norm);
+    if (tap_rows(pass, SITE_LN_1, layer, s->norm))
+        return true;
+    if (attend(pass, layer, s->norm, s->norm, w))
+        return true;
+    write_out(pass, s->context, &w->out);
+    return tap_rows(pass, SITE_ATTN_OUT, layer, s->out) ||
+           tap_rows(pass, SITE_RESID_MID, layer, s->x);
+}
+
+/* x + mlp(norm(x)) */
+static bool mlp_sublayer(struct pass *pass, size_t layer, const struct mlp_weights *w)
+{
+    struct scratch *s = &pass->scratch;
+
+    pass_norm(pass, s->norm, s->x, &w->norm);
     if (tap_rows(pass, SITE_LN_2, layer, s->norm))
         return true;
     linear(pass->machine, s->hidden, s->norm, &w->fc, pass->config->activation);
@@ -100,26 +115,13 @@ static bool gpt2_mlp(struct pass *pass, size_t layer, const struct block_weights
     return tap_rows(pass, SITE_MLP_OUT, layer, s->out);
 }
 
-/* x + attention(norm(x)), then the MLP */
 static bool gpt2_block(struct pass *pass, size_t layer, const struct block_weights *w)
 {
-    struct scratch *s = &pass->scratch;
-
-    if (tap_rows(pass, SITE_RESID_PRE, layer, s->x))
-        return true;
-    pass_norm(pass, s->norm, s->x, &w->ln_1);
-    if (tap_rows(pass, SITE_LN_1, layer, s->norm))
-        return true;
-    if (attend(pass, layer, s->norm, s->norm, w))
-        return true;
-    write_out(pass, s->context, &w->out);
-    if (tap_rows(pass, SITE_ATTN_OUT, layer, s->out))
-        return true;
-    if (tap_rows(pass, SITE_RESID_MID, layer, s->x))
-        return true;
-    if (!mechanism_lacks(&pass->config->mechanism, PART_MLP) && gpt2_mlp(pass, layer, w))
-        return true;
-    return tap_rows(pass, SITE_RESID_POST, layer, s->x);
+    bool has_mlp = !mechanism_lacks(&pass->config->mechanism, PART_MLP);
+    return tap_rows(pass, SITE_RESID_PRE, layer, pass->scratch.x) ||
+           attention_sublayer(pass, layer, &w->self) ||
+           (has_mlp && mlp_sublayer(pass, layer, &w->mlp)) ||
+           tap_rows(pass, SITE_RESID_POST, layer, pass->scratch.x);
 }
 
 /* Bare attention: what it gives is the next layer's input. */
@@ -128,11 +130,11 @@ static bool attention_block(struct pass *pass, size_t layer, const struct block_
     struct scratch *s = &pass->scratch;
     struct matrix source = pass->config->cross ? s->source : s->x;
 
-    if (attend(pass, layer, s->x, source, w))
+    if (attend(pass, layer, s->x, source, &w->self))
         return true;
     struct matrix out = s->context; /* the heads side by side */
     if (pass->config->out_proj) {
-        linear(pass->machine, s->out, s->context, &w->out, ACTIVATION_NONE);
+        linear(pass->machine, s->out, s->context, &w->self.out, ACTIVATION_NONE);
         out = s->out;
     }
     if (tap_rows(pass, SITE_ATTN_OUT, layer, out))

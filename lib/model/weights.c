@@ -150,31 +150,45 @@ static struct weight part_of(const struct weight *whole, size_t index, size_t co
 }
 
 /* GPT-2 keeps queries, keys and values side by side in one matrix [C, 3C]. */
-static int load_joined(struct weights *weights, size_t layer, struct block_weights *block,
+static int load_joined(struct weights *weights, size_t layer, struct attention_weights *attention,
                        struct err *err)
 {
     struct weight joined = {0};
     size_t width = weights->config->n_embd;
     if (load_linear(weights, PARAMETER_C_ATTN, layer, &joined, 3, err))
         return -1;
-    block->q = part_of(&joined, 0, width);
-    block->k = part_of(&joined, 1, width);
-    block->v = part_of(&joined, 2, width);
+    attention->q = part_of(&joined, 0, width);
+    attention->k = part_of(&joined, 1, width);
+    attention->v = part_of(&joined, 2, width);
     if (weights->precision == PRECISION_FP32)
-        block->joined = joined;
+        attention->joined = joined;
     return 0;
 }
 
+/* The parameters of a block: which row of the table goes where, and which site needs it first. */
 static int load_attention(struct weights *weights, size_t layer, enum site last,
-                          struct block_weights *block, struct err *err)
+                          struct attention_weights *attention, struct err *err)
 {
-    if (last >= SITE_Q && load_linear(weights, PARAMETER_Q, layer, &block->q, 1, err))
+    if (last >= SITE_Q && load_linear(weights, PARAMETER_Q, layer, &attention->q, 1, err))
         return -1;
-    if (last >= SITE_K && load_linear(weights, PARAMETER_K, layer, &block->k, 1, err))
+    if (last >= SITE_K && load_linear(weights, PARAMETER_K, layer, &attention->k, 1, err))
         return -1;
-    if (last >= SITE_V && load_linear(weights, PARAMETER_V, layer, &block->v, 1, err))
+    if (last >= SITE_V && load_linear(weights, PARAMETER_V, layer, &attention->v, 1, err))
         return -1;
-    if (last >= SITE_ATTN_OUT && load_linear(weights, PARAMETER_OUT, layer, &block->out, 1, err))
+    if (last >= SITE_ATTN_OUT &&
+        load_linear(weights, PARAMETER_OUT, layer, &attention->out, 1, err))
+        return -1;
+    return 0;
+}
+
+static int load_mlp(struct weights *weights, size_t layer, enum site last, struct mlp_weights *mlp,
+                    struct err *err)
+{
+    if (last >= SITE_LN_2 && load_norm(weights, PARAMETER_LN_2, layer, &mlp->norm, err))
+        return -1;
+    if (last >= SITE_MLP_ACT && load_linear(weights, PARAMETER_FC, layer, &mlp->fc, 1, err))
+        return -1;
+    if (last >= SITE_MLP_OUT && load_linear(weights, PARAMETER_MLP_PROJ, layer, &mlp->proj, 1, err))
         return -1;
     return 0;
 }
@@ -182,29 +196,24 @@ static int load_attention(struct weights *weights, size_t layer, enum site last,
 static int load_gpt2(struct weights *weights, size_t layer, enum site last,
                      struct block_weights *block, struct err *err)
 {
-    if (last >= SITE_LN_1 && load_norm(weights, PARAMETER_LN_1, layer, &block->ln_1, err))
+    struct attention_weights *self = &block->self;
+    if (last >= SITE_LN_1 && load_norm(weights, PARAMETER_LN_1, layer, &self->norm, err))
         return -1;
-    if (last >= SITE_Q && load_joined(weights, layer, block, err))
+    if (last >= SITE_Q && load_joined(weights, layer, self, err))
         return -1;
     if (last >= SITE_ATTN_OUT &&
-        load_linear(weights, PARAMETER_ATTN_PROJ, layer, &block->out, 1, err))
+        load_linear(weights, PARAMETER_ATTN_PROJ, layer, &self->out, 1, err))
         return -1;
-    if (last >= SITE_LN_2 && load_norm(weights, PARAMETER_LN_2, layer, &block->ln_2, err))
-        return -1;
-    if (last >= SITE_MLP_ACT && load_linear(weights, PARAMETER_FC, layer, &block->fc, 1, err))
-        return -1;
-    if (last >= SITE_MLP_OUT &&
-        load_linear(weights, PARAMETER_MLP_PROJ, layer, &block->proj, 1, err))
-        return -1;
-    return 0;
+    return load_mlp(weights, layer, last, &block->mlp, err);
 }
 
 int weights_block(struct weights *weights, size_t layer, enum site last,
                   struct block_weights *block, struct err *err)
 {
-    bool gpt2 = weights->config->kind == MODEL_GPT2;
     *block = (struct block_weights){0};
-    return (gpt2 ? load_gpt2 : load_attention)(weights, layer, last, block, err);
+    if (weights->config->kind == MODEL_ATTENTION)
+        return load_attention(weights, layer, last, &block->self, err);
+    return load_gpt2(weights, layer, last, block, err);
 }
 
 int weights_final_norm(struct weights *weights, struct norm *norm, struct err *err)

@@ -6,7 +6,7 @@
  *
  *     struct block_weights block;
  *     if (weights_block(weights, layer, SITE_RESID_POST, &block, err)) ...
- *     linear(machine, q, x, &block.q, ACTIVATION_NONE);
+ *     linear(machine, q, x, &block.self.q, ACTIVATION_NONE);
  */
 #ifndef ATTN_MODEL_WEIGHTS_H
 #define ATTN_MODEL_WEIGHTS_H
@@ -25,14 +25,22 @@
 #include "model/config.h"
 #include "model/site.h"
 
-struct block_weights {
-    struct norm ln_1;
+struct attention_weights {
+    struct norm norm;
     struct weight q, k, v; /* [C, H·dk], [C, Hkv·dk], [C, Hkv·dv] */
     struct weight joined;  /* q, k and v side by side as they lie in a file of GPT-2; else absent */
     struct weight out;     /* [H·dv, C] */
-    struct norm ln_2;
+};
+
+struct mlp_weights {
+    struct norm norm;
     struct weight fc;   /* [C, I] */
     struct weight proj; /* [I, C] */
+};
+
+struct block_weights {
+    struct attention_weights self;
+    struct mlp_weights mlp;
 };
 
 struct weights {

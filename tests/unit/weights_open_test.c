@@ -179,7 +179,7 @@ START_TEST(names_may_have_the_prefix_of_the_whole_model)
     }
     ck_assert_msg(!open_weights(), "%s", err.text);
     ck_assert_int_eq(weights_block(&weights, 1, SITE_RESID_POST, &w, &err), 0);
-    ck_assert(w.fc.data && w.fc.bias && w.out.data && w.out.bias);
+    ck_assert(w.mlp.fc.data && w.mlp.fc.bias && w.self.out.data && w.self.out.bias);
     release();
 }
 END_TEST

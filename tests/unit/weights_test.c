@@ -75,14 +75,14 @@ START_TEST(a_gpt2_layer_has_its_parts)
     make(gpt2);
     must_open();
     ck_assert_int_eq(weights_block(&weights, 1, SITE_RESID_POST, &w, &err), 0);
-    ck_assert_mem_eq(w.ln_1.scale, values("h.1.ln_1.weight", 0), 6 * sizeof(float));
-    ck_assert_mem_eq(w.ln_1.shift, values("h.1.ln_1.bias", 0), 6 * sizeof(float));
-    ck_assert_mem_eq(w.ln_2.scale, values("h.1.ln_2.weight", 0), 6 * sizeof(float));
-    ck_assert_mem_eq(w.ln_2.shift, values("h.1.ln_2.bias", 0), 6 * sizeof(float));
-    ck_assert(w.ln_1.epsilon == 1e-5f && w.ln_2.epsilon == 1e-5f);
-    check_weight(&w.out, "h.1.attn.c_proj.weight", 6, 6);
-    check_weight(&w.fc, "h.1.mlp.c_fc.weight", 6, 7);
-    check_weight(&w.proj, "h.1.mlp.c_proj.weight", 7, 6);
+    ck_assert_mem_eq(w.self.norm.scale, values("h.1.ln_1.weight", 0), 6 * sizeof(float));
+    ck_assert_mem_eq(w.self.norm.shift, values("h.1.ln_1.bias", 0), 6 * sizeof(float));
+    ck_assert_mem_eq(w.mlp.norm.scale, values("h.1.ln_2.weight", 0), 6 * sizeof(float));
+    ck_assert_mem_eq(w.mlp.norm.shift, values("h.1.ln_2.bias", 0), 6 * sizeof(float));
+    ck_assert(w.self.norm.epsilon == 1e-5f && w.mlp.norm.epsilon == 1e-5f);
+    check_weight(&w.self.out, "h.1.attn.c_proj.weight", 6, 6);
+    check_weight(&w.mlp.fc, "h.1.mlp.c_fc.weight", 6, 7);
+    check_weight(&w.mlp.proj, "h.1.mlp.c_proj.weight", 7, 6);
     release();
 }
 END_TEST
@@ -93,7 +93,7 @@ START_TEST(queries_keys_and_values_are_columns_of_one_matrix)
     make(gpt2);
     must_open();
     ck_assert_int_eq(weights_block(&weights, 0, SITE_RESID_POST, &w, &err), 0);
-    const struct weight *const parts[] = {&w.q, &w.k, &w.v};
+    const struct weight *const parts[] = {&w.self.q, &w.self.k, &w.self.v};
     for (size_t i = 0; i < COUNT(parts); i++) {
         ck_assert_uint_eq(parts[i]->in, 6);
         ck_assert_uint_eq(parts[i]->out, 6);
@@ -113,10 +113,10 @@ START_TEST(a_layer_of_bare_attention_has_its_parts)
     make(attention);
     must_open();
     ck_assert_int_eq(weights_block(&weights, 1, SITE_RESID_POST, &w, &err), 0);
-    check_weight(&w.q, "h.1.attn.q_proj.weight", 6, 12);
-    check_weight(&w.k, "h.1.attn.k_proj.weight", 6, 6);
-    check_weight(&w.v, "h.1.attn.v_proj.weight", 6, 10);
-    check_weight(&w.out, "h.1.attn.out_proj.weight", 20, 6);
+    check_weight(&w.self.q, "h.1.attn.q_proj.weight", 6, 12);
+    check_weight(&w.self.k, "h.1.attn.k_proj.weight", 6, 6);
+    check_weight(&w.self.v, "h.1.attn.v_proj.weight", 6, 10);
+    check_weight(&w.self.out, "h.1.attn.out_proj.weight", 20, 6);
     release();
 }
 END_TEST
@@ -127,7 +127,8 @@ START_TEST(what_a_model_lacks_is_null)
     make(bare);
     must_open();
     ck_assert_int_eq(weights_block(&weights, 0, SITE_RESID_POST, &w, &err), 0);
-    ck_assert(!w.q.data && !w.k.data && !w.v.data && !w.out.data && !w.q.bias && !w.fc.data);
+    ck_assert(!w.self.q.data && !w.self.k.data && !w.self.v.data && !w.self.out.data &&
+              !w.self.q.bias && !w.mlp.fc.data);
     release();
 }
 END_TEST
@@ -146,8 +147,8 @@ START_TEST(float32_is_used_where_it_lies_if_it_lies_well)
         tiny_model_write(&model, shift);
         must_open();
         ck_assert_int_eq(weights_block(&weights, 0, SITE_RESID_POST, &w, &err), 0);
-        ck_assert_int_eq(is_in_file(w.fc.data), shift % 4 == 0);
-        check_weight(&w.fc, "h.0.mlp.c_fc.weight", 6, 7);
+        ck_assert_int_eq(is_in_file(w.mlp.fc.data), shift % 4 == 0);
+        check_weight(&w.mlp.fc, "h.0.mlp.c_fc.weight", 6, 7);
         release();
     }
 }
@@ -164,9 +165,9 @@ START_TEST(other_types_are_read_once)
         must_open();
         ck_assert_int_eq(weights_block(&weights, 0, SITE_RESID_POST, &first, &err), 0);
         ck_assert_int_eq(weights_block(&weights, 0, SITE_RESID_POST, &second, &err), 0);
-        check_weight(&first.fc, "h.0.mlp.c_fc.weight", 6, 7);
-        ck_assert_ptr_eq(first.fc.data, second.fc.data);
-        ck_assert(!is_in_file(first.fc.data));
+        check_weight(&first.mlp.fc, "h.0.mlp.c_fc.weight", 6, 7);
+        ck_assert_ptr_eq(first.mlp.fc.data, second.mlp.fc.data);
+        ck_assert(!is_in_file(first.mlp.fc.data));
         release();
     }
 }
