@@ -10,7 +10,7 @@
 #include "model/attention.h"
 #include "model/model.h"
 #include "model/parameter_table.h"
-#include "model/pass.h"
+#include "model/pass_memory.h"
 #include "model/site_size.h"
 #include "text/tokenizer.h"
 
@@ -141,12 +141,12 @@ static void write_memory(struct stream *out, const struct facts *facts)
     char size[NUM_SIZE_BYTES];
     size_t tokens = facts->tokens;
     stream_format(out, "memory         %s for a run of %zu tokens, and what --show keeps\n",
-                  num_size(size, pass_bytes(c, tokens)), tokens);
+                  num_size(size, pass_memory_bytes(c, tokens)), tokens);
     stream_format(out, "               %s more for each thread\n",
                   num_size(size, attention_bytes(c, tokens, tokens)));
     if (model_has_site(c, SITE_LOGITS))
         stream_format(out, "               %s more while logits are made\n",
-                      num_size(size, pass_logits_bytes(c, tokens)));
+                      num_size(size, pass_memory_logits_bytes(c, tokens)));
     if (facts->converted_bytes)
         stream_format(out, "               up to %s for weights that become float32\n",
                       num_size(size, facts->converted_bytes));
@@ -187,7 +187,7 @@ static void write_json(struct stream *out, const struct facts *facts)
         {"weight_bytes", facts->weight_bytes},
         {"converted_bytes", facts->converted_bytes},
         {"tokens", facts->tokens},
-        {"run_bytes", pass_bytes(c, facts->tokens)},
+        {"run_bytes", pass_memory_bytes(c, facts->tokens)},
         {"thread_bytes", attention_bytes(c, facts->tokens, facts->tokens)},
     };
     stream_text(out, "{\"model\": ");
@@ -197,7 +197,7 @@ static void write_json(struct stream *out, const struct facts *facts)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         stream_format(out, ", \"%s\": %zu", numbers[i].name, numbers[i].value);
     if (model_has_site(c, SITE_LOGITS))
-        stream_format(out, ", \"logits_bytes\": %zu", pass_logits_bytes(c, facts->tokens));
+        stream_format(out, ", \"logits_bytes\": %zu", pass_memory_logits_bytes(c, facts->tokens));
     stream_text(out, ", \"tensor_bytes\": {");
     const char *comma = "";
     for (int site = 0; site < SITE_COUNT; site++) {

@@ -115,7 +115,7 @@ static int unembed_rows(struct pass *pass)
 
 static bool unembed(struct pass *pass)
 {
-    bool rows = pass_logits_are_in_rows(pass);
+    bool rows = pass_memory_logits_are_in_rows(pass);
     if ((rows ? unembed_rows : unembed_words)(pass)) {
         pass->tap->failed = true;
         return true;

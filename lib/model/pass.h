@@ -1,9 +1,7 @@
 /* pass.h: what the verbs of one forward pass share: the model, the batch, the buffers, the tap.
  *
- * Buffers are named after the tensor they hold; token matrices have a few rows more than there are
- * tokens, because kernels work on whole tiles. One layer is in flight at a time, so the buffers are
- * one layer deep. Squares of scores, masked and weights exist only while they are watched:
- * squares.h.
+ * One layer is in flight at a time, so the buffers are one layer deep: pass_memory.h. Squares of
+ * scores, masked and weights exist only while they are watched: squares.h.
  */
 #ifndef ATTN_MODEL_PASS_H
 #define ATTN_MODEL_PASS_H
@@ -18,29 +16,9 @@
 #include "math/tensor.h"
 #include "model/batch.h"
 #include "model/config.h"
-#include "model/squares.h"
+#include "model/pass_memory.h"
 #include "model/tap.h"
 #include "model/weights.h"
-
-enum { SPARE_ROWS = 16 }; /* readable zero rows behind every token matrix */
-
-struct scratch {
-    struct matrix x;       /* [T, C] the residual stream */
-    struct matrix source;  /* [S, C] cross-attention: what is looked at, of the sources' pass */
-    struct matrix norm;    /* [T, C] */
-    struct matrix q;       /* [T, H·dk] */
-    struct matrix k;       /* [S, Hkv·dk] */
-    struct matrix v;       /* [S, Hkv·dv] */
-    struct matrix joined;  /* [1, 3C] all three of one token */
-    struct matrix context; /* [T, H·dv] */
-    struct matrix out;     /* [T, C] of attention, then of the MLP */
-    struct matrix hidden;  /* [T, I] */
-    struct matrix logits;  /* [V, T], or [V, sequences] where only the last are wanted; by rows
-                              [T, V] and [sequences, V] */
-    struct squares squares;
-    struct attention_memory *attention; /* [thread] what it works in, from the first layer on */
-    uint32_t **drawn; /* [sequence] random keys of every query, likewise; see attention_sparse.c */
-};
 
 struct pass {
     struct machine *machine;
@@ -57,11 +35,6 @@ struct pass {
 
 /* Reserve the buffers that this pass will use, and no others; in caches, room for its tokens. */
 int pass_init(struct pass *pass);
-
-/* The bytes of the buffers that a pass over one text of so many tokens uses, and of the logits
- * where they are watched; attention.h tells what each thread takes, squares stand in neither. */
-size_t pass_bytes(const struct config *config, size_t tokens);
-size_t pass_logits_bytes(const struct config *config, size_t tokens);
 
 /* What was stored in the caches counts from now on; or it is forgotten. */
 void pass_keep_caches(struct pass *pass);
@@ -98,9 +71,6 @@ bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t l
 /* The heads of q, k, v or what is made of them that this layer computes: those that are looked at,
  * or all where anything behind attention, or a cache, is made of them. */
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
-
-/* Each token's logits side by side, as a turned unembedding gives them; else each word's. */
-bool pass_logits_are_in_rows(const struct pass *pass);
 
 /* What attention multiplies: bf16 where the other products do. A pattern that picks out single keys
  * and a running sum stay float32. */

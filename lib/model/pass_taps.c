@@ -174,7 +174,7 @@ bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix ro
 bool tap_logits(struct pass *pass)
 {
     struct matrix logits = pass->scratch.logits;
-    bool in_rows = pass_logits_are_in_rows(pass);
+    bool in_rows = pass_memory_logits_are_in_rows(pass);
     size_t of_token = in_rows ? logits.stride : 1;
     size_t of_word = in_rows ? 1 : logits.stride;
     for (size_t s = 0; s < pass->batch->count; s++) {

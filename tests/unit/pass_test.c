@@ -1,4 +1,5 @@
 #include "model/pass.h"
+#include "model/pass_memory.h"
 
 #include <check.h>
 #include <math.h>
@@ -269,7 +270,7 @@ START_TEST(a_pass_takes_the_memory_that_it_says)
         tiny_model_make(&model, configs[i / COUNT(lengths)]);
         const struct config *c = &model.config;
         size_t length = lengths[i % COUNT(lengths)];
-        size_t said = pass_bytes(c, length) + attention_bytes(c, length, length);
+        size_t said = pass_memory_bytes(c, length) + attention_bytes(c, length, length);
         size_t taken = taken_by(length, 1, false);
         ck_assert_uint_ge(taken, said);
         ck_assert_uint_le(taken, said + 1024);
@@ -278,8 +279,9 @@ START_TEST(a_pass_takes_the_memory_that_it_says)
         ck_assert_uint_le(more, 2 * attention_bytes(c, length, length) + 1024);
         if (c->kind == MODEL_GPT2) {
             size_t logits = taken_by(length, 1, true) - taken;
-            ck_assert_uint_ge(logits, pass_logits_bytes(c, length));
-            ck_assert_uint_le(logits, pass_logits_bytes(c, length) + 4 * length * c->n_embd + 1024);
+            ck_assert_uint_ge(logits, pass_memory_logits_bytes(c, length));
+            ck_assert_uint_le(logits,
+                              pass_memory_logits_bytes(c, length) + 4 * length * c->n_embd + 1024);
         }
         tiny_model_release(&model);
     }
@@ -295,8 +297,8 @@ START_TEST(every_way_to_attend_takes_the_memory_that_it_says)
         size_t threads = 1 + 2 * (i % 2);
         tiny_model_make(&model, self);
         ck_assert_int_eq(mechanism_set_attention(&model.config.mechanism, ways[i / 2], NULL), 0);
-        size_t said =
-            pass_bytes(&model.config, 30) + attention_whole_bytes(&model.config, 30, 30, threads);
+        size_t said = pass_memory_bytes(&model.config, 30) +
+                      attention_whole_bytes(&model.config, 30, 30, threads);
         size_t taken = taken_by(30, threads, false);
         ck_assert_uint_ge(taken, said);
         ck_assert_uint_le(taken, said + 1024 * threads);

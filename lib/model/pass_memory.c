@@ -1,0 +1,132 @@
+#include "model/pass_memory.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "model/pass.h"
+
+static int take_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns,
+                       size_t stride)
+{
+    size_t padded = 0;
+    size_t count = 0;
+    if (!num_add(&padded, rows, SPARE_ROWS) || !num_multiply(&count, padded, stride))
+        return err_memory(pass->err, (size_t)-1);
+    float *data = arena_room(pass->arena, count, sizeof *data, pass->err);
+    if (!data)
+        return -1;
+    memset(data + rows * stride, 0, SPARE_ROWS * stride * sizeof *data);
+    *matrix = (struct matrix){data, rows, columns, stride};
+    return 0;
+}
+
+/* A token matrix of the scratch. */
+struct buffer {
+    struct matrix *matrix;
+    size_t rows, columns;
+};
+
+enum { BUFFERS_MAX = 9 };
+
+/* The matrices of a pass over so many rows that look at so many keys, that of the embedding first:
+ * without layers it is the only one. */
+static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
+                           const struct config *c, size_t rows, size_t keys)
+{
+    size_t count = 0;
+    list[count++] = (struct buffer){&s->x, rows, c->n_embd};
+    list[count++] = (struct buffer){&s->out, rows, c->n_embd};
+    if (c->projections) {
+        list[count++] = (struct buffer){&s->q, rows, c->n_head * c->d_k};
+        list[count++] = (struct buffer){&s->k, keys, c->n_kv_head * c->d_k};
+        list[count++] = (struct buffer){&s->v, keys, c->n_kv_head * c->d_v};
+    }
+    list[count++] = (struct buffer){&s->context, rows, c->n_head * c->d_v};
+    if (c->kind == MODEL_GPT2) {
+        list[count++] = (struct buffer){&s->norm, rows, c->n_embd};
+        list[count++] = (struct buffer){&s->hidden, rows, c->n_inner};
+        list[count++] = (struct buffer){&s->joined, 1, 3 * c->n_embd};
+    }
+    return count;
+}
+
+static size_t bytes_of(const struct buffer *list, size_t count)
+{
+    size_t floats = 0;
+    for (size_t i = 0; i < count; i++)
+        floats += (list[i].rows + SPARE_ROWS) * matrix_stride(list[i].columns);
+    return floats * sizeof(float);
+}
+
+size_t pass_memory_bytes(const struct config *config, size_t tokens)
+{
+    struct scratch none;
+    struct buffer list[BUFFERS_MAX];
+    size_t count = list_buffers(list, &none, config, tokens, tokens);
+    return bytes_of(list, count) + (config->cross ? bytes_of(list, 1) : 0);
+}
+
+static int take_buffers(struct pass *pass, const struct buffer *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (take_matrix(pass, list[i].matrix, list[i].rows, list[i].columns,
+                        matrix_stride(list[i].columns)))
+            return -1;
+    return 0;
+}
+
+int pass_memory_take_stream(struct pass *pass)
+{
+    struct buffer list[BUFFERS_MAX];
+    list_buffers(list, &pass->scratch, pass->config, pass->batch->tokens, pass->batch->key_tokens);
+    return take_buffers(pass, list, 1);
+}
+
+int pass_memory_take_layer(struct pass *pass)
+{
+    struct buffer list[BUFFERS_MAX];
+    size_t count = list_buffers(list, &pass->scratch, pass->config, pass->batch->tokens,
+                                pass->batch->key_tokens);
+    return take_buffers(pass, list + 1, count - 1);
+}
+
+/* One token's stand without gaps. */
+static size_t logits_stride(size_t tokens)
+{
+    return tokens == 1 ? 1 : matrix_stride(tokens);
+}
+
+size_t pass_memory_logits_bytes(const struct config *config, size_t tokens)
+{
+    return (config->vocab_size + SPARE_ROWS) * logits_stride(tokens) * sizeof(float);
+}
+
+bool pass_memory_logits_are_in_rows(const struct pass *pass)
+{
+    return weights_unembedding_is_turned(pass->weights);
+}
+
+static int take_logit_rows(struct pass *pass, size_t tokens)
+{
+    size_t words = pass->config->vocab_size;
+    size_t stride = matrix_stride(words);
+    size_t count = 0;
+    if (!num_multiply(&count, tokens, stride))
+        return err_memory(pass->err, SIZE_MAX);
+    float *data = arena_room(pass->arena, count, sizeof *data, pass->err);
+    pass->scratch.logits = (struct matrix){data, tokens, words, stride};
+    return data ? 0 : -1;
+}
+
+int pass_memory_take_logits(struct pass *pass)
+{
+    const struct batch *batch = pass->batch;
+    size_t tokens = pass->tap->watch->last_logits ? batch->count : batch->tokens;
+    if (!pass_watches(pass, SITE_LOGITS, 0))
+        return 0;
+    if (pass_memory_logits_are_in_rows(pass))
+        return take_logit_rows(pass, tokens);
+    return take_matrix(pass, &pass->scratch.logits, pass->config->vocab_size, tokens,
+                       logits_stride(tokens));
+}
