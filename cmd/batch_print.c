@@ -36,14 +36,14 @@ static size_t job_bytes(const struct prepared *prepared)
     const struct config *config = &prepared->model->viewer.model.config;
     const struct selection *selection = &prepared->request.selection;
     size_t tokens = prepared->subject.sentence.count;
-    size_t keys = prepared->subject.source.count ? prepared->subject.source.count : tokens;
+    size_t source = prepared->subject.source.count;
     size_t total = 0;
     for (int site = 0; site < SITE_COUNT; site++) {
         size_t count = 0;
         if (!(selection->sites >> site & 1))
             continue;
-        size_t layers = site_rows[site].in_layer ? selection->layer_count : 1;
-        if (!site_size(&count, config, (enum site)site, selection->head_count, tokens, keys) ||
+        size_t layers = selection_layers_of(selection, (enum site)site).count;
+        if (!site_size(&count, config, (enum site)site, selection->head_count, tokens, source) ||
             !num_multiply(&count, count, layers * sizeof(float)) || !num_add(&total, total, count))
             return SIZE_MAX;
     }

@@ -135,13 +135,13 @@ static int join_selections(struct selection *joined, const struct pass_group *gr
         return -1;
     for (size_t i = 0; i < group->count; i++) {
         const struct selection *selection = &group->entries[i]->prepared.request.selection;
-        mark(layers, selection->layers, selection->layer_count);
+        mark(layers, selection->layers.items, selection->layers.count);
         mark(heads, selection->heads, selection->head_count);
     }
     *joined = group->entries[0]->prepared.request.selection;
-    joined->layers = list_marked(layers, config->n_layer, &joined->layer_count, arena, err);
+    joined->layers.items = list_marked(layers, config->n_layer, &joined->layers.count, arena, err);
     joined->heads = list_marked(heads, config->n_head, &joined->head_count, arena, err);
-    return joined->layers && joined->heads ? 0 : -1;
+    return joined->layers.items && joined->heads ? 0 : -1;
 }
 
 /* A pass whose attention is counted where it is seen; what a pass that failed has counted does not

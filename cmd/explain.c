@@ -81,7 +81,7 @@ static int choose_layer_and_head(struct job *job, struct err *err)
                          err) ||
         selection_heads(&chosen, options->head ? options->head : "0", config, &job->arena, err))
         return -1;
-    return only_one(&job->wish.layer, "layer", chosen.layers, chosen.layer_count, err) ||
+    return only_one(&job->wish.layer, "layer", chosen.layers.items, chosen.layers.count, err) ||
                    only_one(&job->wish.head, "head", chosen.heads, chosen.head_count, err)
                ? -1
                : 0;
@@ -133,6 +133,18 @@ static int choose_query(struct job *job, struct err *err)
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
+/* The walk is that of a layer with one attention. */
+static int check_kind(const struct model *model, struct err *err)
+{
+    const struct config *config = &model->config;
+    if (config->kind != MODEL_TRANSFORMER)
+        return 0;
+    return err_unsupported(err,
+                           "'%s': expected a model of type \"gpt2\" or \"attention\", found type "
+                           "\"%s\": its layers have several attentions",
+                           model->folder.path, config_kind_name(config));
+}
+
 static int read_subject(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
@@ -146,6 +158,7 @@ static int read_subject(struct job *job, struct err *err)
         inputs_only(&input, &job->file, options, err) ||
         viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
         viewer_set_mechanism(&job->viewer, &mechanism, err) ||
+        check_kind(&job->viewer.model, err) ||
         inputs_check_source(options, &job->viewer.model, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
         return -1;

@@ -1,5 +1,6 @@
 #include "help.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,12 +97,34 @@ static void write_palettes(struct stream *out)
         write_row(out, palette_rows[i].name, palette_rows[i].about);
 }
 
-static void write_sites(struct stream *out)
+/* The names of what is like something that has been told of. */
+static void write_likes(struct stream *out, enum site_part part, const char *about)
+{
+    struct buf names = {0};
+    const char *gap = "";
+    buf_text(&names, about);
+    for (int site = 0; site < SITE_COUNT; site++) {
+        if (site_rows[site].part != part || site == SITE_SOURCE_EMBEDDING)
+            continue;
+        buf_format(&names, "%s %s", gap, site_rows[site].name);
+        gap = ",";
+    }
+    stream_text(out, "  ");
+    text_wrap(out, names.bytes ? names.bytes : about, 2, 2, PAGE_COLUMNS);
+    buf_release(&names);
+}
+
+static void write_sites(struct stream *out, bool of_sources)
 {
     stream_text(out, "\nTensors (--show), in the order of the forward pass:\n");
     write_row(out, "tokens", "the table of tokens, in a text page");
     for (int site = 0; site < SITE_COUNT; site++)
-        write_row(out, site_rows[site].name, site_rows[site].about);
+        if (site_rows[site].part == PART_SENTENCE || (of_sources && site == SITE_SOURCE_EMBEDDING))
+            write_row(out, site_rows[site].name, site_rows[site].about);
+    if (!of_sources)
+        return;
+    write_likes(out, PART_SOURCE, "In an encoder, of the source:");
+    write_likes(out, PART_CROSS, "In its decoder, as the sentence looks at the source:");
 }
 
 static void write_models(struct stream *out, const char *option)
@@ -184,7 +207,7 @@ static void help_command_write(struct stream *out, const struct command *command
     if (command->bit & (FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH | FOR_COMPARE | FOR_BENCH))
         write_attention(out);
     if (command->bit & (FOR_RUN | FOR_GENERATE | FOR_BATCH)) {
-        write_sites(out);
+        write_sites(out, command->bit != FOR_GENERATE); /* a text that grows has no source */
         write_formats(out);
         write_palettes(out);
     }

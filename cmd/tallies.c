@@ -91,7 +91,7 @@ struct tally_group *tallies_find(const struct tallies *tallies, const struct job
 static int check_measures(const struct tallies *tallies, const struct config *config,
                           const char *model, struct err *err)
 {
-    for (int i = 0; i < MEASURE_COUNT && config->cross; i++)
+    for (int i = 0; i < MEASURE_COUNT && config_is_cross(config); i++)
         if (tallies->measures >> i & 1 && measure_rows[i].one_text)
             return err_usage(err,
                              "--reduce %s: '%s' attends to a second text: its places are "
@@ -129,7 +129,8 @@ int tallies_note(struct tallies *tallies, const struct job *job, const struct op
 {
     const struct model *opened = &model->viewer.model;
     struct tally_group *group = tallies_find(tallies, job);
-    size_t keys = subject->source.count ? subject->source.count : subject->sentence.count;
+    bool cross = config_is_cross(&opened->config);
+    size_t keys = cross ? subject->source.count : subject->sentence.count;
     if (check_measures(tallies, &opened->config, opened->name, err))
         return -1;
     if (!group) {

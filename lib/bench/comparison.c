@@ -46,8 +46,8 @@ static int name_way(struct comparison_result *result, struct arena *arena, struc
 static int choose_heads(struct comparison *comparison, const struct selection *selection,
                         const struct config *config, struct arena *arena, struct err *err)
 {
-    comparison->layers = selection->layers;
-    comparison->layer_count = selection->layer_count;
+    comparison->layers = selection->layers.items;
+    comparison->layer_count = selection->layers.count;
     comparison->heads = selection->heads;
     comparison->head_count = selection->head_count;
     if (selection->heads)
@@ -141,8 +141,7 @@ static int compare_text(struct trial *trial, size_t text, struct err *err)
         size_t rest = comparison->layer_count - first;
         struct selection selection = {
             .sites = site_bit(SITE_WEIGHTS) | site_bit(SITE_CONTEXT),
-            .layers = comparison->layers + first,
-            .layer_count = rest < step ? rest : step,
+            .layers = {comparison->layers + first, rest < step ? rest : step},
             .heads = comparison->heads,
             .head_count = comparison->head_count,
         };

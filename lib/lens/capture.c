@@ -55,7 +55,7 @@ int capture_init(struct capture *capture, const struct selection *selection,
     *capture = (struct capture){.arena = arena};
     for (int site = 0; site < SITE_COUNT; site++)
         if (selection->sites >> site & 1)
-            capture->room += site_rows[site].in_layer ? selection->layer_count : 1;
+            capture->room += selection_layers_of(selection, (enum site)site).count;
     capture->lists = arena_alloc(arena, sequences, sizeof *capture->lists, err);
     if (!capture->lists || choose_heads(capture, selection, config, err))
         return -1;

@@ -75,8 +75,10 @@ static struct folding fold_axes(const struct report *report, const struct kept *
                                 axis_folding fold)
 {
     enum site_axes axes = site_rows[kept->site].axes;
-    const struct reading *looked_at = report_looked_at(report);
-    const struct reading *of_rows = axes == AXES_GROUP_TOKEN_DIM ? looked_at : &report->sentence;
+    enum site_part part = site_rows[kept->site].part;
+    const struct reading *keys = report_keys(report, part);
+    const struct reading *of_rows =
+        axes == AXES_GROUP_TOKEN_DIM ? keys : report_queries(report, part);
     size_t rows = kept->shape[kept->rank - 2];
     size_t columns = kept->shape[kept->rank - 1];
     struct folding folding = {
@@ -85,7 +87,7 @@ static struct folding fold_axes(const struct report *report, const struct kept *
         .row_size = columns,
     };
     if (axes == AXES_HEAD_QUERY_KEY)
-        folding.columns = fold(looked_at, columns);
+        folding.columns = fold(keys, columns);
     return folding;
 }
 
@@ -106,7 +108,8 @@ static int fold_all(struct report *report, axis_folding fold, struct arena *aren
 
 bool fold_has_words(enum site site)
 {
-    return site != SITE_SCORES && site != SITE_MASKED && site != SITE_LOGITS;
+    enum site like = site_like(site);
+    return like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS;
 }
 
 int fold_words(struct report *report, struct arena *arena, struct err *err)
@@ -123,7 +126,7 @@ int fold_hide_first(struct report *report, struct arena *arena, struct err *err)
 {
     if (places_of(&report->sentence) < 2)
         return err_set(err, "--hide-first: expected a text of two tokens or more, found one");
-    if (places_of(report_looked_at(report)) < 2)
+    if (report->source.count && places_of(&report->source) < 2)
         return err_set(err, "--hide-first: expected a source of two tokens or more, found one");
     if (fold_all(report, to_rest, arena, err))
         return -1;

@@ -7,7 +7,7 @@
 #include "text/label.h"
 
 /* What the places along an axis are called, and what stands at them. */
-enum things { OF_SENTENCE, OF_SOURCE, OF_NUMBERS, OF_WORDS };
+enum things { OF_QUERIES, OF_KEYS, OF_NUMBERS, OF_WORDS };
 
 struct axis_row {
     const char *name;
@@ -16,16 +16,22 @@ struct axis_row {
 
 /* Rows and columns of a sheet, by the axes of its site. */
 static const struct axis_row axis_rows[][2] = {
-    [AXES_TOKEN_CHANNEL] = {{"token", OF_SENTENCE}, {"channel", OF_NUMBERS}},
-    [AXES_TOKEN_WORD] = {{"token", OF_SENTENCE}, {"word", OF_WORDS}},
-    [AXES_HEAD_TOKEN_DIM] = {{"token", OF_SENTENCE}, {"dim", OF_NUMBERS}},
-    [AXES_GROUP_TOKEN_DIM] = {{"token", OF_SOURCE}, {"dim", OF_NUMBERS}},
-    [AXES_HEAD_QUERY_KEY] = {{"query", OF_SENTENCE}, {"key", OF_SOURCE}},
+    [AXES_TOKEN_CHANNEL] = {{"token", OF_QUERIES}, {"channel", OF_NUMBERS}},
+    [AXES_TOKEN_WORD] = {{"token", OF_QUERIES}, {"word", OF_WORDS}},
+    [AXES_HEAD_TOKEN_DIM] = {{"token", OF_QUERIES}, {"dim", OF_NUMBERS}},
+    [AXES_GROUP_TOKEN_DIM] = {{"token", OF_KEYS}, {"dim", OF_NUMBERS}},
+    [AXES_HEAD_QUERY_KEY] = {{"query", OF_QUERIES}, {"key", OF_KEYS}},
 };
 
-const struct reading *report_looked_at(const struct report *report)
+const struct reading *report_queries(const struct report *report, enum site_part part)
 {
-    return report->source.count ? &report->source : &report->sentence;
+    return part == PART_SOURCE ? &report->source : &report->sentence;
+}
+
+const struct reading *report_keys(const struct report *report, enum site_part part)
+{
+    bool at_itself = !report->source.count || (report->has_encoder && part == PART_SENTENCE);
+    return at_itself ? &report->sentence : &report->source;
 }
 
 static const struct label *labels_of_text(const struct reading *reading)
@@ -33,13 +39,14 @@ static const struct label *labels_of_text(const struct reading *reading)
     return reading->words ? reading->word_labels : reading->labels;
 }
 
-static const struct label *labels_of(const struct report *report, enum things things)
+static const struct label *labels_of(const struct report *report, enum site_part part,
+                                     enum things things)
 {
     switch (things) {
-    case OF_SENTENCE:
-        return labels_of_text(&report->sentence);
-    case OF_SOURCE:
-        return labels_of_text(report_looked_at(report));
+    case OF_QUERIES:
+        return labels_of_text(report_queries(report, part));
+    case OF_KEYS:
+        return labels_of_text(report_keys(report, part));
     case OF_WORDS:
         return report->words ? report->words : report->numbers;
     case OF_NUMBERS:
@@ -48,17 +55,15 @@ static const struct label *labels_of(const struct report *report, enum things th
     return report->numbers;
 }
 
-/* The tokens of a source's own tensors are the source's. */
 static struct axis make_axis(const struct report *report, enum site_part part,
                              const struct axis_row *row, size_t size)
 {
-    bool of_source = part == PART_SOURCE && row->things == OF_SENTENCE;
-    bool of_text = row->things == OF_SENTENCE || row->things == OF_SOURCE;
+    bool of_text = row->things == OF_QUERIES || row->things == OF_KEYS;
     size_t first = of_text ? report->first_shown : 0;
     return (struct axis){
         .name = row->name,
         .size = size,
-        .labels = labels_of(report, of_source ? OF_SOURCE : row->things) + first,
+        .labels = labels_of(report, part, row->things) + first,
         .first = first,
     };
 }
@@ -75,14 +80,15 @@ bool kept_is_mean_of_layers(const struct kept *kept)
 
 const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept)
 {
-    const char *site = site_rows[kept->site].name;
+    const char *stack = site_stack(kept->site);
+    const char *site = site_name_in_layer(kept->site);
     const char *ending = kept_is_mean_of_heads(kept) ? ".mean" : "";
     if (kept_is_mean_of_layers(kept))
-        snprintf(name, SITE_NAME_BYTES, "h.mean.%s%s", site, ending);
+        snprintf(name, SITE_NAME_BYTES, "%s.mean.%s%s", stack, site, ending);
     else if (kept->layer >= 0)
-        snprintf(name, SITE_NAME_BYTES, "h.%d.%s%s", kept->layer, site, ending);
+        snprintf(name, SITE_NAME_BYTES, "%s.%d.%s%s", stack, kept->layer, site, ending);
     else
-        snprintf(name, SITE_NAME_BYTES, "%s%s", site, ending);
+        snprintf(name, SITE_NAME_BYTES, "%s%s", site_rows[kept->site].name, ending);
     return name;
 }
 

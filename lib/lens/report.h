@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "lens/selection.h"
 #include "lens/sheet.h"
 #include "math/precision.h"
 #include "model/site.h"
@@ -70,16 +71,19 @@ struct report {
     size_t tensor_count;
     const size_t *heads; /* the heads that were asked for; NULL: all */
     size_t head_count;
-    const size_t *layers; /* the layers that were asked for */
-    size_t layer_count;
+    struct layers layers, encoder_layers; /* that were asked for */
     size_t first_shown;          /* tokens, or words, before this one are not on any axis */
     const struct label *numbers; /* "0", "1", …: as many as a tensor has channels or dimensions */
     const struct label *words;   /* the vocabulary, or NULL: numbers serve */
     bool causal;
+    bool has_encoder; /* it reads the source: only its own tensors and cross_… are about that */
 };
 
-/* What is looked at: the sentence itself, unless there is a source. */
-const struct reading *report_looked_at(const struct report *report);
+/* The text whose tokens look, in a part; and the one that they look at: where there is an encoder a
+ * sentence looks at the source only in cross-attention; else there is no other attention, if there
+ * is a source at all. */
+const struct reading *report_queries(const struct report *report, enum site_part part);
+const struct reading *report_keys(const struct report *report, enum site_part part);
 
 /* True for the mean over heads, and for the mean over layers. */
 bool kept_is_mean_of_heads(const struct kept *kept);

@@ -71,6 +71,7 @@ int selection_sites(struct selection *selection, const char *list, const struct 
 /* The option and the range of one list, for its messages. */
 struct range {
     const char *option;
+    const char *owner; /* "model" */
     const char *thing;
     size_t count;
 };
@@ -79,13 +80,13 @@ static int bad_item(const struct range *range, const char *item, size_t size, st
 {
     size_t last = range->count - 1;
     if (last == 0)
-        return err_usage(err, "%s: expected 0 or all, found '%.*s': the model has one %s",
-                         range->option, (int)size, item, range->thing);
+        return err_usage(err, "%s: expected 0 or all, found '%.*s': the %s has one %s",
+                         range->option, (int)size, item, range->owner, range->thing);
     return err_usage(err,
                      "%s: expected numbers from 0 to %zu (or -%zu to -1 from the end), ranges "
-                     "such as 0-%zu, or all, found '%.*s': the model has %zu %ss",
-                     range->option, last, range->count, last, (int)size, item, range->count,
-                     range->thing);
+                     "such as 0-%zu, or all, found '%.*s': the %s has %zu %ss",
+                     range->option, last, range->count, last, (int)size, item, range->owner,
+                     range->count, range->thing);
 }
 
 /* One number; negative ones count from the end. */
@@ -148,22 +149,50 @@ static int parse_list(const char *list, const struct range *range, const size_t 
     return 0;
 }
 
+/* Is a site chosen that is in layers of the encoder, or of the decoder? */
+static bool is_in_stack(const struct selection *selection, bool encoder)
+{
+    for (int site = 0; site < SITE_COUNT; site++)
+        if (selection->sites >> site & 1 && site_rows[site].in_layer &&
+            (site_rows[site].part == PART_SOURCE) == encoder)
+            return true;
+    return false;
+}
+
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err)
 {
-    struct range range = {"--layer", "layer", config->n_layer};
-    return parse_list(list, &range, &selection->layers, &selection->layer_count, arena, err);
+    bool in_encoder = config->n_encoder_layer && is_in_stack(selection, true);
+    struct range range = {"--layer", "model", "layer", config->n_layer};
+    struct range encoder = {"--layer", "encoder", "layer", config->n_encoder_layer};
+    selection->layers = selection->encoder_layers = (struct layers){0};
+    if (config->n_encoder_layer)
+        range.owner = "decoder";
+    if (in_encoder && parse_list(list, &encoder, &selection->encoder_layers.items,
+                                 &selection->encoder_layers.count, arena, err))
+        return -1;
+    if (in_encoder && !is_in_stack(selection, false))
+        return 0;
+    return parse_list(list, &range, &selection->layers.items, &selection->layers.count, arena, err);
 }
 
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err)
 {
-    struct range range = {"--head", "head", config->n_head};
+    struct range range = {"--head", "model", "head", config->n_head};
     selection->heads = NULL;
     selection->head_count = config->n_head;
     if (!list || strcmp(list, "all") == 0)
         return 0;
     return parse_list(list, &range, &selection->heads, &selection->head_count, arena, err);
+}
+
+struct layers selection_layers_of(const struct selection *selection, enum site site)
+{
+    static const size_t none = 0;
+    if (!site_rows[site].in_layer)
+        return (struct layers){&none, 1};
+    return site_rows[site].part == PART_SOURCE ? selection->encoder_layers : selection->layers;
 }
 
 void selection_watch(const struct selection *selection, struct watch *watch)
@@ -174,11 +203,8 @@ void selection_watch(const struct selection *selection, struct watch *watch)
         watch->head_count = last + 1 - watch->first_head;
     }
     for (int site = 0; site < SITE_COUNT; site++) {
-        if (!(selection->sites >> site & 1))
-            continue;
-        if (!site_rows[site].in_layer)
-            watch_add(watch, (enum site)site, 0);
-        for (size_t i = 0; site_rows[site].in_layer && i < selection->layer_count; i++)
-            watch_add(watch, (enum site)site, selection->layers[i]);
+        struct layers layers = selection_layers_of(selection, (enum site)site);
+        for (size_t i = 0; selection->sites >> site & 1 && i < layers.count; i++)
+            watch_add(watch, (enum site)site, layers.items[i]);
     }
 }

@@ -19,13 +19,19 @@
 #include "model/config.h"
 #include "model/tap.h"
 
+/* Numbers of layers, rising, each once. */
+struct layers {
+    const size_t *items;
+    size_t count;
+};
+
 struct selection {
-    uint64_t sites;       /* site_bit of each */
-    uint64_t whole;       /* of these, sites of query heads, every head is kept all the same */
-    bool tokens;          /* `tokens` was asked for: the table of them */
-    const size_t *layers; /* rising, each once */
-    size_t layer_count;
-    const size_t *heads; /* NULL: all */
+    uint64_t sites; /* site_bit of each */
+    uint64_t whole; /* of these, sites of query heads, every head is kept all the same */
+    bool tokens;    /* `tokens` was asked for: the table of them */
+    struct layers layers;
+    struct layers encoder_layers; /* where there is an encoder */
+    const size_t *heads;          /* NULL: all */
     size_t head_count;
 };
 
@@ -35,11 +41,15 @@ int selection_sites(struct selection *selection, const char *list, const struct 
                     struct err *err);
 
 /* Numbers and ranges with commas between them, `-1` for the last, or `all`; NULL: all. Numbers the
- * model does not have are refused with the range it has. */
+ * model does not have are refused with the range it has. Where there is an encoder the list is read
+ * for it and for the decoder, each if sites in its layers were chosen before. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err);
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err);
+
+/* The layers in which a site was chosen; of a site in no layer, layer 0. */
+struct layers selection_layers_of(const struct selection *selection, enum site site);
 
 /* Mark the (site, layer) pairs of the selection, and the heads from its first to its last. */
 void selection_watch(const struct selection *selection, struct watch *watch);

@@ -19,8 +19,8 @@ struct tally_sink tally_sink_only(const struct tally_sink *sink, size_t index)
 
 static bool has_layer(const struct selection *selection, size_t layer)
 {
-    for (size_t i = 0; i < selection->layer_count; i++)
-        if (selection->layers[i] == layer)
+    for (size_t i = 0; i < selection->layers.count; i++)
+        if (selection->layers.items[i] == layer)
             return true;
     return false;
 }

@@ -145,10 +145,11 @@ int viewer_report(const struct viewer *viewer, const struct look *look,
             .heads = look->selection->heads,
             .head_count = look->selection->head_count,
             .layers = look->selection->layers,
-            .layer_count = look->selection->layer_count,
+            .encoder_layers = look->selection->encoder_layers,
             .numbers = numbers,
             .words = words,
             .causal = config->causal,
+            .has_encoder = config->n_encoder_layer > 0,
         };
     return 0;
 }

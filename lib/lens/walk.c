@@ -6,28 +6,25 @@ static const enum site sites[] = {SITE_EMBEDDING, SITE_RESID_PRE, SITE_LN_1,    
                                   SITE_K,         SITE_V,         SITE_SCORES,  SITE_SOFTMAX,
                                   SITE_MASKED,    SITE_WEIGHTS,   SITE_CONTEXT, SITE_ATTN_OUT};
 
-static uint32_t bit(enum site site)
-{
-    return (uint32_t)1 << site;
-}
-
 /* The layer, and the one before it, whose output is what bare attention takes in. */
 static int select_sites(struct selection *selection, const struct config *config,
                         const struct walk_choice *choice, struct arena *arena, struct err *err)
 {
+    size_t count = 0;
     size_t *layers = arena_alloc(arena, 2, sizeof *layers, err);
     size_t *head = arena_alloc(arena, 1, sizeof *head, err);
     if (!layers || !head)
         return -1;
-    *selection = (struct selection){.layers = layers, .heads = head, .head_count = 1};
+    *selection = (struct selection){.heads = head, .head_count = 1};
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         if (model_has_site(config, sites[i]))
-            selection->sites |= bit(sites[i]);
-    selection->whole = bit(SITE_CONTEXT);
+            selection->sites |= site_bit(sites[i]);
+    selection->whole = site_bit(SITE_CONTEXT);
     *head = choice->head;
     if (choice->layer > 0)
-        layers[selection->layer_count++] = choice->layer - 1;
-    layers[selection->layer_count++] = choice->layer;
+        layers[count++] = choice->layer - 1;
+    layers[count++] = choice->layer;
+    selection->layers = (struct layers){layers, count};
     return 0;
 }
 

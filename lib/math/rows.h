@@ -17,7 +17,7 @@ struct norm {
     float epsilon;
 };
 
-/* y = (x - mean) / √(variance + ε) · scale + shift, row by row. */
+/* y = (x - mean) / √(variance + ε) · scale + shift, row by row; y may be x. */
 void layernorm_rows(struct matrix y, struct matrix x, const struct norm *norm);
 
 /* y = x. */

@@ -1,6 +1,7 @@
 #include "model/attention.h"
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 #include "base/num.h"
 #include "math/chance.h"
@@ -18,9 +19,9 @@ static const struct attention_way *const ways[ATTENTION_KINDS] = {
     [ATTENTION_BLOCKED] = &attention_blocked,
 };
 
-static const struct attention_way *way_of(const struct config *config)
+static const struct attention_way *way_of(const struct pass *pass)
 {
-    return ways[config->mechanism.kind];
+    return ways[pass_attention_kind(pass)];
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -34,6 +35,7 @@ static struct attention_demand demand_of(const struct pass *pass)
         .keys = batch->longest_keys,
         .scores = squares_are_wanted(pass, SITE_SCORES),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
+        .causal = batch->causal,
     };
     for (size_t s = 0; s < batch->count; s++)
         if (!batch->sequences[s].cache && batch->keys[s].count > demand.fresh_keys)
@@ -69,13 +71,32 @@ static bool add_up(size_t *bytes, const struct attention_size *size)
     return true;
 }
 
+/* What a pass of this kind over such a text takes for a thread. */
+static bool count_bytes(size_t *bytes, enum attention_kind kind, struct attention_demand demand)
+{
+    struct attention_size size = {0};
+    size_t more = 0;
+    return ways[kind]->measure(&size, &demand) && add_up(&more, &size) &&
+           num_add(bytes, *bytes, more);
+}
+
 size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
 {
-    struct attention_demand demand = {
-        .config = config, .queries = queries, .keys = keys, .fresh_keys = keys};
-    struct attention_size size = {0};
+    enum attention_kind kind = config->mechanism.kind;
+    enum attention_kind across = kind == ATTENTION_SPARSE ? ATTENTION_DENSE : kind;
+    struct attention_demand demand = {.config = config,
+                                      .queries = queries,
+                                      .keys = keys,
+                                      .fresh_keys = keys,
+                                      .causal = config->causal};
+    struct attention_demand of_encoder = demand;
     size_t bytes = 0;
-    return way_of(config)->measure(&size, &demand) && add_up(&bytes, &size) ? bytes : SIZE_MAX;
+    of_encoder.causal = false;
+    bool counted = count_bytes(&bytes, kind, demand);
+    if (config->n_encoder_layer) /* three passes, each with its own */
+        counted = counted && count_bytes(&bytes, kind, of_encoder) &&
+                  count_bytes(&bytes, across, of_encoder);
+    return counted ? bytes : SIZE_MAX;
 }
 
 size_t attention_whole_bytes(const struct config *config, size_t queries, size_t keys,
@@ -87,6 +108,8 @@ size_t attention_whole_bytes(const struct config *config, size_t queries, size_t
     size_t bytes = 0;
     if (random)
         drawn = random + 1 < keys ? random + 1 : keys;
+    if (config->n_encoder_layer) /* which draws its own */
+        drawn *= 2;
     return num_multiply(&drawn, drawn, queries) && num_multiply(&drawn, drawn, sizeof(uint32_t)) &&
                    num_multiply(&bytes, attention_bytes(config, queries, keys), threads) &&
                    num_add(&bytes, bytes, drawn)
@@ -149,7 +172,7 @@ static int take_memory(struct pass *pass)
     struct attention_demand demand = demand_of(pass);
     struct attention_size size = {0};
     size_t bytes = 0;
-    if (!way_of(pass->config)->measure(&size, &demand) || !add_up(&bytes, &size))
+    if (!way_of(pass)->measure(&size, &demand) || !add_up(&bytes, &size))
         return err_memory(pass->err, SIZE_MAX);
     struct attention_memory *memory = arena_alloc(pass->arena, threads, sizeof *memory, pass->err);
     if (!memory)
@@ -173,7 +196,8 @@ static uint64_t chance_of(const struct layer_job *layer, size_t sequence, size_t
 {
     const struct pass *pass = layer->pass;
     uint64_t text = chance(pass->config->mechanism.seed) + pass->batch->first + sequence;
-    return chance(chance(chance(text) + layer->layer) + head);
+    uint64_t place = layer->layer + ((uint64_t)pass->part << 32);
+    return chance(chance(chance(text) + place) + head);
 }
 
 static struct head_job job_of(const struct layer_job *layer, size_t sequence, size_t head)
@@ -227,7 +251,7 @@ static void compute_head(void *context, size_t round, size_t thread)
     job.memory = &pass->scratch.attention[thread];
     if (!layer->wants_context && !job.scores && !job.softmax && !job.masked && !job.weights)
         return;
-    enum head_fault fault = way_of(pass->config)->compute(&job);
+    enum head_fault fault = way_of(pass)->compute(&job);
     spill_end();
     if (fault != HEAD_SOUND)
         note_fault(layer, round, fault);
@@ -285,7 +309,7 @@ static int prepare(struct layer_job *job)
     struct pass *pass = job->pass;
     if ((!pass->scratch.attention && take_memory(pass)) || squares_begin(pass, job->layer))
         return -1;
-    return way_of(pass->config)->prepare(job);
+    return way_of(pass)->prepare(job);
 }
 
 bool attention(struct pass *pass, size_t layer)
@@ -296,6 +320,7 @@ bool attention(struct pass *pass, size_t layer)
         .scale = mechanism_scale(pass->config, layer),
         .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
+        .masks_behind = pass->config->mechanism.renormalise && pass->batch->causal,
     };
     size_t heads = pass->config->n_head;
     size_t rounds = pass->batch->count * heads;

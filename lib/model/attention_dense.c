@@ -31,7 +31,7 @@ static void fetch_kernels_of(struct layer_job *layer, size_t rows, size_t keys)
 static int prepare(struct layer_job *layer)
 {
     const struct batch *batch = layer->pass->batch;
-    bool causal = layer->pass->config->causal;
+    bool causal = batch->causal;
     kernels_begin(layer->pass->machine->kernels);
     for (size_t s = 0; s < batch->count; s++) {
         size_t queries = batch->queries[s].count;
@@ -70,7 +70,7 @@ static enum head_fault mask_behind(const struct head_job *head, float *row, size
 static enum head_fault weigh_row(const struct head_job *head, float *row, size_t query,
                                  size_t padded_keys)
 {
-    bool behind = head->layer->pass->config->mechanism.renormalise;
+    bool behind = head->layer->masks_behind;
     size_t visible = strip_visible(head, query);
     bool sound = !head->scores || first_bad(row, head->keys) == head->keys;
     strip_put_row(head, head->scores, query, row, head->keys, 0.0f);
@@ -86,7 +86,7 @@ static enum head_fault compute_strip(const struct head_job *head, const struct s
 {
     const struct attention_memory *memory = head->memory;
     size_t keys = strip_visible(head, strip->first + strip->rows - 1);
-    bool all = head->scores || head->layer->pass->config->mechanism.renormalise;
+    bool all = head->scores || head->layer->masks_behind;
     size_t scored = strip_round_up(all ? head->keys : keys, KEY_PANEL);
     struct stretch stretch = {0, strip_round_up(keys, STEP)};
     enum head_fault fault = HEAD_SOUND;

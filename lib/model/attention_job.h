@@ -56,6 +56,7 @@ struct attention_demand {
     bool scores;       /* raw scores are wanted in some layer */
     bool squares;      /* any square is */
     bool bf16;         /* products are made of rounded numbers */
+    bool causal;
 };
 
 /* What all heads of one layer share. */
@@ -64,8 +65,9 @@ struct layer_job {
     size_t layer;
     float scale;
     bool wants_context;
-    bool bf16;                                         /* products are made of rounded numbers */
-    struct kernel score_kernels[ROW_SIZES][KEY_SIZES]; /* by rows, keys */
+    bool masks_behind; /* the softmax, which is over all keys: see mechanism.h */
+    bool bf16;         /* products are made of rounded numbers */
+    struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
     struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* …; add to what is there */
     atomic_size_t first_fault; /* that of the lowest round: round · HEAD_FAULTS + fault */
 };

@@ -134,7 +134,7 @@ static enum head_fault add_and_ask(const struct head_job *head, const struct run
 
 static enum head_fault compute_context(const struct head_job *head)
 {
-    bool causal = head->layer->pass->config->causal;
+    bool causal = head->layer->pass->batch->causal;
     struct cache_sum *kept =
         head->cache ? cache_sum(head->cache, head->layer->layer, head->head) : NULL;
     struct running_sum sum = begin_sum(head, kept);

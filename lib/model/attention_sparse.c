@@ -17,7 +17,7 @@ static size_t widest_reach(const struct attention_demand *demand)
 {
     const struct pattern *p = pattern_of(demand->config);
     size_t all = strip_round_up(demand->keys, STEP);
-    size_t window = demand->config->causal ? p->window : 2 * p->window;
+    size_t window = demand->causal ? p->window : 2 * p->window;
     size_t some = window ? window + 3 * STEP : 0;
     return p->global || demand->scores || some > all ? all : some;
 }
@@ -51,7 +51,7 @@ static int draw_sequence(struct pass *pass, size_t sequence)
         return err_memory(pass->err, SIZE_MAX);
     uint32_t *drawn = arena_room(pass->arena, count, sizeof *drawn, pass->err);
     for (size_t i = 0; drawn && i < queries; i++) {
-        size_t visible = pass->config->causal ? past + i + 1 : keys;
+        size_t visible = pass->batch->causal ? past + i + 1 : keys;
         pattern_draw(pattern, past + i, visible, drawn + i * room);
     }
     pass->scratch.drawn[sequence] = drawn;

@@ -85,7 +85,7 @@ void strip_fetch_all(struct layer_job *layer, size_t row_size)
 
 size_t strip_visible(const struct head_job *head, size_t query)
 {
-    return head->layer->pass->config->causal ? head->past + query + 1 : head->keys;
+    return head->layer->pass->batch->causal ? head->past + query + 1 : head->keys;
 }
 
 void strip_turn_panel(const struct head_job *head, size_t key, float *panel)

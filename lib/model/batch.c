@@ -80,6 +80,7 @@ static void look_at(struct batch *batch, const struct span *keys, size_t key_tok
 {
     batch->keys = keys;
     batch->key_tokens = key_tokens;
+    batch->longest_keys = 0;
     for (size_t s = 0; s < batch->count; s++)
         batch->longest_keys = larger(batch->longest_keys, batch_keys(batch, s));
 }
@@ -93,10 +94,10 @@ int batch_init(struct batch *batch, const struct config *config, const struct se
             return -1;
     if (lay_out(batch, arena, err))
         return -1;
-    if (config->cross)
-        look_at(batch, batch->sources, batch->source_tokens);
-    else
-        look_at(batch, batch->queries, batch->tokens);
+    look_at(batch, batch->queries, batch->tokens);
+    batch->causal = config->causal;
+    if (config_is_cross(config))
+        *batch = batch_at_sources(batch);
     return 0;
 }
 
@@ -115,4 +116,12 @@ int batch_of_sources(struct batch *sources, const struct batch *batch, struct ar
         return -1;
     look_at(sources, sources->queries, sources->tokens);
     return 0;
+}
+
+struct batch batch_at_sources(const struct batch *batch)
+{
+    struct batch at_sources = *batch;
+    at_sources.causal = false;
+    look_at(&at_sources, batch->sources, batch->source_tokens);
+    return at_sources;
 }

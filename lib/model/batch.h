@@ -47,6 +47,7 @@ struct batch {
     size_t longest_queries;
     size_t longest_keys; /* that one sequence sees, those in its cache included */
     bool cached;         /* some sequence has a cache */
+    bool causal;         /* a query sees itself and the keys before it, else all of them */
 };
 
 /* How many keys a sequence sees. */
@@ -67,5 +68,8 @@ int batch_init(struct batch *batch, const struct config *config, const struct se
 /* The sources of a batch as texts of their own, which look at themselves. */
 int batch_of_sources(struct batch *sources, const struct batch *batch, struct arena *arena,
                      struct err *err);
+
+/* The same texts, looking at their sources in place of themselves. */
+struct batch batch_at_sources(const struct batch *batch);
 
 #endif

@@ -85,43 +85,71 @@ static void write_out(const struct pass *pass, struct matrix from, const struct 
     copy_rows(s->x, s->out);
 }
 
-/* x + attention(norm(x)) */
+/* What a sublayer works on: norm(x) where norms come first, else x. */
+static bool norm_before(struct pass *pass, enum site site, size_t layer, const struct norm *norm,
+                        struct matrix *y)
+{
+    *y = pass->scratch.x;
+    if (!pass->config->norm_first)
+        return false;
+    *y = pass->scratch.norm;
+    pass_norm(pass, *y, pass->scratch.x, norm);
+    return tap_rows(pass, site, layer, *y);
+}
+
+/* What becomes of the sum x + f(x) where norms come last. */
+static bool norm_behind(struct pass *pass, enum site site, size_t layer, const struct norm *norm)
+{
+    struct matrix x = pass->scratch.x;
+    if (pass->config->norm_first)
+        return false;
+    pass_norm(pass, x, x, norm);
+    return tap_rows(pass, site, layer, x);
+}
+
+/* x + attention(norm(x)), or norm(x + attention(x)): to the texts themselves or to the sources. */
 static bool attention_sublayer(struct pass *pass, size_t layer, const struct attention_weights *w)
 {
     struct scratch *s = &pass->scratch;
+    struct matrix y;
 
-    pass_norm(pass, s->norm, s->x, &w->norm);
-    if (tap_rows(pass, SITE_LN_1, layer, s->norm))
+    if (norm_before(pass, SITE_LN_1, layer, &w->norm, &y))
         return true;
-    if (attend(pass, layer, s->norm, s->norm, w))
+    if (attend(pass, layer, y, pass->part == PART_CROSS ? s->source : y, w))
         return true;
     write_out(pass, s->context, &w->out);
     return tap_rows(pass, SITE_ATTN_OUT, layer, s->out) ||
-           tap_rows(pass, SITE_RESID_MID, layer, s->x);
+           tap_rows(pass, SITE_RESID_MID, layer, s->x) ||
+           norm_behind(pass, SITE_LN_1, layer, &w->norm);
 }
 
-/* x + mlp(norm(x)) */
+/* x + mlp(norm(x)), or norm(x + mlp(x)) */
 static bool mlp_sublayer(struct pass *pass, size_t layer, const struct mlp_weights *w)
 {
     struct scratch *s = &pass->scratch;
+    struct matrix y;
 
-    pass_norm(pass, s->norm, s->x, &w->norm);
-    if (tap_rows(pass, SITE_LN_2, layer, s->norm))
+    if (norm_before(pass, SITE_LN_2, layer, &w->norm, &y))
         return true;
-    linear(pass->machine, s->hidden, s->norm, &w->fc, pass->config->activation);
+    linear(pass->machine, s->hidden, y, &w->fc, pass->config->activation);
     if (tap_rows(pass, SITE_MLP_ACT, layer, s->hidden))
         return true;
     write_out(pass, s->hidden, &w->proj);
-    return tap_rows(pass, SITE_MLP_OUT, layer, s->out);
+    return tap_rows(pass, SITE_MLP_OUT, layer, s->out) ||
+           tap_rows(pass, SITE_RESID_POST, layer, s->x) ||
+           norm_behind(pass, SITE_LN_2, layer, &w->norm);
 }
 
-static bool gpt2_block(struct pass *pass, size_t layer, const struct block_weights *w)
+/* The Transformer's block: of an encoder, of a decoder, which looks at the encoder's output as
+ * well, or of GPT-2, a decoder without an encoder. */
+static bool transformer_block(struct pass *pass, size_t layer, const struct block_weights *w)
 {
     bool has_mlp = !mechanism_lacks(&pass->config->mechanism, PART_MLP);
     return tap_rows(pass, SITE_RESID_PRE, layer, pass->scratch.x) ||
            attention_sublayer(pass, layer, &w->self) ||
-           (has_mlp && mlp_sublayer(pass, layer, &w->mlp)) ||
-           tap_rows(pass, SITE_RESID_POST, layer, pass->scratch.x);
+           (pass->cross && attention_sublayer(pass->cross, layer, &w->cross)) ||
+           (has_mlp ? mlp_sublayer(pass, layer, &w->mlp)
+                    : tap_rows(pass, SITE_RESID_POST, layer, pass->scratch.x));
 }
 
 /* Bare attention: what it gives is the next layer's input. */
@@ -146,10 +174,12 @@ static bool attention_block(struct pass *pass, size_t layer, const struct block_
 bool block(struct pass *pass, size_t layer)
 {
     struct block_weights w;
-    if (weights_block(pass->weights, layer, pass_last_site(pass, layer), &w, pass->err)) {
+    size_t place = pass->first_layer + layer;
+    if (weights_block(pass->weights, place, pass_last_site(pass, layer), &w, pass->err)) {
         pass->tap->failed = true;
         return true;
     }
-    bool over = (pass->config->kind == MODEL_GPT2 ? gpt2_block : attention_block)(pass, layer, &w);
-    return over || pass_check_stream(pass, layer);
+    bool bare = pass->config->kind == MODEL_ATTENTION;
+    bool over = (bare ? attention_block : transformer_block)(pass, layer, &w);
+    return over || pass_check_rows(pass, SITE_RESID_POST, layer, pass->scratch.x);
 }

@@ -1,5 +1,5 @@
-/* block.h: one layer: attention, and in GPT-2 the norms, the residual stream and the MLP around it.
- */
+/* block.h: one layer: attention, and in all but bare attention the norms, the residual stream and
+ * the MLP around it. */
 #ifndef ATTN_MODEL_BLOCK_H
 #define ATTN_MODEL_BLOCK_H
 

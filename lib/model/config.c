@@ -4,22 +4,29 @@
 
 #include "model/config_read.h"
 
+static const struct kind_row {
+    const char *name;
+    int (*parse)(struct config *config, const struct json *root, struct err *err);
+} kind_rows[] = {
+    [MODEL_GPT2] = {"gpt2", config_gpt2},
+    [MODEL_ATTENTION] = {"attention", config_attention},
+    [MODEL_TRANSFORMER] = {"transformer", config_transformer},
+};
+
 static int parse(struct config *config, const struct json *root, struct err *err)
 {
+    static const char expected[] = "\"gpt2\", \"attention\" or \"transformer\"";
     const char *type = NULL;
     if (!json_is_object(root))
         return err_set(err, "expected a JSON object");
     if (json_unique_keys(root, err) || json_text(root, "model_type", &type, err))
         return -1;
     if (!type)
-        return err_set(err,
-                       "field 'model_type': expected \"gpt2\" or \"attention\", found nothing");
-    if (strcmp(type, "gpt2") == 0)
-        return config_gpt2(config, root, err);
-    if (strcmp(type, "attention") == 0)
-        return config_attention(config, root, err);
-    return err_unsupported(
-        err, "field 'model_type': expected \"gpt2\" or \"attention\", found \"%s\"", type);
+        return err_set(err, "field 'model_type': expected %s, found nothing", expected);
+    for (size_t i = 0; i < sizeof kind_rows / sizeof *kind_rows; i++)
+        if (strcmp(type, kind_rows[i].name) == 0)
+            return kind_rows[i].parse(config, root, err);
+    return err_unsupported(err, "field 'model_type': expected %s, found \"%s\"", expected, type);
 }
 
 int config_parse(struct config *config, const char *text, size_t size, struct err *err)
@@ -42,6 +49,11 @@ int config_open(struct config *config, const struct folder *folder, struct err *
     return failed ? -1 : 0;
 }
 
+size_t config_layers(const struct config *config)
+{
+    return config->n_layer + config->n_encoder_layer;
+}
+
 float config_scale(const struct config *config, size_t layer)
 {
     return config->scale_by_layer ? config->scale / (float)(layer + 1) : config->scale;
@@ -49,5 +61,5 @@ float config_scale(const struct config *config, size_t layer)
 
 const char *config_kind_name(const struct config *config)
 {
-    return config->kind == MODEL_GPT2 ? "gpt2" : "attention";
+    return kind_rows[config->kind].name;
 }

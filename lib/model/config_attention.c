@@ -78,28 +78,20 @@ static int check_stack(const struct config *config, struct err *err)
     return 0;
 }
 
-/* What has no default. */
-static int check_required(const struct config *config, struct err *err)
-{
-    if (config->vocab_size && config->n_embd)
-        return 0;
-    return err_set(err, "field '%s': expected a number, found nothing",
-                   config->vocab_size ? "n_embd" : "vocab_size");
-}
-
 int config_attention(struct config *config, const struct json *root, struct err *err)
 {
     *config = (struct config){
         .kind = MODEL_ATTENTION,
         .n_layer = 1,
         .n_head = 1,
+        .embedding_scale = 1,
         .projections = true,
         .bos_id = -1,
         .eos_id = -1,
     };
     size_t rows = sizeof attention_sizes / sizeof *attention_sizes;
     if (config_read_sizes(config, root, attention_sizes, rows, err) ||
-        check_required(config, err) || json_bool(root, "causal", &config->causal, err) ||
+        config_check_required(config, err) || json_bool(root, "causal", &config->causal, err) ||
         json_bool(root, "projections", &config->projections, err) ||
         json_bool(root, "out_proj", &config->out_proj, err) ||
         json_bool(root, "bias", &config->bias, err) || settle_heads(config, err) ||

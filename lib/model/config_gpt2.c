@@ -1,4 +1,3 @@
-#include <math.h>
 #include <stdint.h>
 
 #include "model/config_read.h"
@@ -32,6 +31,9 @@ int config_gpt2(struct config *config, const struct json *root, struct err *err)
         .n_embd = 768,
         .n_layer = 12,
         .n_head = 12,
+        .embedding_scale = 1,
+        .norm_first = true,
+        .final_norm = true,
         .tied = true,
         .causal = true,
         .projections = true,
@@ -41,13 +43,12 @@ int config_gpt2(struct config *config, const struct json *root, struct err *err)
         .bos_id = 50256,
         .eos_id = 50256,
     };
-    double epsilon = 1e-5;
     bool scaled = true;
     bool cross = false;
     size_t rows = sizeof gpt2_sizes / sizeof *gpt2_sizes;
     if (config_read_sizes(config, root, gpt2_sizes, rows, err) ||
-        config_read_activation(config, root, err) || config_check_heads(config, err) ||
-        json_double(root, "layer_norm_epsilon", 0, 1, &epsilon, err) ||
+        config_read_activation(config, root, "gelu_new", err) || config_check_heads(config, err) ||
+        config_read_epsilon(config, root, err) ||
         json_double(root, "initializer_range", 0, 1e3, &config->initializer_range, err) ||
         json_bool(root, "scale_attn_weights", &scaled, err) ||
         json_bool(root, "scale_attn_by_inverse_layer_idx", &config->scale_by_layer, err) ||
@@ -58,11 +59,8 @@ int config_gpt2(struct config *config, const struct json *root, struct err *err)
         return -1;
     if (cross)
         return err_unsupported(err, "field 'add_cross_attention': expected false, found true");
-    if (!config->n_inner)
-        config->n_inner = 4 * config->n_embd;
-    config->n_kv_head = config->n_head;
-    config->d_k = config->d_v = config->n_embd / config->n_head;
-    config->epsilon = (float)epsilon;
-    config->scale = scaled ? 1.0f / sqrtf((float)config->d_k) : 1.0f;
+    config_fill_sizes(config);
+    if (!scaled)
+        config->scale = 1;
     return 0;
 }

@@ -1,5 +1,7 @@
 #include "model/config_read.h"
 
+#include <math.h>
+
 static int read_size(struct config *config, const struct json *root, const struct size_row *row,
                      struct err *err)
 {
@@ -22,9 +24,9 @@ int config_read_sizes(struct config *config, const struct json *root, const stru
     return 0;
 }
 
-int config_read_activation(struct config *config, const struct json *root, struct err *err)
+int config_read_activation(struct config *config, const struct json *root, const char *name,
+                           struct err *err)
 {
-    const char *name = "gelu_new";
     if (json_text(root, "activation_function", &name, err))
         return -1;
     if (!activation_find(name, &config->activation))
@@ -36,10 +38,36 @@ int config_read_activation(struct config *config, const struct json *root, struc
     return 0;
 }
 
+int config_read_epsilon(struct config *config, const struct json *root, struct err *err)
+{
+    double epsilon = 1e-5;
+    if (json_double(root, "layer_norm_epsilon", 0, 1, &epsilon, err))
+        return -1;
+    config->epsilon = (float)epsilon;
+    return 0;
+}
+
+int config_check_required(const struct config *config, struct err *err)
+{
+    if (config->vocab_size && config->n_embd)
+        return 0;
+    return err_set(err, "field '%s': expected a number, found nothing",
+                   config->vocab_size ? "n_embd" : "vocab_size");
+}
+
 int config_check_heads(const struct config *config, struct err *err)
 {
     if (config->n_embd % config->n_head)
         return err_set(err, "field 'n_embd': expected a multiple of n_head = %zu, found %zu",
                        config->n_head, config->n_embd);
     return 0;
+}
+
+void config_fill_sizes(struct config *config)
+{
+    if (!config->n_inner)
+        config->n_inner = 4 * config->n_embd;
+    config->n_kv_head = config->n_head;
+    config->d_k = config->d_v = config->n_embd / config->n_head;
+    config->scale = 1.0f / sqrtf((float)config->d_k);
 }

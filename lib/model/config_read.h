@@ -27,13 +27,25 @@ struct size_row {
 int config_read_sizes(struct config *config, const struct json *root, const struct size_row *rows,
                       size_t count, struct err *err);
 
-int config_read_activation(struct config *config, const struct json *root, struct err *err);
+/* `name` is the activation where none is given. */
+int config_read_activation(struct config *config, const struct json *root, const char *name,
+                           struct err *err);
+
+int config_read_epsilon(struct config *config, const struct json *root, struct err *err);
+
+/* vocab_size and n_embd must be given where a type has no default for them. */
+int config_check_required(const struct config *config, struct err *err);
 
 /* Heads of equal width must fill the channels. */
 int config_check_heads(const struct config *config, struct err *err);
 
+/* Heads that share the channels, each with keys of its own, and the usual scale; the MLP's width
+ * where none is given. */
+void config_fill_sizes(struct config *config);
+
 /* The types, each in the file of its name. */
 int config_gpt2(struct config *config, const struct json *root, struct err *err);
 int config_attention(struct config *config, const struct json *root, struct err *err);
+int config_transformer(struct config *config, const struct json *root, struct err *err);
 
 #endif

@@ -7,67 +7,49 @@
 #include "base/num.h"
 #include "format/safetensors.h"
 
-static const size_t nowhere = SIZE_MAX;
-
-static bool is_in_front(int id)
-{
-    return id < PARAMETER_LN_F;
-}
-
-static bool is_in_layer(int id)
-{
-    return id >= PARAMETERS_OF_MODEL;
-}
-
-/* Where each row of the table stands among its like, and how many of them there are. */
-static void find_places(struct draft *draft)
-{
-    for (int id = 0; id < PARAMETERS; id++) {
-        size_t *count = is_in_front(id)   ? &draft->in_front
-                        : is_in_layer(id) ? &draft->in_layer
-                                          : &draft->behind;
-        bool used = parameter_is_used((enum parameter_id)id, &draft->config);
-        draft->places[id] = used ? (*count)++ : nowhere;
-    }
-}
-
 struct draft_tensor *draft_tensor(const struct draft *draft, enum parameter_id id, size_t layer)
 {
-    size_t layers = is_in_front(id) ? 0 : is_in_layer(id) ? layer : draft->config.n_layer;
-    size_t first = is_in_front(id) ? 0 : draft->in_front + layers * draft->in_layer;
-    return draft->places[id] == nowhere ? NULL : &draft->tensors[first + draft->places[id]];
+    return draft->rows[parameter_index(id, layer)];
 }
 
-static int name_tensor(struct draft *draft, enum parameter_id id, size_t layer, struct err *err)
+/* The tensor comes next, if the model has it. */
+static int add_tensor(struct draft *draft, enum parameter_id id, size_t layer, struct err *err)
 {
-    struct draft_tensor *tensor = draft_tensor(draft, id, layer);
-    if (!tensor)
+    const struct config *config = &draft->config;
+    if (!parameter_is_used(id, layer, config))
         return 0;
     char *name = arena_alloc(&draft->arena, PARAMETER_NAME_BYTES, 1, err);
     if (!name)
         return -1;
+    struct draft_tensor *tensor = &draft->tensors[draft->count++];
+    draft->rows[parameter_index(id, layer)] = tensor;
     tensor->id = id;
-    tensor->name = parameter_name(name, id, layer);
-    tensor->rank = parameter_shape(tensor->shape, id, &draft->config);
+    tensor->name = parameter_name(name, id, layer, config);
+    tensor->rank = parameter_shape(tensor->shape, id, config);
     tensor->count = tensor->shape[0] * tensor->shape[1];
+    return 0;
+}
+
+/* Rows of the table from one up to another, of one layer. */
+static int add_tensors(struct draft *draft, int first, int end, size_t layer, struct err *err)
+{
+    for (int id = first; id < end; id++)
+        if (add_tensor(draft, (enum parameter_id)id, layer, err))
+            return -1;
     return 0;
 }
 
 static int list_tensors(struct draft *draft, struct err *err)
 {
-    find_places(draft);
-    draft->count = draft->in_front + draft->config.n_layer * draft->in_layer + draft->behind;
-    draft->tensors = arena_alloc(&draft->arena, draft->count, sizeof *draft->tensors, err);
-    if (!draft->tensors)
+    size_t most = parameter_count(&draft->config);
+    draft->tensors = arena_alloc(&draft->arena, most, sizeof *draft->tensors, err);
+    draft->rows = arena_alloc(&draft->arena, most, sizeof(struct draft_tensor *), err);
+    if (!draft->tensors || !draft->rows || add_tensors(draft, 0, PARAMETER_ENCODER_LN_F, 0, err))
         return -1;
-    for (int id = 0; id < PARAMETERS_OF_MODEL; id++)
-        if (name_tensor(draft, (enum parameter_id)id, 0, err))
+    for (size_t layer = 0; layer < config_layers(&draft->config); layer++)
+        if (add_tensors(draft, PARAMETERS_OF_MODEL, PARAMETERS, layer, err))
             return -1;
-    for (size_t layer = 0; layer < draft->config.n_layer; layer++)
-        for (int id = PARAMETERS_OF_MODEL; id < PARAMETERS; id++)
-            if (name_tensor(draft, (enum parameter_id)id, layer, err))
-                return -1;
-    return 0;
+    return add_tensors(draft, PARAMETER_ENCODER_LN_F, PARAMETERS_OF_MODEL, 0, err);
 }
 
 /* The bytes of all tensors together, and of a header, whose size is not known before. */
@@ -80,7 +62,7 @@ static int count_bytes(size_t *size, const struct draft *draft, struct err *err)
     *size -= SAFETENSORS_HEADER_MAX;
     return fits ? 0
                 : err_set(err, "%zu layers of this size are too large to be counted in bytes",
-                          draft->config.n_layer);
+                          config_layers(&draft->config));
 }
 
 /* What stands before the data in the file. transformers reads no file that does not say for which

@@ -40,8 +40,7 @@ struct draft {
     struct config config;
     struct draft_tensor *tensors; /* embeddings, layer by layer, what stands behind them */
     size_t count;
-    size_t in_front, in_layer, behind; /* how many tensors stand there */
-    size_t places[PARAMETERS];         /* of a tensor among those */
+    struct draft_tensor **rows; /* where each row of the table is, in every layer; NULL: nowhere */
     struct arena arena;
 };
 

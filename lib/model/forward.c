@@ -3,18 +3,32 @@
 #include "math/dots.h"
 #include "math/gemm.h"
 #include "math/rows.h"
+#include "math/sinusoid.h"
 #include "math/transpose.h"
 #include "model/block.h"
+
+/* The message is in pass->err. */
+static bool fail(struct pass *pass)
+{
+    pass->tap->failed = true;
+    return true;
+}
 
 /* The rows of a text, the first of which stands at place `past`. */
 static void embed(struct pass *pass, struct matrix x, const uint32_t *ids, size_t past)
 {
+    const struct config *c = pass->config;
+    bool has_positions = !mechanism_lacks(&c->mechanism, PART_POSITIONS);
     for (size_t i = 0; i < x.rows; i++) {
         float *row = x.data + i * x.stride;
         weights_embed_token(pass->weights, row, ids[i]);
-        if (!mechanism_lacks(&pass->config->mechanism, PART_POSITIONS))
+        if (c->embedding_scale != 1)
+            scale_row(row, row, x.columns, c->embedding_scale);
+        if (has_positions)
             weights_add_position(pass->weights, row, past + i);
     }
+    if (c->sinusoids && has_positions)
+        sinusoid_add(x, past);
 }
 
 static struct matrix span_rows(struct matrix whole, struct span span)
@@ -29,26 +43,7 @@ static bool embed_batch(struct pass *pass)
     struct matrix x = pass->scratch.x;
     for (size_t s = 0; s < batch->count; s++)
         embed(pass, span_rows(x, batch->queries[s]), batch->sequences[s].ids, batch->past[s]);
-    return pass_check_embedding(pass) || tap_rows(pass, SITE_EMBEDDING, 0, x);
-}
-
-/* A pass of their own over the sources: what it makes of them is what the sentences look at. */
-static bool read_sources(struct pass *pass)
-{
-    struct pass sources = *pass;
-    struct batch batch;
-    if (!pass->config->cross)
-        return false;
-    sources.batch = &batch;
-    sources.part = PART_SOURCE;
-    sources.layers = 0;
-    if (batch_of_sources(&batch, pass->batch, pass->arena, pass->err) || pass_init(&sources)) {
-        pass->tap->failed = true;
-        return true;
-    }
-    bool over = embed_batch(&sources);
-    pass->scratch.source = sources.scratch.x;
-    return over;
+    return pass_check_rows(pass, SITE_EMBEDDING, 0, x) || tap_rows(pass, SITE_EMBEDDING, 0, x);
 }
 
 /* The rows of every sequence that logits are wanted of, as columns. */
@@ -63,8 +58,8 @@ static void transpose_wanted(struct pass *pass, struct matrix y, struct matrix x
     }
 }
 
-/* logits [V, T] = unembedding [V, C] · xᵀ [C, T]: the large matrix stays as it is in the file. */
-static int unembed_words(struct pass *pass)
+/* logits [V, T] = unembedding [V, C] · yᵀ [C, T]: the large matrix stays as it is in the file. */
+static int unembed_words(struct pass *pass, struct matrix y)
 {
     struct scratch *s = &pass->scratch;
     const struct config *c = pass->config;
@@ -76,7 +71,7 @@ static int unembed_words(struct pass *pass)
     /* both products only read their second matrix */
     struct matrix words = {(float *)matrix, c->vocab_size, c->n_embd, c->n_embd};
     struct weight tokens = {.data = turned, .in = c->n_embd, .out = count, .stride = count};
-    transpose_wanted(pass, (struct matrix){turned, c->n_embd, count, count}, s->norm);
+    transpose_wanted(pass, (struct matrix){turned, c->n_embd, count, count}, y);
     if (count == 1)
         dots(pass->machine, s->logits.data, words, turned);
     else
@@ -102,36 +97,37 @@ static struct matrix gather_wanted(struct pass *pass, struct matrix x)
     return wanted;
 }
 
-/* logits [T, V] = x [T, C] · unembedding [C, V], which stands in panels. */
-static int unembed_rows(struct pass *pass)
+/* logits [T, V] = y [T, C] · unembedding [C, V], which stands in panels. */
+static int unembed_rows(struct pass *pass, struct matrix y)
 {
     struct weight unembedding;
-    struct matrix wanted = gather_wanted(pass, pass->scratch.norm);
+    struct matrix wanted = gather_wanted(pass, y);
     if (!wanted.data || weights_turned_unembedding(pass->weights, &unembedding, pass->err))
         return -1;
     linear(pass->machine, pass->scratch.logits, wanted, &unembedding, ACTIVATION_NONE);
     return 0;
 }
 
-static bool unembed(struct pass *pass)
+static bool unembed(struct pass *pass, struct matrix y)
 {
     bool rows = pass_memory_logits_are_in_rows(pass);
-    if ((rows ? unembed_rows : unembed_words)(pass)) {
-        pass->tap->failed = true;
-        return true;
-    }
+    if ((rows ? unembed_rows : unembed_words)(pass, y))
+        return fail(pass);
     return tap_logits(pass);
 }
 
-static bool finish(struct pass *pass)
+/* What leaves the last layer, normed where the model does that. */
+static bool final_norm(struct pass *pass, struct matrix *y)
 {
-    struct norm ln_f;
-    if (weights_final_norm(pass->weights, &ln_f, pass->err)) {
-        pass->tap->failed = true;
-        return true;
-    }
-    pass_norm(pass, pass->scratch.norm, pass->scratch.x, &ln_f);
-    return tap_rows(pass, SITE_LN_F, 0, pass->scratch.norm) || unembed(pass);
+    struct norm norm;
+    *y = pass->scratch.x;
+    if (!pass->config->final_norm)
+        return false;
+    if (weights_final_norm(pass->weights, pass->part == PART_SOURCE, &norm, pass->err))
+        return fail(pass);
+    *y = pass->scratch.norm;
+    pass_norm(pass, *y, pass->scratch.x, &norm);
+    return pass_check_rows(pass, SITE_LN_F, 0, *y) || tap_rows(pass, SITE_LN_F, 0, *y);
 }
 
 static bool run_layers(struct pass *pass)
@@ -140,6 +136,47 @@ static bool run_layers(struct pass *pass)
         if (block(pass, layer))
             return true;
     return false;
+}
+
+/* Is the source of use for anything that is watched? */
+static bool needs_sources(const struct pass *pass)
+{
+    enum site first_look = pass->config->n_encoder_layer ? SITE_CROSS_K : SITE_K;
+    return pass->config->cross && (watch_has_any(pass->tap->watch, PART_SOURCE) ||
+                                   watch_from(pass->tap->watch, first_look, 0));
+}
+
+/* The encoder: a pass of its own over the sources. What comes out is what the sentences look at.
+ * (Without an encoder that is the embedding: no layers, no norm.) */
+static bool read_sources(struct pass *pass)
+{
+    struct pass sources = *pass;
+    struct batch batch;
+    if (!needs_sources(pass))
+        return false;
+    sources.batch = &batch;
+    sources.part = PART_SOURCE;
+    sources.layers = pass->config->n_encoder_layer;
+    sources.first_layer = pass->config->n_layer;
+    sources.scratch = (struct scratch){0};
+    if (batch_of_sources(&batch, pass->batch, pass->arena, pass->err) || pass_init(&sources))
+        return fail(pass);
+    return embed_batch(&sources) || run_layers(&sources) ||
+           final_norm(&sources, &pass->scratch.source);
+}
+
+/* The decoder; GPT-2 is one. */
+static bool read_sentences(struct pass *pass)
+{
+    struct pass cross;
+    struct batch at_sources = batch_at_sources(pass->batch);
+    struct matrix y;
+    if (pass->config->n_encoder_layer) {
+        if (pass_init_cross(&cross, pass, &at_sources))
+            return fail(pass);
+        pass->cross = &cross;
+    }
+    return run_layers(pass) || final_norm(pass, &y) || unembed(pass, y);
 }
 
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err)
@@ -156,9 +193,8 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
     };
     if (pass_init(&pass))
         return -1;
-    bool over = embed_batch(&pass) || read_sources(&pass) || run_layers(&pass);
-    if (!over)
-        finish(&pass);
+    if (!embed_batch(&pass) && !read_sources(&pass))
+        read_sentences(&pass);
     (tap->failed ? pass_forget_caches : pass_keep_caches)(&pass);
     return tap->failed ? -1 : 0;
 }

@@ -7,7 +7,7 @@
 /* Masks, and what is seen through them. */
 static int check_sight(const struct mechanism *m, const struct config *config, struct err *err)
 {
-    if (m->kind == ATTENTION_SPARSE && config->cross)
+    if (m->kind == ATTENTION_SPARSE && config_is_cross(config))
         return err_usage(err, "--attention: a pattern is about a text that looks at itself: "
                               "expected dense, linear or blocked:B where attention is \"cross\"");
     if (!m->renormalise)
@@ -38,9 +38,9 @@ static int check_linear(const struct mechanism *m, struct err *err)
 
 int mechanism_check(const struct mechanism *mechanism, const struct config *config, struct err *err)
 {
-    if (mechanism->without && config->kind != MODEL_GPT2)
-        return err_usage(err, "--without: expected a model of type \"gpt2\": bare attention has "
-                              "none of these parts");
+    if (mechanism->without && config->kind == MODEL_ATTENTION)
+        return err_usage(err, "--without: expected a model of type \"gpt2\" or \"transformer\": "
+                              "bare attention has none of these parts");
     return check_sight(mechanism, config, err) || check_linear(mechanism, err) ? -1 : 0;
 }
 

@@ -57,9 +57,9 @@ static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block
 }
 
 /* Can its products be made in bf16? Single keys of a pattern and running sums are float32. */
-static inline bool mechanism_has_bf16(const struct mechanism *mechanism)
+static inline bool mechanism_has_bf16(enum attention_kind kind)
 {
-    return mechanism->kind == ATTENTION_DENSE || mechanism->kind == ATTENTION_BLOCKED;
+    return kind == ATTENTION_DENSE || kind == ATTENTION_BLOCKED;
 }
 
 /* Refuse, as wrong usage, what does not fit together or does not fit the model. */

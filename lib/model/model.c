@@ -63,13 +63,20 @@ void model_release(struct model *model)
 bool model_has_site(const struct config *config, enum site site)
 {
     const struct mechanism *mechanism = &config->mechanism;
-    if (site_rows[site].part == PART_SOURCE)
-        return config->cross;
+    bool of_mlp = site == site_of(site_rows[site].part, SITE_LN_2) ||
+                  site == site_of(site_rows[site].part, SITE_MLP_ACT) ||
+                  site == site_of(site_rows[site].part, SITE_MLP_OUT);
     if (site == SITE_SOFTMAX)
         return mechanism->renormalise;
-    if (site == SITE_LN_2 || site == SITE_MLP_ACT || site == SITE_MLP_OUT)
-        return config->kind == MODEL_GPT2 && !mechanism_lacks(mechanism, PART_MLP);
-    if (config->kind == MODEL_GPT2 || site == SITE_EMBEDDING)
+    if (of_mlp && mechanism_lacks(mechanism, PART_MLP))
+        return false;
+    if (site == SITE_EMBEDDING)
         return true;
-    return site >= SITE_Q && site <= SITE_ATTN_OUT;
+    if (site == SITE_SOURCE_EMBEDDING)
+        return config->cross;
+    if (config->kind == MODEL_ATTENTION)
+        return site >= SITE_Q && site <= SITE_ATTN_OUT;
+    if (site == SITE_LN_F || site == SITE_ENC_LN_F)
+        return config->final_norm && (site == SITE_LN_F || config->n_encoder_layer);
+    return site_rows[site].part == PART_SENTENCE || config->n_encoder_layer;
 }

@@ -45,9 +45,9 @@ int parameter_search_find(struct found_tensor *found, const struct parameter_sea
     struct parameter_key key = parameter_key(index);
     const char *file = search->checkpoint->name;
     char name[PARAMETER_NAME_BYTES];
-    if (!parameter_is_used(key.id, search->config))
+    if (!parameter_is_used(key.id, key.layer, search->config))
         return 0;
-    parameter_name(name, key.id, key.layer);
+    parameter_name(name, key.id, key.layer, search->config);
     *found = checkpoint_find(search->checkpoint, name);
     if (!found->entry && parameter_rows[key.id].optional)
         return 0;
@@ -60,23 +60,29 @@ int parameter_search_find(struct found_tensor *found, const struct parameter_sea
     return parameter_blame(search->folder, file, name, err);
 }
 
-/* The number in "h.12.attn…" or "transformer.h.12.attn…"; -1 where the name has none. */
-static long layer_of_name(const char *name)
+/* The number in "h.12.attn…" or "transformer.h.12.attn…", where `stack` is "h."; -1 where the name
+ * has none. */
+static long layer_of_name(const char *name, const char *stack)
 {
     static const char prefix[] = "transformer.";
+    size_t size = strlen(stack);
     if (strncmp(name, prefix, sizeof prefix - 1) == 0)
         name += sizeof prefix - 1;
-    if (strncmp(name, "h.", 2) != 0 || name[2] < '0' || name[2] > '9')
+    if (strncmp(name, stack, size) != 0 || name[size] < '0' || name[size] > '9')
         return -1;
-    return strtol(name + 2, NULL, 10);
+    return strtol(name + size, NULL, 10);
 }
 
 static int check_layer(const char *name, const struct config *config, struct err *err)
 {
-    long layer = layer_of_name(name);
+    long layer = layer_of_name(name, "h.");
+    long encoder_layer = layer_of_name(name, "enc.");
     if (layer >= 0 && (size_t)layer >= config->n_layer)
         return err_set(err, "expected layers below n_layer = %zu, found layer %ld", config->n_layer,
                        layer);
+    if (encoder_layer >= 0 && (size_t)encoder_layer >= config->n_encoder_layer)
+        return err_set(err, "expected layers below n_encoder_layer = %zu, found layer %ld",
+                       config->n_encoder_layer, encoder_layer);
     return 0;
 }
 

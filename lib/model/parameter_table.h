@@ -1,6 +1,8 @@
 /* parameter_table.h: every tensor a model may have: its name, its shape, and when it is needed.
  *
  * A matrix stands directly before its bias, a norm's scale before its shift: `id + 1` is the other.
+ * What is in layers has the same rows in decoder and encoder; layers are counted through, those of
+ * the encoder behind those of the decoder.
  */
 #ifndef ATTN_MODEL_PARAMETER_TABLE_H
 #define ATTN_MODEL_PARAMETER_TABLE_H
@@ -13,6 +15,8 @@
 enum parameter_id {
     PARAMETER_WTE,
     PARAMETER_WPE,
+    PARAMETER_ENCODER_LN_F,
+    PARAMETER_ENCODER_LN_F_SHIFT,
     PARAMETER_LN_F,
     PARAMETER_LN_F_SHIFT,
     PARAMETER_LM_HEAD,
@@ -23,13 +27,7 @@ enum parameter_id {
     PARAMETER_C_ATTN_BIAS,
     PARAMETER_ATTN_PROJ,
     PARAMETER_ATTN_PROJ_BIAS,
-    PARAMETER_LN_2,
-    PARAMETER_LN_2_SHIFT,
-    PARAMETER_FC,
-    PARAMETER_FC_BIAS,
-    PARAMETER_MLP_PROJ,
-    PARAMETER_MLP_PROJ_BIAS,
-    PARAMETER_Q,
+    PARAMETER_Q, /* from here to OUT_BIAS as from CROSS_Q to CROSS_OUT_BIAS */
     PARAMETER_Q_BIAS,
     PARAMETER_K,
     PARAMETER_K_BIAS,
@@ -37,6 +35,22 @@ enum parameter_id {
     PARAMETER_V_BIAS,
     PARAMETER_OUT,
     PARAMETER_OUT_BIAS,
+    PARAMETER_LN_CROSS, /* to CROSS_OUT_BIAS: in the decoder alone */
+    PARAMETER_LN_CROSS_SHIFT,
+    PARAMETER_CROSS_Q,
+    PARAMETER_CROSS_Q_BIAS,
+    PARAMETER_CROSS_K,
+    PARAMETER_CROSS_K_BIAS,
+    PARAMETER_CROSS_V,
+    PARAMETER_CROSS_V_BIAS,
+    PARAMETER_CROSS_OUT,
+    PARAMETER_CROSS_OUT_BIAS,
+    PARAMETER_LN_2,
+    PARAMETER_LN_2_SHIFT,
+    PARAMETER_FC,
+    PARAMETER_FC_BIAS,
+    PARAMETER_MLP_PROJ,
+    PARAMETER_MLP_PROJ_BIAS,
     PARAMETERS,
     PARAMETERS_OF_LAYER = PARAMETERS - PARAMETERS_OF_MODEL,
 };
@@ -56,7 +70,7 @@ enum dimension {
 };
 
 struct parameter_row {
-    const char *name; /* in a layer: what follows "h.3." */
+    const char *name; /* in a layer: what follows "h.3.", or "enc.3." in the encoder */
     enum dimension shape[2];
     bool (*used)(const struct config *config); /* is it part of such a model? */
     bool optional;
@@ -75,15 +89,17 @@ size_t parameter_index(enum parameter_id id, size_t layer);
 struct parameter_key parameter_key(size_t index);
 size_t parameter_count(const struct config *config);
 
-bool parameter_is_used(enum parameter_id id, const struct config *config);
+/* Has a model of this config the parameter, in this layer if it is one of a layer? */
+bool parameter_is_used(enum parameter_id id, size_t layer, const struct config *config);
 
 /* The sizes the config asks for; returns the rank, 1 or 2. */
 size_t parameter_shape(size_t shape[2], enum parameter_id id, const struct config *config);
 
 enum { PARAMETER_NAME_BYTES = 64, PARAMETER_SHAPE_BYTES = 256 };
 
-/* "wte.weight", "h.3.attn.c_attn.weight"; returns `name`. */
-const char *parameter_name(char name[PARAMETER_NAME_BYTES], enum parameter_id id, size_t layer);
+/* "wte.weight", "h.3.attn.c_attn.weight", "enc.0.ln_1.bias"; returns `name`. */
+const char *parameter_name(char name[PARAMETER_NAME_BYTES], enum parameter_id id, size_t layer,
+                           const struct config *config);
 
 /* "[48, 144]"; returns `text`. */
 const char *parameter_shape_text(char text[PARAMETER_SHAPE_BYTES], size_t rank,

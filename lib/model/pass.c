@@ -5,9 +5,16 @@
 #include "math/gemm_bf16.h"
 #include "math/rows.h"
 
+enum attention_kind pass_attention_kind(const struct pass *pass)
+{
+    enum attention_kind kind = pass->config->mechanism.kind;
+    return kind == ATTENTION_SPARSE && pass->part == PART_CROSS ? ATTENTION_DENSE : kind;
+}
+
 enum precision pass_attention_precision(const struct pass *pass)
 {
-    return mechanism_has_bf16(&pass->config->mechanism) ? pass->weights->precision : PRECISION_FP32;
+    bool rounded = mechanism_has_bf16(pass_attention_kind(pass));
+    return rounded ? pass->weights->precision : PRECISION_FP32;
 }
 
 static int reserve_caches(struct pass *pass)
@@ -48,6 +55,19 @@ int pass_init(struct pass *pass)
     return 0;
 }
 
+int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch)
+{
+    *cross = *pass;
+    cross->batch = batch;
+    cross->part = PART_CROSS;
+    cross->scratch.squares = (struct squares){0};
+    cross->scratch.attention = NULL;
+    cross->scratch.drawn = NULL;
+    if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
+        return 0;
+    return pass_memory_take_keys(cross) || squares_init(cross) ? -1 : 0;
+}
+
 void pass_keep_caches(struct pass *pass)
 {
     for (size_t s = 0; s < pass->batch->count; s++)
@@ -78,7 +98,8 @@ static size_t place_of_caches(const struct pass *pass)
 
 bool pass_watches(const struct pass *pass, enum site site, size_t layer)
 {
-    return watch_has(pass->tap->watch, site_of(pass->part, site), layer);
+    enum site own = site_of(pass->part, site);
+    return site_rows[own].part == pass->part && watch_has(pass->tap->watch, own, layer);
 }
 
 bool pass_goes_to(const struct pass *pass, enum site site, size_t layer)
@@ -117,18 +138,21 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
 
 bool pass_is_over(const struct pass *pass, enum site site, size_t layer)
 {
+    enum site own = site_of(pass->part, site);
     if (pass->tap->failed)
         return true;
-    return !watch_after(pass->tap->watch, site_of(pass->part, site), layer) &&
+    if (site_rows[own].part != pass->part) /* it has no such site */
+        return false;
+    return !watch_after(pass->tap->watch, own, layer) &&
            !(pass->batch->cached && place_of(site, layer) < place_of_caches(pass));
 }
 
 void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm)
 {
-    if (mechanism_lacks(&pass->config->mechanism, PART_NORM))
-        copy_rows(y, x);
-    else
+    if (!mechanism_lacks(&pass->config->mechanism, PART_NORM))
         layernorm_rows(y, x, norm);
+    else if (y.data != x.data)
+        copy_rows(y, x);
 }
 
 struct span pass_logit_rows(const struct pass *pass, size_t sequence)

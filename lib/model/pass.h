@@ -1,5 +1,8 @@
 /* pass.h: what the verbs of one forward pass share: the model, the batch, the buffers, the tap.
  *
+ * With an encoder there are three: one over the sources; one over the sentences, the decoder's; and
+ * that one again where its queries look at the sources, with keys and values of its own.
+ *
  * One layer is in flight at a time, so the buffers are one layer deep: pass_memory.h. Squares of
  * scores, masked and weights exist only while they are watched: squares.h.
  */
@@ -26,7 +29,10 @@ struct pass {
     struct weights *weights;
     const struct batch *batch;
     enum site_part part; /* the sentences' sites are named; these are what they stand for */
-    size_t layers;       /* it goes through */
+    size_t layers;       /* it goes through … */
+    size_t first_layer;  /* … from which on, as layers are counted through: see config_layers */
+    struct pass *cross;  /* the same sentences, looking at their encoded sources; NULL: they do not
+                          */
     struct tap *tap;
     struct scratch scratch;
     struct arena *arena; /* the run's */
@@ -35,6 +41,10 @@ struct pass {
 
 /* Reserve the buffers that this pass will use, and no others; in caches, room for its tokens. */
 int pass_init(struct pass *pass);
+
+/* The pass again, with `batch`, which looks at the sources: its stream and the buffers of what it
+ * computes from that are the same ones. */
+int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch);
 
 /* What was stored in the caches counts from now on; or it is forgotten. */
 void pass_keep_caches(struct pass *pass);
@@ -72,6 +82,10 @@ bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t l
  * or all where anything behind attention, or a cache, is made of them. */
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 
+/* How this pass attends: as the mechanism says, but to the sources of an encoder always densely
+ * where that is a pattern, which is about a text that looks at itself. */
+enum attention_kind pass_attention_kind(const struct pass *pass);
+
 /* What attention multiplies: bf16 where the other products do. A pattern that picks out single keys
  * and a running sum stay float32. */
 enum precision pass_attention_precision(const struct pass *pass);
@@ -97,9 +111,8 @@ bool pass_fail_number(struct pass *pass, const struct place_in_pass *place);
 /* Fail for a row of weights that leaves nothing to divide by. */
 bool pass_fail_weight(struct pass *pass, const struct place_in_pass *place);
 
-/* The first of these, if the embedding of any sequence holds something that is no number, or the
- * stream that leaves a layer; false when all is well. */
-bool pass_check_embedding(struct pass *pass);
-bool pass_check_stream(struct pass *pass, size_t layer);
+/* The same, if the rows of any sequence hold something that is no number; false when all is well.
+ */
+bool pass_check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
 
 #endif

@@ -29,6 +29,17 @@ struct buffer {
 
 enum { BUFFERS_MAX = 9 };
 
+/* Those of the keys. */
+static size_t list_keys(struct buffer list[2], struct scratch *s, const struct config *c,
+                        size_t keys)
+{
+    if (!c->projections)
+        return 0;
+    list[0] = (struct buffer){&s->k, keys, c->n_kv_head * c->d_k};
+    list[1] = (struct buffer){&s->v, keys, c->n_kv_head * c->d_v};
+    return 2;
+}
+
 /* The matrices of a pass over so many rows that look at so many keys, that of the embedding first:
  * without layers it is the only one. */
 static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
@@ -37,17 +48,16 @@ static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
     size_t count = 0;
     list[count++] = (struct buffer){&s->x, rows, c->n_embd};
     list[count++] = (struct buffer){&s->out, rows, c->n_embd};
-    if (c->projections) {
+    if (c->projections)
         list[count++] = (struct buffer){&s->q, rows, c->n_head * c->d_k};
-        list[count++] = (struct buffer){&s->k, keys, c->n_kv_head * c->d_k};
-        list[count++] = (struct buffer){&s->v, keys, c->n_kv_head * c->d_v};
-    }
+    count += list_keys(list + count, s, c, keys);
     list[count++] = (struct buffer){&s->context, rows, c->n_head * c->d_v};
-    if (c->kind == MODEL_GPT2) {
+    if (c->kind != MODEL_ATTENTION) {
         list[count++] = (struct buffer){&s->norm, rows, c->n_embd};
         list[count++] = (struct buffer){&s->hidden, rows, c->n_inner};
-        list[count++] = (struct buffer){&s->joined, 1, 3 * c->n_embd};
     }
+    if (c->kind == MODEL_GPT2)
+        list[count++] = (struct buffer){&s->joined, 1, 3 * c->n_embd};
     return count;
 }
 
@@ -64,7 +74,10 @@ size_t pass_memory_bytes(const struct config *config, size_t tokens)
     struct scratch none;
     struct buffer list[BUFFERS_MAX];
     size_t count = list_buffers(list, &none, config, tokens, tokens);
-    return bytes_of(list, count) + (config->cross ? bytes_of(list, 1) : 0);
+    size_t bytes = bytes_of(list, count);
+    if (config->n_encoder_layer) /* its own pass; and what the decoder makes of its output */
+        return 2 * bytes + bytes_of(list, list_keys(list, &none, config, tokens));
+    return bytes + (config->cross ? bytes_of(list, 1) : 0);
 }
 
 static int take_buffers(struct pass *pass, const struct buffer *list, size_t count)
@@ -89,6 +102,13 @@ int pass_memory_take_layer(struct pass *pass)
     size_t count = list_buffers(list, &pass->scratch, pass->config, pass->batch->tokens,
                                 pass->batch->key_tokens);
     return take_buffers(pass, list + 1, count - 1);
+}
+
+int pass_memory_take_keys(struct pass *pass)
+{
+    struct buffer list[2];
+    size_t count = list_keys(list, &pass->scratch, pass->config, pass->batch->key_tokens);
+    return take_buffers(pass, list, count);
 }
 
 /* One token's stand without gaps. */
@@ -123,7 +143,7 @@ int pass_memory_take_logits(struct pass *pass)
 {
     const struct batch *batch = pass->batch;
     size_t tokens = pass->tap->watch->last_logits ? batch->count : batch->tokens;
-    if (!pass_watches(pass, SITE_LOGITS, 0))
+    if (pass->part != PART_SENTENCE || !pass_watches(pass, SITE_LOGITS, 0))
         return 0;
     if (pass_memory_logits_are_in_rows(pass))
         return take_logit_rows(pass, tokens);

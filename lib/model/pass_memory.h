@@ -39,16 +39,17 @@ struct scratch {
     uint32_t **drawn; /* [sequence] random keys of every query, likewise; see attention_sparse.c */
 };
 
-/* Take what a pass over its batch uses: the stream; all else of its layers; the logits, where they
- * are watched. All live as long as the run's arena. */
+/* Take what a pass over its batch uses: the stream; all else of its layers; of these only the keys
+ * and values; the logits, where they are watched. All live as long as the run's arena. */
 int pass_memory_take_stream(struct pass *pass);
 int pass_memory_take_layer(struct pass *pass);
+int pass_memory_take_keys(struct pass *pass);
 int pass_memory_take_logits(struct pass *pass);
 
 /* Each token's logits side by side, where the unembedding is turned; else each word's. */
 bool pass_memory_logits_are_in_rows(const struct pass *pass);
 
-/* The bytes of the buffers that a pass over one text of so many tokens uses, and of the logits
+/* The bytes of the buffers that passes over one text of so many tokens use, and of the logits
  * where they are watched; attention.h tells what each thread takes, squares stand in neither. */
 size_t pass_memory_bytes(const struct config *config, size_t tokens);
 size_t pass_memory_logits_bytes(const struct config *config, size_t tokens);

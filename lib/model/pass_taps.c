@@ -24,8 +24,9 @@ bool pass_fail_number(struct pass *pass, const struct place_in_pass *place)
 {
     struct place_name name = name_of(pass, place);
     bool in_layer = site_rows[place->site].in_layer;
+    int layer = in_layer ? (int)(pass->first_layer + place->layer) : -1;
     pass->tap->failed = true;
-    if (weights_check_finite(pass->weights, in_layer ? (int)place->layer : -1, pass->err))
+    if (weights_check_finite(pass->weights, layer, pass->err))
         return true;
     err_set(pass->err, "'%s'%s: expected finite numbers, found infinity or nan (text %zu)",
             name.site, name.head, pass->batch->first + place->sequence);
@@ -41,8 +42,7 @@ bool pass_fail_weight(struct pass *pass, const struct place_in_pass *place)
     return true;
 }
 
-/* Fail if the rows of any sequence hold something that is no number. */
-static bool check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
+bool pass_check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
     for (size_t s = 0; s < pass->batch->count; s++) {
         struct span span = pass->batch->queries[s];
@@ -53,16 +53,6 @@ static bool check_rows(struct pass *pass, enum site site, size_t layer, struct m
                                         &(struct place_in_pass){site, layer, s, .head = NO_HEAD});
     }
     return false;
-}
-
-bool pass_check_embedding(struct pass *pass)
-{
-    return check_rows(pass, SITE_EMBEDDING, 0, pass->scratch.x);
-}
-
-bool pass_check_stream(struct pass *pass, size_t layer)
-{
-    return check_rows(pass, SITE_RESID_POST, layer, pass->scratch.x);
 }
 
 /* True when every element is finite. */

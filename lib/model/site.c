@@ -9,10 +9,43 @@ const struct site_row site_rows[SITE_COUNT] = {
     [SITE_SOURCE_EMBEDDING] = {"source_embedding", AXES_TOKEN_CHANNEL, false, false,
                                "the same of the source, in cross-attention", NULL, PART_SOURCE,
                                SITE_EMBEDDING},
+    [SITE_ENC_RESID_PRE] = {"enc.resid_pre", AXES_TOKEN_CHANNEL, true, false,
+                            "encoder: stream into the block", NULL, PART_SOURCE, SITE_RESID_PRE},
+    [SITE_ENC_LN_1] = {"enc.ln_1", AXES_TOKEN_CHANNEL, true, false, "encoder: first layer norm",
+                       NULL, PART_SOURCE, SITE_LN_1, SITE_ENC_RESID_MID},
+    [SITE_ENC_Q] = {"enc.q", AXES_HEAD_TOKEN_DIM, true, false, "encoder: queries", NULL,
+                    PART_SOURCE, SITE_Q},
+    [SITE_ENC_K] = {"enc.k", AXES_GROUP_TOKEN_DIM, true, false, "encoder: keys", NULL, PART_SOURCE,
+                    SITE_K},
+    [SITE_ENC_V] = {"enc.v", AXES_GROUP_TOKEN_DIM, true, false, "encoder: values", NULL,
+                    PART_SOURCE, SITE_V},
+    [SITE_ENC_SCORES] = {"enc.scores", AXES_HEAD_QUERY_KEY, true, false, "encoder: raw q·k", NULL,
+                         PART_SOURCE, SITE_SCORES},
+    [SITE_ENC_MASKED] = {"enc.masked", AXES_HEAD_QUERY_KEY, true, false,
+                         "encoder: scores scaled; it has no mask", NULL, PART_SOURCE, SITE_MASKED},
+    [SITE_ENC_WEIGHTS] = {"enc.weights", AXES_HEAD_QUERY_KEY, true, false,
+                          "encoder: the source looks at itself", NULL, PART_SOURCE, SITE_WEIGHTS},
+    [SITE_ENC_CONTEXT] = {"enc.context", AXES_HEAD_TOKEN_DIM, true, false, "encoder: weights · v",
+                          NULL, PART_SOURCE, SITE_CONTEXT},
+    [SITE_ENC_ATTN_OUT] = {"enc.attn_out", AXES_TOKEN_CHANNEL, true, false, "encoder: heads joined",
+                           NULL, PART_SOURCE, SITE_ATTN_OUT},
+    [SITE_ENC_RESID_MID] = {"enc.resid_mid", AXES_TOKEN_CHANNEL, true, false,
+                            "encoder: stream after attention", NULL, PART_SOURCE, SITE_RESID_MID},
+    [SITE_ENC_LN_2] = {"enc.ln_2", AXES_TOKEN_CHANNEL, true, false, "encoder: second layer norm",
+                       NULL, PART_SOURCE, SITE_LN_2, SITE_ENC_RESID_POST},
+    [SITE_ENC_MLP_ACT] = {"enc.mlp_act", AXES_TOKEN_CHANNEL, true, false,
+                          "encoder: hidden channels, activated", NULL, PART_SOURCE, SITE_MLP_ACT},
+    [SITE_ENC_MLP_OUT] = {"enc.mlp_out", AXES_TOKEN_CHANNEL, true, false,
+                          "encoder: the MLP's output", NULL, PART_SOURCE, SITE_MLP_OUT},
+    [SITE_ENC_RESID_POST] = {"enc.resid_post", AXES_TOKEN_CHANNEL, true, false,
+                             "encoder: stream out of the block", NULL, PART_SOURCE,
+                             SITE_RESID_POST},
+    [SITE_ENC_LN_F] = {"enc.ln_f", AXES_TOKEN_CHANNEL, false, false, "encoder: final layer norm",
+                       NULL, PART_SOURCE, SITE_LN_F},
     [SITE_RESID_PRE] = {"resid_pre", AXES_TOKEN_CHANNEL, true, false,
                         "residual stream into the block", "blocks.L.hook_resid_pre"},
     [SITE_LN_1] = {"ln_1", AXES_TOKEN_CHANNEL, true, false, "first layer norm",
-                   "blocks.L.ln1.hook_normalized"},
+                   "blocks.L.ln1.hook_normalized", .behind = SITE_RESID_MID},
     [SITE_Q] = {"q", AXES_HEAD_TOKEN_DIM, true, false, "queries", "blocks.L.attn.hook_q"},
     [SITE_K] = {"k", AXES_GROUP_TOKEN_DIM, true, false, "keys", "blocks.L.attn.hook_k"},
     [SITE_V] = {"v", AXES_GROUP_TOKEN_DIM, true, false, "values", "blocks.L.attn.hook_v"},
@@ -33,8 +66,30 @@ const struct site_row site_rows[SITE_COUNT] = {
                        "attention's output, heads joined", "blocks.L.hook_attn_out"},
     [SITE_RESID_MID] = {"resid_mid", AXES_TOKEN_CHANNEL, true, false,
                         "residual stream after attention", "blocks.L.hook_resid_mid"},
+    [SITE_LN_CROSS] = {"ln_cross", AXES_TOKEN_CHANNEL, true, false,
+                       "layer norm of the look at the source", NULL, PART_CROSS, SITE_LN_1,
+                       SITE_RESID_CROSS},
+    [SITE_CROSS_Q] = {"cross_q", AXES_HEAD_TOKEN_DIM, true, false, "queries to the encoder", NULL,
+                      PART_CROSS, SITE_Q},
+    [SITE_CROSS_K] = {"cross_k", AXES_GROUP_TOKEN_DIM, true, false,
+                      "keys, of what the encoder made of the source", NULL, PART_CROSS, SITE_K},
+    [SITE_CROSS_V] = {"cross_v", AXES_GROUP_TOKEN_DIM, true, false, "values, of the same", NULL,
+                      PART_CROSS, SITE_V},
+    [SITE_CROSS_SCORES] = {"cross_scores", AXES_HEAD_QUERY_KEY, true, false, "their raw q·k", NULL,
+                           PART_CROSS, SITE_SCORES},
+    [SITE_CROSS_MASKED] = {"cross_masked", AXES_HEAD_QUERY_KEY, true, false,
+                           "the same, scaled; there is no mask", NULL, PART_CROSS, SITE_MASKED},
+    [SITE_CROSS_WEIGHTS] = {"cross_weights", AXES_HEAD_QUERY_KEY, true, false,
+                            "the sentence looks at the source", NULL, PART_CROSS, SITE_WEIGHTS},
+    [SITE_CROSS_CONTEXT] = {"cross_context", AXES_HEAD_TOKEN_DIM, true, false, "their weights · v",
+                            NULL, PART_CROSS, SITE_CONTEXT},
+    [SITE_CROSS_OUT] = {"cross_out", AXES_TOKEN_CHANNEL, true, false, "their output, heads joined",
+                        NULL, PART_CROSS, SITE_ATTN_OUT},
+    [SITE_RESID_CROSS] = {"resid_cross", AXES_TOKEN_CHANNEL, true, false,
+                          "residual stream after the look at the source", NULL, PART_CROSS,
+                          SITE_RESID_MID},
     [SITE_LN_2] = {"ln_2", AXES_TOKEN_CHANNEL, true, false, "second layer norm",
-                   "blocks.L.ln2.hook_normalized"},
+                   "blocks.L.ln2.hook_normalized", .behind = SITE_RESID_POST},
     [SITE_MLP_ACT] = {"mlp_act", AXES_TOKEN_CHANNEL, true, false,
                       "the MLP's hidden channels, activated", "blocks.L.mlp.hook_post"},
     [SITE_MLP_OUT] = {"mlp_out", AXES_TOKEN_CHANNEL, true, false, "the MLP's output",
@@ -61,6 +116,12 @@ enum site site_of(enum site_part part, enum site site)
     return site;
 }
 
+enum site site_like(enum site site)
+{
+    const struct site_row *row = &site_rows[site];
+    return row->part == PART_SENTENCE ? site : row->like;
+}
+
 bool site_find(const char *name, size_t size, enum site *site)
 {
     for (int i = 0; i < SITE_COUNT; i++) {
@@ -72,10 +133,25 @@ bool site_find(const char *name, size_t size, enum site *site)
     return false;
 }
 
+static const char encoder[] = "enc.";
+
+const char *site_stack(enum site site)
+{
+    return site_rows[site].part == PART_SOURCE ? "enc" : "h";
+}
+
+const char *site_name_in_layer(enum site site)
+{
+    const struct site_row *row = &site_rows[site];
+    bool in_encoder = row->in_layer && row->part == PART_SOURCE;
+    return in_encoder ? row->name + strlen(encoder) : row->name;
+}
+
 const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int layer)
 {
     if (site_rows[site].in_layer)
-        snprintf(name, SITE_NAME_BYTES, "h.%d.%s", layer, site_rows[site].name);
+        snprintf(name, SITE_NAME_BYTES, "%s.%d.%s", site_stack(site), layer,
+                 site_name_in_layer(site));
     else
         snprintf(name, SITE_NAME_BYTES, "%s", site_rows[site].name);
     return name;

@@ -1,6 +1,7 @@
 /* site.h: the places in the forward pass that can be watched: one row a place.
  *
- * Names are the ones users type and files carry: `weights`, and with its layer `h.0.weights`.
+ * Names are the ones users type and files carry: `weights`, and with its layer `h.0.weights`; of an
+ * encoder `enc.weights` and `enc.0.weights`.
  */
 #ifndef ATTN_MODEL_SITE_H
 #define ATTN_MODEL_SITE_H
@@ -11,10 +12,27 @@
 
 #include "base/err.h"
 
-/* In the order of the forward pass: a pass that watches nothing beyond a site stops there. */
+/* In the order of the forward pass: a pass that watches nothing beyond a site stops there. (Where
+ * norms come last, they stand behind the sums: see `behind` below.) */
 enum site {
     SITE_EMBEDDING,
     SITE_SOURCE_EMBEDDING,
+    SITE_ENC_RESID_PRE,
+    SITE_ENC_LN_1,
+    SITE_ENC_Q,
+    SITE_ENC_K,
+    SITE_ENC_V,
+    SITE_ENC_SCORES,
+    SITE_ENC_MASKED,
+    SITE_ENC_WEIGHTS,
+    SITE_ENC_CONTEXT,
+    SITE_ENC_ATTN_OUT,
+    SITE_ENC_RESID_MID,
+    SITE_ENC_LN_2,
+    SITE_ENC_MLP_ACT,
+    SITE_ENC_MLP_OUT,
+    SITE_ENC_RESID_POST,
+    SITE_ENC_LN_F,
     SITE_RESID_PRE,
     SITE_LN_1,
     SITE_Q,
@@ -27,6 +45,16 @@ enum site {
     SITE_CONTEXT,
     SITE_ATTN_OUT,
     SITE_RESID_MID,
+    SITE_LN_CROSS,
+    SITE_CROSS_Q,
+    SITE_CROSS_K,
+    SITE_CROSS_V,
+    SITE_CROSS_SCORES,
+    SITE_CROSS_MASKED,
+    SITE_CROSS_WEIGHTS,
+    SITE_CROSS_CONTEXT,
+    SITE_CROSS_OUT,
+    SITE_RESID_CROSS,
     SITE_LN_2,
     SITE_MLP_ACT,
     SITE_MLP_OUT,
@@ -45,10 +73,11 @@ enum site_axes {
     AXES_HEAD_QUERY_KEY,  /* [H, T, S] */
 };
 
-/* Which text a site is about. */
+/* Which text a site is about, and what that looks at. */
 enum site_part {
     PART_SENTENCE,
-    PART_SOURCE, /* the second text, in cross-attention */
+    PART_SOURCE, /* the second text, in cross-attention, and the encoder that reads it */
+    PART_CROSS,  /* the sentence, as it looks at what an encoder made of the source */
 };
 
 struct site_row {
@@ -60,6 +89,7 @@ struct site_row {
     const char *alias;   /* TransformerLens' name, or NULL */
     enum site_part part; /* if not the sentence … */
     enum site like;      /* … the sentence's site that it is the same as */
+    enum site behind;    /* of a norm: the sum that it stands behind where norms come last */
 };
 
 extern const struct site_row site_rows[SITE_COUNT];
@@ -73,11 +103,17 @@ static inline uint64_t site_bit(enum site site)
 /* True when a site's first axis is that of heads. */
 bool site_has_heads(enum site site);
 
-/* A site of the sentence, or the same of another part. */
+/* A site of the sentence, or the same of another part, or itself where that has none; and back. */
 enum site site_of(enum site_part part, enum site site);
+enum site site_like(enum site site);
 
 /* The site of that name; false when there is none. */
 bool site_find(const char *name, size_t size, enum site *site);
+
+/* A layer's tensor is named `h.3.weights`, in an encoder `enc.3.weights`: what stands before its
+ * number and what behind it. */
+const char *site_stack(enum site site);
+const char *site_name_in_layer(enum site site);
 
 enum { SITE_NAME_BYTES = 32 };
 

@@ -9,8 +9,8 @@
 #include "model/site.h"
 
 /* The floats of one layer, with `heads` of its query heads where it has heads, for a text of some
- * tokens that looks at `keys`; false: 64 bits are few. */
+ * tokens and, where the model takes one, a source of so many; false: 64 bits are few. */
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
-               size_t tokens, size_t keys);
+               size_t tokens, size_t source);
 
 #endif

@@ -3,7 +3,11 @@
 int watch_init(struct watch *watch, const struct config *config, struct arena *arena,
                struct err *err)
 {
-    *watch = (struct watch){.layer_count = config->n_layer};
+    size_t encoder = config->n_encoder_layer;
+    *watch = (struct watch){
+        .layer_count = config->n_layer > encoder ? config->n_layer : encoder,
+        .norm_first = config->norm_first,
+    };
     watch->layers = arena_alloc(arena, watch->layer_count, sizeof *watch->layers, err);
     return watch->layers ? 0 : -1;
 }
@@ -22,28 +26,57 @@ bool watch_has(const struct watch *watch, enum site site, size_t layer)
     return (sites & site_bit(site)) != 0;
 }
 
-/* Is anything in the layers after this one watched? */
-static bool later_layers(const struct watch *watch, size_t first)
+/* Twice the place of a site in its layer; a norm that comes last stands directly behind a sum. */
+static int place_of(enum site site)
 {
-    for (size_t layer = first; layer < watch->layer_count; layer++)
-        if (watch->layers[layer])
-            return true;
-    return false;
+    enum site behind = site_rows[site].behind;
+    return behind ? 2 * (int)behind + 1 : 2 * (int)site;
+}
+
+/* The sites that come later, in the same layer or at all. */
+static uint64_t later_sites(const struct watch *watch, enum site site)
+{
+    uint64_t later = 0;
+    if (watch->norm_first)
+        return ~(site_bit(site) | (site_bit(site) - 1));
+    for (int other = 0; other < SITE_COUNT; other++)
+        if (place_of((enum site)other) > place_of(site))
+            later |= site_bit((enum site)other);
+    return later;
+}
+
+/* The sites in the layers that a site's own layer is one of: the encoder's, or all others. */
+static uint64_t sites_of_stack(enum site site)
+{
+    uint64_t encoder = (site_bit(SITE_ENC_RESID_POST) << 1) - site_bit(SITE_ENC_RESID_PRE);
+    if (!site_rows[site].in_layer)
+        return 0;
+    return site_rows[site].part == PART_SOURCE ? encoder : ~encoder;
 }
 
 bool watch_after(const struct watch *watch, enum site site, size_t layer)
 {
-    uint64_t after = ~(site_bit(site) | (site_bit(site) - 1));
-    if (watch->model_sites & after)
-        return true;
-    if (site == SITE_EMBEDDING || site == SITE_SOURCE_EMBEDDING)
-        return later_layers(watch, 0);
-    if (!site_rows[site].in_layer)
-        return false;
-    return (watch->layers[layer] & after) != 0 || later_layers(watch, layer + 1);
+    uint64_t later = later_sites(watch, site);
+    uint64_t stack = sites_of_stack(site);
+    uint64_t watched = watch->model_sites & later;
+    for (size_t i = 0; i < watch->layer_count; i++) {
+        uint64_t sites = watch->layers[i];
+        watched |= sites & later & ~stack; /* a stack comes behind the whole of another */
+        watched |= i > layer ? sites & stack : i == layer ? sites & stack & later : 0;
+    }
+    return watched != 0;
 }
 
 bool watch_from(const struct watch *watch, enum site site, size_t layer)
 {
     return watch_has(watch, site, layer) || watch_after(watch, site, layer);
+}
+
+bool watch_has_any(const struct watch *watch, enum site_part part)
+{
+    for (int site = 0; site < SITE_COUNT; site++)
+        for (size_t layer = 0; site_rows[site].part == part && layer < watch->layer_count; layer++)
+            if (watch_has(watch, (enum site)site, layer))
+                return true;
+    return false;
 }

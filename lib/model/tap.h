@@ -26,9 +26,10 @@
 #include "model/site.h"
 
 struct watch {
-    uint64_t *layers;     /* [layer_count] the sites of that layer */
+    uint64_t *layers;     /* [layer_count] the sites of that layer, of encoder and decoder */
     uint64_t model_sites; /* those outside the layers */
-    size_t layer_count;
+    size_t layer_count;   /* of the one that has more */
+    bool norm_first;
     bool last_logits;              /* logits of each sequence's last token only, [1, V] */
     size_t first_head, head_count; /* query heads that are looked at; 0 of them: all */
 };
@@ -46,6 +47,9 @@ bool watch_has(const struct watch *watch, enum site site, size_t layer);
  */
 bool watch_after(const struct watch *watch, enum site site, size_t layer);
 bool watch_from(const struct watch *watch, enum site site, size_t layer);
+
+/* True when any site of that part is watched. */
+bool watch_has_any(const struct watch *watch, enum site_part part);
 
 /* Of the heads that nobody looks at anything may stand in the values. */
 struct announcement {

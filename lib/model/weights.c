@@ -181,6 +181,24 @@ static int load_attention(struct weights *weights, size_t layer, enum site last,
     return 0;
 }
 
+/* In the encoder there is none of this: it stays empty. */
+static int load_cross(struct weights *weights, size_t layer, enum site last,
+                      struct attention_weights *cross, struct err *err)
+{
+    if (last >= SITE_LN_CROSS && load_norm(weights, PARAMETER_LN_CROSS, layer, &cross->norm, err))
+        return -1;
+    if (last >= SITE_CROSS_Q && load_linear(weights, PARAMETER_CROSS_Q, layer, &cross->q, 1, err))
+        return -1;
+    if (last >= SITE_CROSS_K && load_linear(weights, PARAMETER_CROSS_K, layer, &cross->k, 1, err))
+        return -1;
+    if (last >= SITE_CROSS_V && load_linear(weights, PARAMETER_CROSS_V, layer, &cross->v, 1, err))
+        return -1;
+    if (last >= SITE_CROSS_OUT &&
+        load_linear(weights, PARAMETER_CROSS_OUT, layer, &cross->out, 1, err))
+        return -1;
+    return 0;
+}
+
 static int load_mlp(struct weights *weights, size_t layer, enum site last, struct mlp_weights *mlp,
                     struct err *err)
 {
@@ -194,31 +212,35 @@ static int load_mlp(struct weights *weights, size_t layer, enum site last, struc
 }
 
 static int load_gpt2(struct weights *weights, size_t layer, enum site last,
-                     struct block_weights *block, struct err *err)
+                     struct attention_weights *self, struct err *err)
 {
-    struct attention_weights *self = &block->self;
-    if (last >= SITE_LN_1 && load_norm(weights, PARAMETER_LN_1, layer, &self->norm, err))
-        return -1;
     if (last >= SITE_Q && load_joined(weights, layer, self, err))
         return -1;
     if (last >= SITE_ATTN_OUT &&
         load_linear(weights, PARAMETER_ATTN_PROJ, layer, &self->out, 1, err))
         return -1;
-    return load_mlp(weights, layer, last, &block->mlp, err);
+    return 0;
 }
 
 int weights_block(struct weights *weights, size_t layer, enum site last,
                   struct block_weights *block, struct err *err)
 {
+    enum model_kind kind = weights->config->kind;
     *block = (struct block_weights){0};
-    if (weights->config->kind == MODEL_ATTENTION)
+    if (kind == MODEL_ATTENTION)
         return load_attention(weights, layer, last, &block->self, err);
-    return load_gpt2(weights, layer, last, block, err);
+    if (last >= SITE_LN_1 && load_norm(weights, PARAMETER_LN_1, layer, &block->self.norm, err))
+        return -1;
+    if ((kind == MODEL_GPT2 ? load_gpt2 : load_attention)(weights, layer, last, &block->self, err))
+        return -1;
+    if (kind == MODEL_TRANSFORMER && load_cross(weights, layer, last, &block->cross, err))
+        return -1;
+    return load_mlp(weights, layer, last, &block->mlp, err);
 }
 
-int weights_final_norm(struct weights *weights, struct norm *norm, struct err *err)
+int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *norm, struct err *err)
 {
-    return load_norm(weights, PARAMETER_LN_F, 0, norm, err);
+    return load_norm(weights, of_encoder ? PARAMETER_ENCODER_LN_F : PARAMETER_LN_F, 0, norm, err);
 }
 
 static enum parameter_id unembedding_of(const struct weights *weights)
@@ -337,6 +359,6 @@ struct parameter_info weights_parameter(const struct weights *weights, size_t in
     struct parameter_key key = parameter_key(index);
     struct parameter_info info = {.entry = weights->parameters[index].found.entry,
                                   .file = weights->parameters[index].found.file};
-    parameter_name(info.name, key.id, key.layer);
+    parameter_name(info.name, key.id, key.layer, weights->config);
     return info;
 }

@@ -40,6 +40,7 @@ struct mlp_weights {
 
 struct block_weights {
     struct attention_weights self;
+    struct attention_weights cross; /* of a decoder that looks at an encoder */
     struct mlp_weights mlp;
 };
 
@@ -55,20 +56,22 @@ struct weights {
 };
 
 /* Open the checkpoint and check every tensor: there, of a supported type, of the config's shape; no
- * layer beyond n_layer. Errors name file and tensor. On failure nothing is held. config and folder
- * must outlive the weights. */
+ * layer beyond those of the config. Errors name file and tensor. On failure nothing is held. config
+ * and folder must outlive the weights. */
 int weights_open(struct weights *weights, const struct config *config, const struct folder *folder,
                  struct err *err);
 void weights_release(struct weights *weights);
 
 /* The parameters of a layer that lead up to its site `last`, read as float32 by now, or its
- * matrices rounded to bf16; those behind it are not looked at. */
+ * matrices rounded to bf16; those behind it are not looked at. Layers are counted through: see
+ * config_layers. */
 int weights_block(struct weights *weights, size_t layer, enum site last,
                   struct block_weights *block, struct err *err);
 
-/* The final norm; and the matrix [V, C] that makes logits (the token embedding, where it is tied).
- */
-int weights_final_norm(struct weights *weights, struct norm *norm, struct err *err);
+/* The final norm, of the decoder or the encoder; and the matrix [V, C] that makes logits (the token
+ * embedding, where it is tied). */
+int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *norm,
+                       struct err *err);
 int weights_unembedding(struct weights *weights, const float **matrix, struct err *err);
 
 /* Is it turned, for a product with rows of tokens: rounded to bf16, or packed? If so: the weight

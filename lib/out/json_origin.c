@@ -72,6 +72,15 @@ void json_origin_numbers(struct stream *out, const size_t *numbers, size_t count
 }
 
 /* What the tensors are the mean of: "layers" says of which, as "heads" does. */
+static void write_layers(struct stream *out, const char *gap, const char *name,
+                         const struct layers *layers)
+{
+    if (layers->count == 0)
+        return;
+    stream_format(out, ",%s\"%s\": ", gap, name);
+    json_origin_numbers(out, layers->items, layers->count);
+}
+
 static void write_means(struct stream *out, const struct report *report, const char *gap)
 {
     bool heads = false;
@@ -85,8 +94,8 @@ static void write_means(struct stream *out, const struct report *report, const c
     stream_format(out, ",%s\"mean\": [%s%s%s]", gap, heads ? "\"heads\"" : "",
                   heads && layers ? ", " : "", layers ? "\"layers\"" : "");
     if (layers) {
-        stream_format(out, ",%s\"layers\": ", gap);
-        json_origin_numbers(out, report->layers, report->layer_count);
+        write_layers(out, gap, "layers", &report->layers);
+        write_layers(out, gap, "encoder_layers", &report->encoder_layers);
     }
 }
 

@@ -116,8 +116,11 @@ static void note_choices(struct notes *notes, const struct report *report)
         note_numbers(note(notes, "heads"), report->heads, report->head_count);
     for (size_t i = 0; i < report->tensor_count; i++)
         means |= kept_is_mean_of_layers(&report->tensors[i]);
-    if (means)
-        note_numbers(note(notes, "layers"), report->layers, report->layer_count);
+    if (means && report->layers.count)
+        note_numbers(note(notes, "layers"), report->layers.items, report->layers.count);
+    if (means && report->encoder_layers.count)
+        note_numbers(note(notes, "encoder_layers"), report->encoder_layers.items,
+                     report->encoder_layers.count);
     if (report->first_shown)
         buf_format(note(notes, "first_shown"), "%zu", report->first_shown);
 }

@@ -21,10 +21,18 @@ static void add_site(struct path_text *text, enum site site, int layer)
         value_at(text, site, layer)->golden = golden_find(text->golden, name);
 }
 
+/* Values of every site in the layers of the taller stack. */
+static size_t value_count(const struct config *config)
+{
+    size_t layers =
+        config->n_encoder_layer > config->n_layer ? config->n_encoder_layer : config->n_layer;
+    return layers * SITE_COUNT;
+}
+
 static int add_sites(struct path_text *text, struct err *err)
 {
-    size_t layers = text->config->n_layer;
-    text->values = arena_alloc(&text->arena, layers * SITE_COUNT, sizeof *text->values, err);
+    size_t values = value_count(text->config);
+    text->values = arena_alloc(&text->arena, values, sizeof *text->values, err);
     if (!text->values || watch_init(&text->watch, text->config, &text->arena, err))
         return -1;
     for (int site = 0; site < SITE_COUNT; site++) {
@@ -32,6 +40,8 @@ static int add_sites(struct path_text *text, struct err *err)
             continue;
         if (!site_rows[site].in_layer)
             add_site(text, (enum site)site, -1);
+        bool of_encoder = site_rows[site].part == PART_SOURCE;
+        size_t layers = of_encoder ? text->config->n_encoder_layer : text->config->n_layer;
         for (size_t layer = 0; site_rows[site].in_layer && layer < layers; layer++)
             add_site(text, (enum site)site, (int)layer);
     }
@@ -69,7 +79,7 @@ int path_text_open_long(struct path_text *text, const struct config *config,
     text->sequence.ids = ids;
     text->sequence.count = count;
     text->golden = NULL;
-    for (size_t i = 0; i < config->n_layer * SITE_COUNT; i++)
+    for (size_t i = 0; i < value_count(config); i++)
         text->values[i].golden = NULL;
     return 0;
 }
@@ -176,7 +186,7 @@ int path_run_finish(struct path_run *run, struct err *err)
     struct path_text *text = run->text;
     size_t tensors = 0;
     int failed = 0;
-    for (size_t i = 0; i < text->config->n_layer * SITE_COUNT; i++) {
+    for (size_t i = 0; i < value_count(text->config); i++) {
         struct path_value *value = &text->values[i];
         size_t rows = value->bits ? run->texts * rows_of(value->rank, value->shape) : 0;
         size_t seen = take_rows_seen(value);

@@ -38,6 +38,10 @@ static const char cross_config[] =
     JSON({"model_type": "attention", "attention": "cross", "vocab_size": 23, "n_embd": 10,
           "n_head": 6, "n_kv_head": 3, "d_k": 5, "d_v": 4, "out_proj": true, "bias": true,
           "n_layer": 2});
+
+static const char encoder_config[] =
+    JSON({"model_type": "transformer", "vocab_size": 23, "n_embd": 12, "n_layer": 2,
+          "n_encoder_layer": 1, "n_head": 2, "n_inner": 8});
 /* clang-format on */
 
 static const char *const sparse[] = {
@@ -109,6 +113,7 @@ START_TEST(sparse_attention_is_as_the_definition_says)
             judge_kind(causal_configs[c], sparse[i]);
         for (size_t c = 0; c < COUNT(open_configs); c++)
             judge_kind(open_configs[c], sparse[i]);
+        judge_kind(encoder_config, sparse[i]);
     }
 }
 END_TEST
@@ -121,6 +126,7 @@ START_TEST(linear_and_blocked_attention_are_as_the_definition_says)
         for (size_t c = 0; c < COUNT(open_configs); c++)
             judge_kind(open_configs[c], others[i]);
         judge_kind(cross_config, others[i]);
+        judge_kind(encoder_config, others[i]);
     }
 }
 END_TEST

@@ -37,6 +37,10 @@ static const char *const self_configs[] = {
           "d_v": 80, "causal": true}),
 };
 
+static const char encoder_config[] =
+    JSON({"model_type": "transformer", "vocab_size": 23, "n_embd": 12, "n_head": 3,
+          "n_encoder_layer": 2, "n_layer": 1, "n_inner": 9});
+
 static const char *const cross_configs[] = {
     JSON({"model_type": "attention", "attention": "cross", "vocab_size": 23, "n_embd": 10,
           "n_head": 6, "n_kv_head": 3, "d_k": 5, "d_v": 4, "out_proj": true, "bias": true,
@@ -45,6 +49,13 @@ static const char *const cross_configs[] = {
           "n_head": 2, "projections": false, "n_layer": 2}),
     JSON({"model_type": "attention", "attention": "cross", "vocab_size": 23, "n_embd": 8,
           "d_k": 16, "d_v": 3}),
+    encoder_config,
+    JSON({"model_type": "transformer", "vocab_size": 23, "n_embd": 7, "n_head": 1,
+          "n_encoder_layer": 1, "n_layer": 2, "norm_first": true, "positions": "learned",
+          "n_positions": 200, "scale_embedding": false, "activation_function": "gelu",
+          "tie_word_embeddings": false}),
+    JSON({"model_type": "transformer", "vocab_size": 23, "n_embd": 10, "n_head": 5,
+          "final_norm": false, "bias": false, "layer_norm_epsilon": 0.01}),
 };
 /* clang-format on */
 
@@ -227,6 +238,35 @@ START_TEST(what_is_watched_of_the_squares_does_not_change_them)
 }
 END_TEST
 
+/* Three attentions a layer, over texts of two lengths: each has its own buffers or none. */
+START_TEST(what_is_watched_of_one_attention_does_not_change_another)
+{
+    static const enum site sites[] = {SITE_ENC_SCORES, SITE_ENC_WEIGHTS,  SITE_SCORES,
+                                      SITE_WEIGHTS,    SITE_CROSS_SCORES, SITE_CROSS_MASKED,
+                                      SITE_CROSS_OUT};
+    static const size_t pairs[] = {10, 11}; /* more keys than queries, and fewer */
+    static struct recording all, some;
+    for (size_t p = 0; p < COUNT(pairs); p++) {
+        open_config(encoder_config, 1);
+        struct sequence sequence = pair(pairs[p]);
+        all = (struct recording){0};
+        ck_assert_int_eq(rig_run(&rig, &all, &sequence, 1, NULL), 0);
+        for (size_t choice = 1; choice < 1 << COUNT(sites); choice += one_of(7)) {
+            some = (struct recording){0};
+            rig_watch_nothing(&rig);
+            for (size_t i = 0; i < COUNT(sites); i++)
+                if (choice >> i & 1)
+                    watch_add(&rig.watch, sites[i], 0);
+            ck_assert_int_eq(rig_run(&rig, &some, &sequence, 1, NULL), 0);
+            check_same(&some, &all, 0);
+            recording_release(&some);
+        }
+        recording_release(&all);
+        close_config();
+    }
+}
+END_TEST
+
 START_TEST(weights_of_a_row_add_up_to_one_and_stop_at_the_mask)
 {
     static struct recording seen;
@@ -264,6 +304,7 @@ Suite *attention_suite(void)
     tcase_add_test(tests, texts_in_a_batch_have_the_bits_they_have_alone);
     tcase_add_test(tests, every_instruction_set_gives_the_same_bits);
     tcase_add_test(tests, what_is_watched_of_the_squares_does_not_change_them);
+    tcase_add_test(tests, what_is_watched_of_one_attention_does_not_change_another);
     tcase_add_test(tests, weights_of_a_row_add_up_to_one_and_stop_at_the_mask);
     suite_add_tcase(suite, tests);
     return suite;

@@ -11,6 +11,8 @@ Suite *batch_suite(void);
 
 static const struct config gpt2 = {.vocab_size = 10, .n_positions = 4};
 static const struct config cross = {.vocab_size = 10, .cross = true};
+static const struct config encoded = {
+    .vocab_size = 10, .cross = true, .causal = true, .n_encoder_layer = 1};
 
 static const uint32_t ids[] = {0, 1, 9, 3, 4, 5};
 
@@ -57,6 +59,41 @@ START_TEST(sources_have_rows_of_their_own)
     ck_assert_uint_eq(batch.longest_keys, 6);
     ck_assert_mem_eq(batch.queries, ((struct span[]){{0, 3}, {3, 5}}), 2 * sizeof(struct span));
     ck_assert_mem_eq(batch.keys, ((struct span[]){{0, 6}, {6, 2}}), 2 * sizeof(struct span));
+}
+END_TEST
+
+/* A sentence looks at itself; then at its source; and the source, as a text, at itself. */
+START_TEST(an_encoder_makes_three_batches_of_one)
+{
+    static const struct span texts[] = {{0, 3}, {3, 5}};
+    static const struct span others[] = {{0, 6}, {6, 2}};
+    struct batch sources;
+    struct sequence sequences[] = {
+        {.ids = ids, .count = 3, .source_ids = ids, .source_count = 6},
+        {.ids = ids, .count = 5, .source_ids = ids + 1, .source_count = 2},
+    };
+    ck_assert_int_eq(batch_init(&batch, &encoded, sequences, 2, &arena, &err), 0);
+    ck_assert_mem_eq(batch.queries, texts, sizeof texts);
+    ck_assert_mem_eq(batch.keys, texts, sizeof texts);
+    ck_assert_uint_eq(batch.key_tokens, 8);
+    ck_assert_uint_eq(batch.longest_keys, 5);
+    ck_assert(batch.causal);
+
+    struct batch look = batch_at_sources(&batch);
+    ck_assert_mem_eq(look.queries, texts, sizeof texts);
+    ck_assert_mem_eq(look.keys, others, sizeof others);
+    ck_assert_uint_eq(look.longest_keys, 6);
+    ck_assert_uint_eq(look.longest_queries, 5);
+    ck_assert(!look.causal);
+
+    batch.first = 7;
+    ck_assert_int_eq(batch_of_sources(&sources, &batch, &arena, &err), 0);
+    ck_assert_ptr_eq(sources.sequences[1].ids, ids + 1);
+    ck_assert_uint_eq(sources.sequences[1].count, 2);
+    ck_assert_mem_eq(sources.queries, others, sizeof others);
+    ck_assert_mem_eq(sources.keys, others, sizeof others);
+    ck_assert_uint_eq(sources.first, 7);
+    ck_assert(!sources.causal && !sources.cached);
 }
 END_TEST
 
@@ -144,6 +181,7 @@ Suite *batch_suite(void)
     tcase_add_checked_fixture(tests, empty, release);
     tcase_add_test(tests, sequences_stand_one_behind_the_other);
     tcase_add_test(tests, sources_have_rows_of_their_own);
+    tcase_add_test(tests, an_encoder_makes_three_batches_of_one);
     tcase_add_test(tests, what_the_model_cannot_read_is_refused);
     tcase_add_test(tests, as_many_tokens_as_positions_are_welcome);
     tcase_add_test(tests, a_model_without_positions_reads_texts_of_any_length);

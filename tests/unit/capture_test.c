@@ -27,7 +27,7 @@ static void prepare(void)
     arena = (struct arena){0};
     err = (struct err){0};
     static const size_t layers[] = {0, 1};
-    selection = (struct selection){.layers = layers, .layer_count = COUNT(layers)};
+    selection = (struct selection){.layers = {layers, COUNT(layers)}};
     for (size_t i = 0; i < COUNT(numbers); i++)
         numbers[i] = (float)i;
 }

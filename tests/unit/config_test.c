@@ -47,7 +47,8 @@ START_TEST(an_empty_gpt2_config_is_the_smallest_gpt2)
     ck_assert(c.epsilon == 1e-5f);
     ck_assert(c.scale == 0.125f);
     ck_assert(c.tied && c.causal && c.projections && c.out_proj && c.bias);
-    ck_assert(!c.scale_by_layer && !c.cross);
+    ck_assert(c.norm_first && c.final_norm && !c.sinusoids && c.embedding_scale == 1);
+    ck_assert(!c.scale_by_layer && !c.cross && !c.n_encoder_layer);
     ck_assert_int_eq(c.bos_id, 50256);
     ck_assert_int_eq(c.eos_id, 50256);
 }
@@ -166,9 +167,10 @@ static const struct refusal {
 } refusals[] = {
     {"", "byte 0: expected a value, found the end"},
     {"[]", "expected a JSON object"},
-    {"{}", "field 'model_type': expected \"gpt2\" or \"attention\", found nothing"},
+    {"{}",
+     "field 'model_type': expected \"gpt2\", \"attention\" or \"transformer\", found nothing"},
     {JSON({"model_type": null}),
-     "field 'model_type': expected \"gpt2\" or \"attention\", found nothing"},
+     "field 'model_type': expected \"gpt2\", \"attention\" or \"transformer\", found nothing"},
     {JSON({"model_type": 5}), "field 'model_type': expected a text, found 5"},
     {JSON({"model_type": "gpt2", "n_head": 2, "n_head": 3}),
      "field 'n_head': expected once, found twice"},
@@ -255,9 +257,9 @@ static const struct refusal {
 
 static const struct refusal unsupported[] = {
     {JSON({"model_type": "llama"}),
-     "field 'model_type': expected \"gpt2\" or \"attention\", found \"llama\""},
+     "field 'model_type': expected \"gpt2\", \"attention\" or \"transformer\", found \"llama\""},
     {JSON({"model_type": "GPT2"}),
-     "field 'model_type': expected \"gpt2\" or \"attention\", found \"GPT2\""},
+     "field 'model_type': expected \"gpt2\", \"attention\" or \"transformer\", found \"GPT2\""},
     {JSON({"model_type": "gpt2", "activation_function": "mish"}),
      "field 'activation_function': expected gelu_new, gelu_pytorch_tanh, gelu, relu, silu, tanh "
      "or quick_gelu, found \"mish\""},

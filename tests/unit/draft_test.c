@@ -18,6 +18,9 @@ static const char gpt2[] =
 static const char attention[] =
     JSON({"model_type": "attention", "vocab_size": 5, "n_embd": 3, "d_k": 2, "d_v": 4,
           "bias": true});
+static const char encoder[] =
+    JSON({"model_type": "transformer", "vocab_size": 5, "n_embd": 4, "n_layer": 2,
+          "n_encoder_layer": 3});
 /* clang-format on */
 
 static struct draft draft;
@@ -42,10 +45,9 @@ static const struct draft_tensor *named(const char *name)
 START_TEST(every_tensor_of_the_config_is_there)
 {
     open_draft(gpt2);
-    ck_assert_uint_eq(draft.in_front, 2);
-    ck_assert_uint_eq(draft.in_layer, 12);
-    ck_assert_uint_eq(draft.behind, 2);
     ck_assert_uint_eq(draft.count, 4 + 3 * 12);
+    ck_assert_str_eq(draft.tensors[1].name, "wpe.weight");
+    ck_assert_str_eq(draft.tensors[2].name, "h.0.ln_1.weight");
     ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_WPE, 0), named("wpe.weight"));
     ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_LN_1, 0), named("h.0.ln_1.weight"));
     ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_MLP_PROJ, 2), named("h.2.mlp.c_proj.weight"));
@@ -55,6 +57,22 @@ START_TEST(every_tensor_of_the_config_is_there)
     ck_assert_ptr_null(draft_tensor(&draft, PARAMETER_Q, 1));
     ck_assert_uint_eq(named("h.1.mlp.c_fc.weight")->count, 6 * 7);
     ck_assert_uint_eq(named("h.1.mlp.c_fc.bias")->count, 7);
+    draft_release(&draft);
+}
+END_TEST
+
+/* The layers of the decoder, then those of the encoder, which have less. */
+START_TEST(an_encoder_stands_behind_its_decoder)
+{
+    open_draft(encoder);
+    ck_assert_uint_eq(draft.count, 1 + 2 * 26 + 3 * 16 + 4);
+    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_CROSS_OUT, 1),
+                     named("h.1.cross_attn.out_proj.weight"));
+    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_LN_1, 2), named("enc.0.ln_1.weight"));
+    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_LN_1, 4), named("enc.2.ln_1.weight"));
+    ck_assert_ptr_null(draft_tensor(&draft, PARAMETER_CROSS_OUT, 2));
+    ck_assert_str_eq(draft.tensors[1 + 2 * 26].name, "enc.0.ln_1.weight");
+    ck_assert_str_eq(draft.tensors[draft.count - 4].name, "enc.ln_f.weight");
     draft_release(&draft);
 }
 END_TEST
@@ -125,7 +143,8 @@ START_TEST(a_config_that_is_none_is_refused)
         const char *text, *message;
     } cases[] = {
         {"{", "byte 1: expected a name in quotes, found the end"},
-        {"{}", "field 'model_type': expected \"gpt2\" or \"attention\", found nothing"},
+        {"{}",
+         "field 'model_type': expected \"gpt2\", \"attention\" or \"transformer\", found nothing"},
         {"{\"model_type\": \"gpt2\", \"n_embd\": 7}",
          "field 'n_embd': expected a multiple of n_head = 12, found 7"},
         {"{\"model_type\": \"gpt2\", \"n_embd\": 16777216, \"n_head\": 1, \"n_layer\": 16384}",
@@ -164,6 +183,7 @@ Suite *draft_suite(void)
     TCase *tests = tcase_create("draft");
     tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
     tcase_add_test(tests, every_tensor_of_the_config_is_there);
+    tcase_add_test(tests, an_encoder_stands_behind_its_decoder);
     tcase_add_test(tests, a_draft_is_a_model_at_any_time);
     tcase_add_test(tests, files_are_saved_with_the_config_last);
     tcase_add_test(tests, a_gpt2_says_for_which_library_it_is);

@@ -29,13 +29,21 @@ void rig_watch_nothing(struct rig *rig)
     ck_assert_int_eq(watch_init(&rig->watch, &rig->model->config, &rig->arena, NULL), 0);
 }
 
-void rig_watch_all(struct rig *rig)
+size_t rig_layers(const struct rig *rig, enum site site)
 {
     const struct config *config = &rig->model->config;
+    if (!model_has_site(config, site))
+        return 0;
+    if (!site_rows[site].in_layer)
+        return 1;
+    return site_rows[site].part == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
+}
+
+void rig_watch_all(struct rig *rig)
+{
     for (int site = 0; site < SITE_COUNT; site++)
-        for (size_t layer = 0; layer < config->n_layer; layer++)
-            if (model_has_site(config, (enum site)site))
-                watch_add(&rig->watch, (enum site)site, layer);
+        for (size_t layer = 0; layer < rig_layers(rig, (enum site)site); layer++)
+            watch_add(&rig->watch, (enum site)site, layer);
 }
 
 void rig_soil(struct arena *memory)

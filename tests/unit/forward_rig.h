@@ -34,6 +34,9 @@ void rig_watch_nothing(struct rig *rig);
 /* Memory in which every number is NaN, as a pass before may have left it. */
 void rig_soil(struct arena *memory);
 
+/* The layers that have a site; 1 for one in no layer; 0 where the model has no such site. */
+size_t rig_layers(const struct rig *rig, enum site site);
+
 /* A dense copy of what was announced; layer -1: of none. */
 struct record {
     enum site site;
@@ -45,7 +48,7 @@ struct record {
     float *values;
 };
 
-enum { RECORDS_MAX = 512 };
+enum { RECORDS_MAX = 4096 };
 
 struct recording {
     struct record records[RECORDS_MAX];

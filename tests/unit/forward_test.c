@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "forward_rig.h"
-#include "model/model.h"
 #include "patience.h"
 #include "reference_model.h"
 
@@ -20,6 +19,12 @@ static const char odd_sizes[] =
 static const char three_layers[] =
     JSON({"model_type": "gpt2", "vocab_size": 71, "n_positions": 256, "n_embd": 24, "n_layer": 3,
           "n_head": 3, "n_inner": 37});
+static const char encoder[] =
+    JSON({"model_type": "transformer", "vocab_size": 71, "n_embd": 24, "n_encoder_layer": 1,
+          "n_layer": 2, "n_head": 3, "n_inner": 37});
+static const char encoder_pre[] =
+    JSON({"model_type": "transformer", "vocab_size": 71, "n_embd": 24, "n_encoder_layer": 2,
+          "n_layer": 1, "n_head": 3, "norm_first": true, "bias": false});
 static const char wide[] =
     JSON({"model_type": "gpt2", "vocab_size": 71, "n_positions": 256, "n_embd": 96, "n_layer": 2,
           "n_head": 3});
@@ -129,64 +134,87 @@ static void run_whole(struct rig *rig, struct recording *seen, struct sequence *
 {
     struct err err = {0};
     *sequence = (struct sequence){.ids = rig_ids(rig->model, 0, 70), .count = 70};
+    if (rig->model->config.cross) {
+        sequence->source_ids = rig_ids(rig->model, 90, 80);
+        sequence->source_count = 80;
+    }
     *seen = (struct recording){0};
     rig_watch_all(rig);
     ck_assert_msg(!rig_run(rig, seen, sequence, 1, &err), "%s", err.text);
 }
 
+static void watch_alone(struct rig *rig, const struct recording *whole,
+                        const struct sequence *sequence, enum site site, size_t layer)
+{
+    static struct recording alone;
+    alone = (struct recording){0};
+    rig_watch_nothing(rig);
+    watch_add(&rig->watch, site, layer);
+    ck_assert_int_eq(rig_run(rig, &alone, sequence, 1, NULL), 0);
+    ck_assert_msg(alone.count == 1, "%s", site_rows[site].name);
+    ck_assert_int_eq(alone.records[0].site, site);
+    ck_assert_int_eq(alone.records[0].layer, site_rows[site].in_layer ? (int)layer : -1);
+    check_same(&alone, 0, whole, 0);
+    recording_release(&alone);
+}
+
 START_TEST(a_site_watched_alone_has_the_bits_it_has_among_all)
 {
+    static const char *const models[] = {three_layers, encoder, encoder_pre};
     static struct recording whole;
-    struct tiny_model model;
-    struct sequence sequence;
-    struct rig rig;
-    tiny_model_make(&model, three_layers);
-    open_with(&rig, &model, (enum precision)_i, 1);
-    run_whole(&rig, &whole, &sequence);
-    for (int site = 0; site < SITE_COUNT; site++) {
-        size_t layers = site_rows[site].in_layer ? 3 : 1;
-        for (size_t layer = 0; model_has_site(&model.config, (enum site)site) && layer < layers;
-             layer++) {
-            static struct recording alone;
-            alone = (struct recording){0};
-            rig_watch_nothing(&rig);
-            watch_add(&rig.watch, (enum site)site, layer);
-            ck_assert_int_eq(rig_run(&rig, &alone, &sequence, 1, NULL), 0);
-            ck_assert_uint_eq(alone.count, 1);
-            ck_assert_int_eq(alone.records[0].site, site);
-            ck_assert_int_eq(alone.records[0].layer, site_rows[site].in_layer ? (int)layer : -1);
-            check_same(&alone, 0, &whole, 0);
-            recording_release(&alone);
-        }
+    for (size_t i = 0; i < COUNT(models); i++) {
+        struct tiny_model model;
+        struct sequence sequence;
+        struct rig rig;
+        tiny_model_make(&model, models[i]);
+        open_with(&rig, &model, (enum precision)_i, 1);
+        run_whole(&rig, &whole, &sequence);
+        for (int site = 0; site < SITE_COUNT; site++)
+            for (size_t layer = 0; layer < rig_layers(&rig, (enum site)site); layer++)
+                watch_alone(&rig, &whole, &sequence, (enum site)site, layer);
+        recording_release(&whole);
+        rig_close(&rig);
+        tiny_model_release(&model);
     }
-    recording_release(&whole);
-    rig_close(&rig);
-    tiny_model_release(&model);
 }
 END_TEST
 
+/* The second layer of one site, where it has two, and the first of another. */
+static void watch_two(struct rig *rig, const struct recording *whole,
+                      const struct sequence *sequence, enum site one, enum site other)
+{
+    static struct recording both;
+    size_t layers = rig_layers(rig, one);
+    if (layers == 0 || rig_layers(rig, other) == 0)
+        return;
+    both = (struct recording){0};
+    rig_watch_nothing(rig);
+    watch_add(&rig->watch, one, layers > 1);
+    watch_add(&rig->watch, other, 0);
+    ck_assert_int_eq(rig_run(rig, &both, sequence, 1, NULL), 0);
+    ck_assert_uint_eq(both.count, one == other && layers == 1 ? 1 : 2);
+    check_same(&both, 0, whole, 0);
+    recording_release(&both);
+}
+
 START_TEST(two_sites_watched_together_have_the_bits_they_have_among_all)
 {
+    static const char *const models[] = {three_layers, encoder};
     static struct recording whole;
-    struct tiny_model model;
-    struct sequence sequence;
-    struct rig rig;
-    tiny_model_make(&model, three_layers);
-    open_with(&rig, &model, (enum precision)_i, 1);
-    run_whole(&rig, &whole, &sequence);
-    for (int pair = 0; pair < SITE_COUNT * SITE_COUNT; pair += (int)one_of(5)) {
-        static struct recording both;
-        both = (struct recording){0};
-        rig_watch_nothing(&rig);
-        watch_add(&rig.watch, (enum site)(pair / SITE_COUNT), 1);
-        watch_add(&rig.watch, (enum site)(pair % SITE_COUNT), 0);
-        ck_assert_int_eq(rig_run(&rig, &both, &sequence, 1, NULL), 0);
-        check_same(&both, 0, &whole, 0);
-        recording_release(&both);
+    for (size_t i = 0; i < COUNT(models); i++) {
+        struct tiny_model model;
+        struct sequence sequence;
+        struct rig rig;
+        tiny_model_make(&model, models[i]);
+        open_with(&rig, &model, (enum precision)_i, 1);
+        run_whole(&rig, &whole, &sequence);
+        for (int pair = 0; pair < SITE_COUNT * SITE_COUNT; pair += (int)one_of(5))
+            watch_two(&rig, &whole, &sequence, (enum site)(pair / SITE_COUNT),
+                      (enum site)(pair % SITE_COUNT));
+        recording_release(&whole);
+        rig_close(&rig);
+        tiny_model_release(&model);
     }
-    recording_release(&whole);
-    rig_close(&rig);
-    tiny_model_release(&model);
 }
 END_TEST
 

@@ -22,6 +22,13 @@ static const char causal[] =
           "d_k": 7, "d_v": 3, "causal": true, "out_proj": true, "n_layer": 2});
 static const char open_to_all[] =
     JSON({"model_type": "attention", "vocab_size": 19, "n_embd": 12, "n_head": 3});
+/* Norms behind the sums, and before. */
+static const char post[] =
+    JSON({"model_type": "transformer", "vocab_size": 40, "n_embd": 12, "n_layer": 2,
+          "n_encoder_layer": 2, "n_head": 3, "n_inner": 16});
+static const char pre[] =
+    JSON({"model_type": "transformer", "vocab_size": 40, "n_embd": 12, "n_layer": 1,
+          "n_encoder_layer": 1, "n_head": 2, "n_inner": 8, "norm_first": true, "final_norm": true});
 /* clang-format on */
 
 static struct rig rig;
@@ -42,10 +49,20 @@ static void close_rig(void)
     tiny_model_release(&model);
 }
 
+static struct sequence text_of(size_t count)
+{
+    struct sequence text = {.ids = rig_ids(&model, 3, count), .count = count};
+    if (model.config.cross) {
+        text.source_ids = rig_ids(&model, 200, count + 5);
+        text.source_count = count + 5;
+    }
+    return text;
+}
+
 static void run_text(struct recording *seen, size_t count)
 {
     struct err err = {0};
-    struct sequence text = {.ids = rig_ids(&model, 3, count), .count = count};
+    struct sequence text = text_of(count);
     *seen = (struct recording){0};
     ck_assert_msg(!rig_run(&rig, seen, &text, 1, &err), "%s", err.text);
 }
@@ -57,7 +74,7 @@ static void judge(const char *config, struct mechanism mechanism)
     static const size_t lengths[] = {1, 18, 80};
     for (size_t i = 0; i < COUNT(lengths); i++) {
         open_rig(config, mechanism, 1);
-        struct sequence text = {.ids = rig_ids(&model, 3, lengths[i]), .count = lengths[i]};
+        struct sequence text = text_of(lengths[i]);
         run_text(&seen, lengths[i]);
         rig_judge(&rig, &seen, 0, &text);
         recording_release(&seen);
@@ -79,14 +96,18 @@ START_TEST(scale_and_temperature_are_as_the_formulas_say)
     for (size_t i = 0; i < COUNT(cases); i++) {
         judge(gpt2, cases[i]);
         judge(causal, cases[i]);
+        judge(post, cases[i]);
     }
 }
 END_TEST
 
 START_TEST(every_choice_of_parts_is_as_the_formulas_say)
 {
-    for (unsigned without = 0; without < 1U << BLOCK_PARTS; without += (unsigned)one_of(3))
+    for (unsigned without = 0; without < 1U << BLOCK_PARTS; without += (unsigned)one_of(3)) {
         judge(gpt2, (struct mechanism){.without = without});
+        judge(post, (struct mechanism){.without = without});
+        judge(pre, (struct mechanism){.without = without});
+    }
 }
 END_TEST
 
@@ -94,6 +115,7 @@ START_TEST(the_mask_behind_the_softmax_is_as_the_formulas_say)
 {
     judge(gpt2, (struct mechanism){.renormalise = true});
     judge(causal, (struct mechanism){.renormalise = true, .temperature = 2});
+    judge(pre, (struct mechanism){.renormalise = true});
 }
 END_TEST
 
@@ -270,7 +292,7 @@ START_TEST(what_does_not_fit_is_refused)
         {{.without = 1},
          &bare,
          "--without",
-         ": expected a model of type \"gpt2\": bare attention "
+         ": expected a model of type \"gpt2\" or \"transformer\": bare attention "
          "has none of these parts"},
         {{.kind = ATTENTION_SPARSE},
          &cross,

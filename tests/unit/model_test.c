@@ -125,7 +125,7 @@ END_TEST
 
 START_TEST(bare_attention_has_no_sites_of_a_transformer_block)
 {
-    static const struct config gpt2 = {.kind = MODEL_GPT2};
+    static const struct config gpt2 = {.kind = MODEL_GPT2, .final_norm = true};
     static const struct config attention = {.kind = MODEL_ATTENTION};
     static const struct config cross = {.kind = MODEL_ATTENTION, .cross = true};
     static const enum site shared[] = {SITE_EMBEDDING, SITE_Q,       SITE_K,
@@ -136,8 +136,9 @@ START_TEST(bare_attention_has_no_sites_of_a_transformer_block)
         for (size_t i = 0; i < COUNT(shared); i++)
             is_shared |= (int)shared[i] == site;
         bool of_source = site == SITE_SOURCE_EMBEDDING;
+        bool of_sentence = site_rows[site].part == PART_SENTENCE;
         ck_assert_int_eq(model_has_site(&gpt2, (enum site)site),
-                         !of_source && site != SITE_SOFTMAX);
+                         of_sentence && site != SITE_SOFTMAX);
         ck_assert_int_eq(model_has_site(&attention, (enum site)site), is_shared);
         ck_assert_int_eq(model_has_site(&cross, (enum site)site), is_shared || of_source);
     }
@@ -146,16 +147,28 @@ END_TEST
 
 START_TEST(a_mechanism_brings_sites_and_takes_others_away)
 {
-    struct config gpt2 = {.kind = MODEL_GPT2};
+    struct config gpt2 = {.kind = MODEL_GPT2, .final_norm = true};
     gpt2.mechanism.without = 1U << PART_MLP | 1U << PART_NORM;
     for (int site = 0; site < SITE_COUNT; site++) {
         bool of_mlp = site == SITE_LN_2 || site == SITE_MLP_ACT || site == SITE_MLP_OUT;
-        bool expected =
-            !of_mlp && site != SITE_SOFTMAX && site_rows[site].part == PART_SENTENCE;
+        bool expected = !of_mlp && site != SITE_SOFTMAX && site_rows[site].part == PART_SENTENCE;
         ck_assert_int_eq(model_has_site(&gpt2, (enum site)site), expected);
     }
     struct config attention = {.kind = MODEL_ATTENTION, .mechanism.renormalise = true};
     ck_assert(model_has_site(&attention, SITE_SOFTMAX));
+}
+END_TEST
+
+START_TEST(an_encoder_and_decoder_has_all_sites_but_norms_that_it_lacks)
+{
+    struct config config = {.kind = MODEL_TRANSFORMER, .n_encoder_layer = 1, .cross = true};
+    for (int site = 0; site < SITE_COUNT; site++) {
+        bool final = site == SITE_LN_F || site == SITE_ENC_LN_F;
+        config.final_norm = true;
+        ck_assert_int_eq(model_has_site(&config, (enum site)site), site != SITE_SOFTMAX);
+        config.final_norm = false;
+        ck_assert_int_eq(model_has_site(&config, (enum site)site), !final && site != SITE_SOFTMAX);
+    }
 }
 END_TEST
 
@@ -173,6 +186,7 @@ Suite *model_suite(void)
     tcase_add_test(tests, without_memory_nothing_is_held);
     tcase_add_test(tests, bare_attention_has_no_sites_of_a_transformer_block);
     tcase_add_test(tests, a_mechanism_brings_sites_and_takes_others_away);
+    tcase_add_test(tests, an_encoder_and_decoder_has_all_sites_but_norms_that_it_lacks);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -29,10 +29,10 @@ static void add_tensor(struct paged_model *model, enum parameter_id id, size_t l
 {
     size_t shape[2];
     struct paged_tensor *tensor = &model->tensors[model->count];
-    if (!parameter_is_used(id, &model->config))
+    if (!parameter_is_used(id, layer, &model->config))
         return;
     ck_assert_uint_lt(model->count++, PAGED_TENSORS_MAX);
-    parameter_name(tensor->name, id, layer);
+    parameter_name(tensor->name, id, layer, &model->config);
     tensor->rank = parameter_shape(shape, id, &model->config);
     tensor->rows = tensor->rank == 2 ? shape[0] : 1;
     tensor->row_bytes = shape[tensor->rank - 1] * model->element_bytes;
@@ -45,7 +45,7 @@ static size_t add_tensors(struct paged_model *model)
     size_t size = 0;
     for (int id = 0; id < PARAMETERS_OF_MODEL; id++)
         add_tensor(model, (enum parameter_id)id, 0);
-    for (size_t layer = 0; layer < model->config.n_layer; layer++)
+    for (size_t layer = 0; layer < config_layers(&model->config); layer++)
         for (int id = PARAMETERS_OF_MODEL; id < PARAMETERS; id++)
             add_tensor(model, (enum parameter_id)id, layer);
     for (size_t i = 0; i < model->count; i++) {

@@ -24,13 +24,20 @@ static const char untied[] =
     JSON({"model_type": "gpt2", "vocab_size": 11, "n_embd": 6, "n_head": 2,
           "tie_word_embeddings": false});
 static const char attention[] =
-    JSON({"model_type": "attention", "vocab_size": 11, "n_embd": 6, "n_layer": 1, "n_head": 8,
+    JSON({"model_type": "attention", "vocab_size": 11, "n_embd": 6, "n_layer": 3, "n_head": 8,
           "n_kv_head": 2, "d_k": 3, "d_v": 5, "out_proj": true, "bias": true});
 static const char plain[] =
-    JSON({"model_type": "attention", "vocab_size": 11, "n_embd": 6});
+    JSON({"model_type": "attention", "vocab_size": 11, "n_embd": 6, "n_layer": 3});
 static const char bare[] =
     JSON({"model_type": "attention", "vocab_size": 11, "n_embd": 6, "projections": false,
-          "out_proj": true, "bias": true});
+          "out_proj": true, "bias": true, "n_layer": 3});
+static const char transformer[] =
+    JSON({"model_type": "transformer", "vocab_size": 11, "n_embd": 6, "n_head": 2, "n_inner": 7,
+          "n_layer": 3, "n_encoder_layer": 2});
+static const char learned[] =
+    JSON({"model_type": "transformer", "vocab_size": 11, "n_embd": 6, "n_inner": 7, "n_layer": 3,
+          "bias": false, "positions": "learned", "n_positions": 5, "final_norm": false,
+          "tie_word_embeddings": false});
 /* clang-format on */
 
 static const struct expected of_gpt2[] = {
@@ -73,6 +80,59 @@ static const struct expected of_bare[] = {
     {"h.2.attn.out_proj.bias", "[6]"},
 };
 
+static const struct expected of_decoder[] = {
+    {"wte.weight", "[11, 6]"},
+    {"enc.ln_f.weight", "[6]"},
+    {"enc.ln_f.bias", "[6]"},
+    {"ln_f.weight", "[6]"},
+    {"ln_f.bias", "[6]"},
+    {"h.2.ln_1.weight", "[6]"},
+    {"h.2.ln_1.bias", "[6]"},
+    {"h.2.attn.q_proj.weight", "[6, 6]"},
+    {"h.2.attn.q_proj.bias", "[6]"},
+    {"h.2.attn.k_proj.weight", "[6, 6]"},
+    {"h.2.attn.k_proj.bias", "[6]"},
+    {"h.2.attn.v_proj.weight", "[6, 6]"},
+    {"h.2.attn.v_proj.bias", "[6]"},
+    {"h.2.attn.out_proj.weight", "[6, 6]"},
+    {"h.2.attn.out_proj.bias", "[6]"},
+    {"h.2.ln_cross.weight", "[6]"},
+    {"h.2.ln_cross.bias", "[6]"},
+    {"h.2.cross_attn.q_proj.weight", "[6, 6]"},
+    {"h.2.cross_attn.q_proj.bias", "[6]"},
+    {"h.2.cross_attn.k_proj.weight", "[6, 6]"},
+    {"h.2.cross_attn.k_proj.bias", "[6]"},
+    {"h.2.cross_attn.v_proj.weight", "[6, 6]"},
+    {"h.2.cross_attn.v_proj.bias", "[6]"},
+    {"h.2.cross_attn.out_proj.weight", "[6, 6]"},
+    {"h.2.cross_attn.out_proj.bias", "[6]"},
+    {"h.2.ln_2.weight", "[6]"},
+    {"h.2.ln_2.bias", "[6]"},
+    {"h.2.mlp.c_fc.weight", "[6, 7]"},
+    {"h.2.mlp.c_fc.bias", "[7]"},
+    {"h.2.mlp.c_proj.weight", "[7, 6]"},
+    {"h.2.mlp.c_proj.bias", "[6]"},
+};
+
+/* Layers of the encoder, counted behind those of the decoder, have no cross-attention. */
+static const struct expected of_encoder[] = {
+    {"wte.weight", "[11, 6]"},
+    {"wpe.weight", "[5, 6]"},
+    {"lm_head.weight", "[11, 6]"},
+    {"enc.0.ln_1.weight", "[6]"},
+    {"enc.0.ln_1.bias", "[6]"},
+    {"enc.0.attn.q_proj.weight", "[6, 6]"},
+    {"enc.0.attn.k_proj.weight", "[6, 6]"},
+    {"enc.0.attn.v_proj.weight", "[6, 6]"},
+    {"enc.0.attn.out_proj.weight", "[6, 6]"},
+    {"enc.0.ln_2.weight", "[6]"},
+    {"enc.0.ln_2.bias", "[6]"},
+    {"enc.0.mlp.c_fc.weight", "[6, 7]"},
+    {"enc.0.mlp.c_fc.bias", "[7]"},
+    {"enc.0.mlp.c_proj.weight", "[7, 6]"},
+    {"enc.0.mlp.c_proj.bias", "[6]"},
+};
+
 static struct config read(const char *text)
 {
     struct folder_file file = {"config.json", text, strlen(text)};
@@ -82,8 +142,9 @@ static struct config read(const char *text)
     return config;
 }
 
-/* Those of a model, with the layer's number 2, are these and no others, in this order. */
-static void check_table(const char *text, const struct expected *expected, size_t count)
+/* Those of a model, of one of its layers, are these and no others, in this order. */
+static void check_table(const char *text, size_t layer, const struct expected *expected,
+                        size_t count)
 {
     struct config config = read(text);
     size_t found = 0;
@@ -91,10 +152,11 @@ static void check_table(const char *text, const struct expected *expected, size_
         char name[PARAMETER_NAME_BYTES];
         char shape_text[PARAMETER_SHAPE_BYTES];
         size_t shape[2];
-        if (!parameter_is_used((enum parameter_id)id, &config))
+        if (!parameter_is_used((enum parameter_id)id, layer, &config))
             continue;
         ck_assert_uint_lt(found, count);
-        ck_assert_str_eq(parameter_name(name, (enum parameter_id)id, 2), expected[found].name);
+        ck_assert_str_eq(parameter_name(name, (enum parameter_id)id, layer, &config),
+                         expected[found].name);
         size_t rank = parameter_shape(shape, (enum parameter_id)id, &config);
         ck_assert_str_eq(parameter_shape_text(shape_text, rank, shape), expected[found].shape);
         found++;
@@ -104,10 +166,12 @@ static void check_table(const char *text, const struct expected *expected, size_
 
 START_TEST(a_model_has_these_tensors)
 {
-    check_table(gpt2, of_gpt2, COUNT(of_gpt2));
-    check_table(attention, of_attention, COUNT(of_attention));
-    check_table(plain, of_plain, COUNT(of_plain));
-    check_table(bare, of_bare, COUNT(of_bare));
+    check_table(gpt2, 2, of_gpt2, COUNT(of_gpt2));
+    check_table(attention, 2, of_attention, COUNT(of_attention));
+    check_table(plain, 2, of_plain, COUNT(of_plain));
+    check_table(bare, 2, of_bare, COUNT(of_bare));
+    check_table(transformer, 2, of_decoder, COUNT(of_decoder));
+    check_table(learned, 3, of_encoder, COUNT(of_encoder));
 }
 END_TEST
 
@@ -115,7 +179,7 @@ START_TEST(only_an_untied_model_may_have_an_unembedding_of_its_own)
 {
     struct config config = read(untied);
     size_t shape[2];
-    ck_assert(parameter_is_used(PARAMETER_LM_HEAD, &config));
+    ck_assert(parameter_is_used(PARAMETER_LM_HEAD, 0, &config));
     ck_assert(parameter_rows[PARAMETER_LM_HEAD].optional);
     ck_assert_uint_eq(parameter_shape(shape, PARAMETER_LM_HEAD, &config), 2);
     ck_assert_mem_eq(shape, ((size_t[]){11, 6}), sizeof shape);
@@ -142,23 +206,24 @@ END_TEST
 
 START_TEST(an_index_leads_to_its_parameter_and_back)
 {
-    struct config config = read(gpt2);
-    ck_assert_uint_eq(parameter_count(&config), PARAMETERS_OF_MODEL + 3 * PARAMETERS_OF_LAYER);
+    struct config config = read(transformer);
+    ck_assert_uint_eq(parameter_count(&config), PARAMETERS_OF_MODEL + 5 * PARAMETERS_OF_LAYER);
     for (size_t i = 0; i < parameter_count(&config); i++) {
         struct parameter_key key = parameter_key(i);
         ck_assert_uint_eq(parameter_index(key.id, key.layer), i);
-        ck_assert_uint_lt(key.layer, 3);
+        ck_assert_uint_lt(key.layer, 5);
     }
     ck_assert_int_eq(parameter_key(PARAMETER_LN_F).id, PARAMETER_LN_F);
-    ck_assert_uint_eq(parameter_key(parameter_count(&config) - 1).layer, 2);
+    ck_assert_uint_eq(parameter_key(parameter_count(&config) - 1).layer, 4);
 }
 END_TEST
 
 START_TEST(the_longest_name_has_room)
 {
+    static const struct config config = {.n_encoder_layer = 16384};
     char name[PARAMETER_NAME_BYTES];
     for (int id = 0; id < PARAMETERS; id++) {
-        parameter_name(name, (enum parameter_id)id, 16383);
+        parameter_name(name, (enum parameter_id)id, 16383, &config);
         ck_assert_uint_lt(strlen(name), PARAMETER_NAME_BYTES - 1);
     }
 }

@@ -28,6 +28,9 @@ static const char bare[] =
     JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 4, "projections": false});
 static const char two_heads[] = JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 4,
                                      "n_head": 2, "projections": false});
+static const char encoder[] =
+    JSON({"model_type": "transformer", "vocab_size": 40, "n_embd": 12, "n_encoder_layer": 2,
+          "n_layer": 2, "n_head": 3, "n_inner": 16, "tie_word_embeddings": false});
 static const char with_activation[] =
     JSON({"model_type": "gpt2", "vocab_size": 40, "n_positions": 30, "n_embd": 12, "n_layer": 2,
           "n_head": 3, "activation_function": "%s"});
@@ -69,12 +72,17 @@ static size_t used_element(const struct tiny_tensor *tensor, bool of_source)
     return tensor->count - 1 - tensor->count / 3;
 }
 
+static enum site last_site(void)
+{
+    return model.config.kind == MODEL_ATTENTION ? SITE_ATTN_OUT : SITE_LOGITS;
+}
+
 static void expect_blame(const char *tensor, float bad, size_t element)
 {
     char expected[256];
     struct err err;
     rig_open(&rig, &model, 1);
-    watch_add(&rig.watch, model.config.kind == MODEL_GPT2 ? SITE_LOGITS : SITE_ATTN_OUT, 1);
+    watch_add(&rig.watch, last_site(), 1);
     snprintf(expected, sizeof expected,
              "'tiny-model/model.safetensors': tensor '%s': expected finite numbers, found %s at "
              "element %zu",
@@ -116,12 +124,14 @@ START_TEST(a_weight_that_is_not_finite_is_named_with_its_element)
     blame_every_tensor(self, false);
     blame_every_tensor(cross, false);
     blame_every_tensor(bare, false);
+    blame_every_tensor(encoder, false);
 }
 END_TEST
 
 START_TEST(an_embedding_that_only_the_source_uses_is_named_too)
 {
     blame_every_tensor(cross, true);
+    blame_every_tensor(encoder, true);
 }
 END_TEST
 
@@ -212,7 +222,7 @@ END_TEST
 /* Types that must be converted need memory while the pass runs. */
 START_TEST(every_allocation_that_fails_is_an_error)
 {
-    static const char *const configs[] = {gpt2, self, cross, bare};
+    static const char *const configs[] = {gpt2, self, cross, bare, encoder};
     for (size_t i = 0; i < COUNT(configs) * PRECISIONS; i++) {
         size_t nth = 0;
         struct err err = {.kind = ERR_INPUT};
@@ -222,7 +232,7 @@ START_TEST(every_allocation_that_fails_is_an_error)
         while (err.kind) {
             rig_open(&rig, &model, 2);
             rig.weights.precision = (enum precision)(i % PRECISIONS);
-            watch_add(&rig.watch, model.config.kind == MODEL_GPT2 ? SITE_LOGITS : SITE_ATTN_OUT, 1);
+            watch_add(&rig.watch, last_site(), 1);
             watch_add(&rig.watch, SITE_WEIGHTS, 0);
             heap_fail_at(++nth, 0);
             int failed = run(&err);

@@ -36,7 +36,7 @@ static void add_tensor(struct draft *draft, const struct config *config, enum pa
                        size_t layer)
 {
     size_t i = draft->count;
-    if (!parameter_is_used(id, config))
+    if (!parameter_is_used(id, layer, config))
         return;
     ck_assert_uint_lt(i, TENSORS_MAX);
     size_t rank = parameter_shape(draft->shapes[i], id, config);
@@ -45,7 +45,7 @@ static void add_tensor(struct draft *draft, const struct config *config, enum pa
     for (size_t k = 0; k < count; k++)
         draft->data[i][k] = next_float(&draft->state);
     draft->tensors[i] = (struct safetensors_tensor){
-        .name = parameter_name(draft->names[i], id, layer),
+        .name = parameter_name(draft->names[i], id, layer, config),
         .rank = rank,
         .shape = draft->shapes[i],
         .data = draft->data[i],
@@ -60,7 +60,7 @@ static struct file write_weights(const struct config *config)
     draft = (struct draft){.state = 1};
     for (int id = 0; id < PARAMETERS_OF_MODEL; id++)
         add_tensor(&draft, config, (enum parameter_id)id, 0);
-    for (size_t layer = 0; layer < config->n_layer; layer++)
+    for (size_t layer = 0; layer < config_layers(config); layer++)
         for (int id = PARAMETERS_OF_MODEL; id < PARAMETERS; id++)
             add_tensor(&draft, config, (enum parameter_id)id, layer);
     memory_stream_open(&out);

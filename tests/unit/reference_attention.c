@@ -18,7 +18,7 @@ struct draw {
 static void draw(struct draw *drawn, const struct reference_row *row)
 {
     const struct pattern *pattern = &row->config->mechanism.pattern;
-    size_t visible = row->config->causal ? row->query + 1 : row->keys;
+    size_t visible = row->causal ? row->query + 1 : row->keys;
     ck_assert_uint_lt(pattern->random, DRAWN_MAX);
     drawn->count = pattern->random ? pattern_draw(pattern, row->query, visible, drawn->keys) : 0;
 }
@@ -36,9 +36,9 @@ static bool sees(const struct reference_row *row, const struct draw *drawn, size
     const struct mechanism *m = &row->config->mechanism;
     const struct pattern *p = &m->pattern;
     size_t distance = key > row->query ? key - row->query : row->query - key;
-    if (row->config->causal && key > row->query)
+    if (row->causal && key > row->query)
         return false;
-    if (m->kind != ATTENTION_SPARSE)
+    if (m->kind != ATTENTION_SPARSE || row->across)
         return true;
     return (p->window && distance < p->window) || (p->stride && distance % p->stride == 0) ||
            key < p->global || row->query < p->global || is_drawn(drawn, key);
@@ -101,14 +101,15 @@ static void share(double *y, const double *x, size_t count)
 void reference_attend(const struct reference_row *row)
 {
     const struct mechanism *m = &row->config->mechanism;
+    bool behind = m->renormalise && row->causal;
     double scale = m->kind == ATTENTION_LINEAR ? 1 : scale_of(row);
-    bool zeroed = m->kind == ATTENTION_LINEAR || m->renormalise;
+    bool zeroed = m->kind == ATTENTION_LINEAR || behind;
     struct draw drawn;
     draw(&drawn, row);
     score(row);
     for (size_t key = 0; key < row->keys; key++)
         row->masked[key] = row->scores[key] * scale;
-    if (m->renormalise) {
+    if (behind) {
         softmax(row->softmax, row->masked, row->keys);
         for (size_t key = 0; key < row->keys; key++)
             row->masked[key] = row->softmax[key];

@@ -5,7 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "reference_attention.h"
+#include "reference_parts.h"
+
+static bool lacks(const struct reference *r, enum block_part part)
+{
+    return mechanism_lacks(&r->model->config.mechanism, part);
+}
+
+/* x += y; or x = y, where there is no residual stream. */
+static void add(const struct reference *r, double *x, const double *y, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        x[i] = lacks(r, PART_RESIDUAL) ? y[i] : x[i] + y[i];
+}
 
 double reference_activation(enum activation activation, double x)
 {
@@ -28,247 +40,203 @@ double reference_activation(enum activation activation, double x)
     }
 }
 
-static double *taken(struct reference *r, size_t count)
-{
-    double *values = arena_alloc(&r->arena, count, sizeof *values, NULL);
-    ck_assert_ptr_nonnull(values);
-    return values;
-}
-
-static void keep(struct reference *r, enum site site, size_t layer, const double *values,
-                 size_t count)
-{
-    double *copy = taken(r, count);
-    memcpy(copy, values, count * sizeof *copy);
-    r->sites[site][layer] = copy;
-    r->counts[site][layer] = count;
-}
-
-static const float *of_layer(struct reference *r, size_t layer, const char *name)
-{
-    char whole[128];
-    snprintf(whole, sizeof whole, "h.%zu.%s", layer, name);
-    return tiny_model_tensor(r->model, whole)->values;
-}
-
-static const float *of_model(struct reference *r, const char *name)
-{
-    return tiny_model_tensor(r->model, name)->values;
-}
-
-/* y [rows, out] = x [rows, in] · w [in, out …] + bias, of columns first … first + out - 1 of w. */
-struct columns {
-    const float *w, *bias;
-    size_t stride, first, in, out;
-};
-
-static double *product(struct reference *r, const double *x, size_t rows, struct columns c)
-{
-    double *y = taken(r, rows * c.out);
-    for (size_t row = 0; row < rows; row++) {
-        for (size_t column = 0; column < c.out; column++) {
-            double sum = c.bias ? (double)c.bias[c.first + column] : 0;
-            for (size_t k = 0; k < c.in; k++)
-                sum += x[row * c.in + k] * (double)c.w[k * c.stride + c.first + column];
-            y[row * c.out + column] = sum;
-        }
-    }
-    return y;
-}
-
-/* [rows, heads · d] as [heads, rows, d]. */
-static double *by_heads(struct reference *r, const double *x, size_t rows, size_t heads, size_t d)
-{
-    double *y = taken(r, rows * heads * d);
-    for (size_t head = 0; head < heads; head++)
-        for (size_t row = 0; row < rows; row++)
-            for (size_t i = 0; i < d; i++)
-                y[(head * rows + row) * d + i] = x[row * heads * d + head * d + i];
-    return y;
-}
-
-static bool lacks(const struct reference *r, enum block_part part)
-{
-    return mechanism_lacks(&r->model->config.mechanism, part);
-}
-
-static double *norm(struct reference *r, const double *x, size_t rows, const float *scale,
-                    const float *shift)
-{
-    size_t width = r->model->config.n_embd;
-    double *y = taken(r, rows * width);
-    if (lacks(r, PART_NORM)) {
-        memcpy(y, x, rows * width * sizeof *y);
-        return y;
-    }
-    for (size_t row = 0; row < rows; row++, x += width) {
-        double mean = 0;
-        double variance = 0;
-        for (size_t i = 0; i < width; i++)
-            mean += x[i] / (double)width;
-        for (size_t i = 0; i < width; i++)
-            variance += (x[i] - mean) * (x[i] - mean) / (double)width;
-        for (size_t i = 0; i < width; i++)
-            y[row * width + i] =
-                (x[i] - mean) / sqrt(variance + (double)r->model->config.epsilon) * scale[i] +
-                shift[i];
-    }
-    return y;
-}
-
-/* q [T, H·dk], k [S, Hkv·dk], v [S, Hkv·dv]; returns the heads side by side, [T, H·dv]. */
-struct inputs {
-    const double *q, *k, *v;
-    size_t queries, keys;
-};
-
-static double *attend(struct reference *r, size_t layer, struct inputs in)
-{
-    const struct config *c = &r->model->config;
-    size_t cells = c->n_head * in.queries * in.keys;
-    const double *q = by_heads(r, in.q, in.queries, c->n_head, c->d_k);
-    const double *k = by_heads(r, in.k, in.keys, c->n_kv_head, c->d_k);
-    const double *v = by_heads(r, in.v, in.keys, c->n_kv_head, c->d_v);
-    double *scores = taken(r, cells);
-    double *softmax = taken(r, cells);
-    double *masked = taken(r, cells);
-    double *weights = taken(r, cells);
-    double *context = taken(r, in.queries * c->n_head * c->d_v);
-    double *joined = taken(r, in.queries * c->n_head * c->d_v);
-    for (size_t row = 0; row < c->n_head * in.queries; row++) {
-        size_t query = row % in.queries;
-        size_t head = row / in.queries;
-        size_t group = head / (c->n_head / c->n_kv_head);
-        size_t first = row * in.keys;
-        reference_attend(&(struct reference_row){c, layer, query, in.keys, q + row * c->d_k,
-                                                 k + group * in.keys * c->d_k, scores + first,
-                                                 softmax + first, masked + first, weights + first});
-        for (size_t i = 0; i < c->d_v; i++) {
-            double *cell = &context[row * c->d_v + i];
-            for (size_t key = 0; key < in.keys; key++)
-                *cell += weights[first + key] * v[(group * in.keys + key) * c->d_v + i];
-            joined[(query * c->n_head + head) * c->d_v + i] = *cell;
-        }
-    }
-    keep(r, SITE_Q, layer, q, in.queries * c->n_head * c->d_k);
-    keep(r, SITE_K, layer, k, in.keys * c->n_kv_head * c->d_k);
-    keep(r, SITE_V, layer, v, in.keys * c->n_kv_head * c->d_v);
-    keep(r, SITE_SCORES, layer, scores, cells);
-    if (c->mechanism.renormalise)
-        keep(r, SITE_SOFTMAX, layer, softmax, cells);
-    keep(r, SITE_MASKED, layer, masked, cells);
-    keep(r, SITE_WEIGHTS, layer, weights, cells);
-    keep(r, SITE_CONTEXT, layer, context, in.queries * c->n_head * c->d_v);
-    return joined;
-}
-
 static double *embedding(struct reference *r, const uint32_t *ids, size_t count)
 {
     const struct config *c = &r->model->config;
-    double *x = taken(r, count * c->n_embd);
+    double *x = reference_taken(r, count * c->n_embd);
     for (size_t i = 0; i < count * c->n_embd; i++) {
         size_t row = i / c->n_embd;
         size_t column = i % c->n_embd;
-        x[i] = (double)of_model(r, "wte.weight")[ids[row] * c->n_embd + column];
-        if (c->kind == MODEL_GPT2 && !lacks(r, PART_POSITIONS))
-            x[i] += (double)of_model(r, "wpe.weight")[i];
+        double angle = (double)row / pow(10000, (double)(column / 2 * 2) / (double)c->n_embd);
+        x[i] = (double)reference_of_model(r, "wte.weight")[ids[row] * c->n_embd + column];
+        if (c->kind == MODEL_TRANSFORMER && c->embedding_scale != 1)
+            x[i] *= sqrt((double)c->n_embd);
+        if (lacks(r, PART_POSITIONS))
+            continue;
+        if (c->sinusoids)
+            x[i] += column % 2 ? cos(angle) : sin(angle);
+        else if (c->kind != MODEL_ATTENTION)
+            x[i] += (double)reference_of_model(r, "wpe.weight")[i];
     }
     return x;
 }
 
-/* x += y; or x = y, where there is no residual stream. */
-static void add(const struct reference *r, double *x, const double *y, size_t count)
+/* A stack of blocks: its parameters begin with "h" or "enc", x is its stream. */
+struct stack {
+    enum site_part part;
+    const char *prefix;
+    double *x;
+    size_t rows;
+    const double *source; /* NULL: it looks at nothing else */
+    size_t source_rows;
+};
+
+static void keep_stream(struct reference *r, const struct stack *stack, enum site site,
+                        size_t layer, const double *values)
 {
-    for (size_t i = 0; i < count; i++)
-        x[i] = lacks(r, PART_RESIDUAL) ? y[i] : x[i] + y[i];
+    reference_keep(r, site, layer, values, stack->rows * r->model->config.n_embd);
 }
 
-static struct columns whole(const float *w, const float *bias, size_t in, size_t out)
+/* The norm of the stream. */
+static double *norm_of(struct reference *r, const struct stack *stack, size_t layer,
+                       const char *name)
 {
-    return (struct columns){w, bias, out, 0, in, out};
+    char scale[64];
+    char shift[64];
+    snprintf(scale, sizeof scale, "%s.weight", name);
+    snprintf(shift, sizeof shift, "%s.bias", name);
+    return reference_norm(r, stack->x, stack->rows,
+                          reference_of_layer(r, stack->prefix, layer, scale),
+                          reference_of_layer(r, stack->prefix, layer, shift));
 }
 
-/* The second half of a GPT-2 layer; x is changed in place. */
-static void gpt2_mlp(struct reference *r, size_t layer, double *x)
+/* A sublayer's frame: what it works on, and what becomes of the stream when it gave `out`. */
+static const double *before(struct reference *r, const struct stack *stack, size_t layer,
+                            const char *name, enum site site)
 {
-    size_t rows = r->sequence->count;
+    size_t size = stack->rows * r->model->config.n_embd;
+    double *y = reference_taken(r, size);
+    memcpy(y, stack->x, size * sizeof *y);
+    if (!r->model->config.norm_first)
+        return y;
+    y = norm_of(r, stack, layer, name);
+    keep_stream(r, stack, site, layer, y);
+    return y;
+}
+
+static void after(struct reference *r, const struct stack *stack, size_t layer, const char *name,
+                  enum site site, enum site sum, const double *out)
+{
+    size_t size = stack->rows * r->model->config.n_embd;
+    add(r, stack->x, out, size);
+    keep_stream(r, stack, sum, layer, stack->x);
+    if (r->model->config.norm_first)
+        return;
+    memcpy(stack->x, norm_of(r, stack, layer, name), size * sizeof *stack->x);
+    keep_stream(r, stack, site, layer, stack->x);
+}
+
+/* Queries, keys and values side by side in one matrix. */
+static void project_gpt2(struct reference *r, size_t layer, const double *x, struct inputs *in)
+{
     size_t width = r->model->config.n_embd;
-    size_t inner = r->model->config.n_inner;
-    const double *normed =
-        norm(r, x, rows, of_layer(r, layer, "ln_2.weight"), of_layer(r, layer, "ln_2.bias"));
-    keep(r, SITE_LN_2, layer, normed, rows * width);
-    double *hidden = product(r, normed, rows,
-                             whole(of_layer(r, layer, "mlp.c_fc.weight"),
-                                   of_layer(r, layer, "mlp.c_fc.bias"), width, inner));
-    for (size_t i = 0; i < rows * inner; i++)
-        hidden[i] = reference_activation(r->model->config.activation, hidden[i]);
-    keep(r, SITE_MLP_ACT, layer, hidden, rows * inner);
-    const double *out = product(r, hidden, rows,
-                                whole(of_layer(r, layer, "mlp.c_proj.weight"),
-                                      of_layer(r, layer, "mlp.c_proj.bias"), inner, width));
-    keep(r, SITE_MLP_OUT, layer, out, rows * width);
-    add(r, x, out, rows * width);
-}
-
-/* One GPT-2 layer; x is changed in place. */
-static void gpt2_layer(struct reference *r, size_t layer, double *x)
-{
-    size_t rows = r->sequence->count;
-    size_t width = r->model->config.n_embd;
-    struct columns part = {of_layer(r, layer, "attn.c_attn.weight"),
-                           of_layer(r, layer, "attn.c_attn.bias"),
+    struct columns part = {reference_of_layer(r, "h", layer, "attn.c_attn.weight"),
+                           reference_of_layer(r, "h", layer, "attn.c_attn.bias"),
                            3 * width,
                            0,
                            width,
                            width};
-    keep(r, SITE_RESID_PRE, layer, x, rows * width);
-    const double *normed =
-        norm(r, x, rows, of_layer(r, layer, "ln_1.weight"), of_layer(r, layer, "ln_1.bias"));
-    keep(r, SITE_LN_1, layer, normed, rows * width);
-    struct inputs in = {.q = product(r, normed, rows, part), .queries = rows, .keys = rows};
+    in->q = reference_product(r, x, in->queries, part);
     part.first = width;
-    in.k = product(r, normed, rows, part);
+    in->k = reference_product(r, x, in->keys, part);
     part.first = 2 * width;
-    in.v = product(r, normed, rows, part);
-    const double *out = product(r, attend(r, layer, in), rows,
-                                whole(of_layer(r, layer, "attn.c_proj.weight"),
-                                      of_layer(r, layer, "attn.c_proj.bias"), width, width));
-    keep(r, SITE_ATTN_OUT, layer, out, rows * width);
-    add(r, x, out, rows * width);
-    keep(r, SITE_RESID_MID, layer, x, rows * width);
-
-    if (!lacks(r, PART_MLP))
-        gpt2_mlp(r, layer, x);
-    keep(r, SITE_RESID_POST, layer, x, rows * width);
+    in->v = reference_product(r, x, in->keys, part);
 }
 
-static void gpt2_end(struct reference *r, const double *x)
+static double *part_of(struct reference *r, const struct stack *stack, size_t layer,
+                       const char *attention, const char *part, const double *x, size_t rows)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.%s_proj", attention, part);
+    return reference_projected(r, stack->prefix, layer, name, r->model->config.bias, x, rows);
+}
+
+/* Attention with a residual stream around it; `y` is what is looked at. */
+static const double *attention_of(struct reference *r, const struct stack *stack, size_t layer,
+                                  const char *name, const double *x, const double *y,
+                                  struct inputs in)
+{
+    if (r->model->config.kind == MODEL_GPT2) {
+        project_gpt2(r, layer, x, &in);
+        return reference_projected(r, "h", layer, "attn.c_proj", true,
+                                   reference_attend_heads(r, layer, in), in.queries);
+    }
+    in.q = part_of(r, stack, layer, name, "q", x, in.queries);
+    in.k = part_of(r, stack, layer, name, "k", y, in.keys);
+    in.v = part_of(r, stack, layer, name, "v", y, in.keys);
+    return part_of(r, stack, layer, name, "out", reference_attend_heads(r, layer, in), in.queries);
+}
+
+static const double *mlp_of(struct reference *r, const struct stack *stack, size_t layer,
+                            const double *x)
+{
+    size_t cells = stack->rows * r->model->config.n_inner;
+    double *hidden = reference_projected(r, stack->prefix, layer, "mlp.c_fc", true, x, stack->rows);
+    for (size_t i = 0; i < cells; i++)
+        hidden[i] = reference_activation(r->model->config.activation, hidden[i]);
+    reference_keep(r, site_of(stack->part, SITE_MLP_ACT), layer, hidden, cells);
+    return reference_projected(r, stack->prefix, layer, "mlp.c_proj", true, hidden, stack->rows);
+}
+
+static void block_of(struct reference *r, const struct stack *stack, size_t layer)
+{
+    enum site_part part = stack->part;
+    struct inputs self = {
+        .queries = stack->rows, .keys = stack->rows, .causal = part == PART_SENTENCE, .part = part};
+    struct inputs cross = {.queries = stack->rows, .keys = stack->source_rows, .part = PART_CROSS};
+    keep_stream(r, stack, site_of(part, SITE_RESID_PRE), layer, stack->x);
+
+    const double *x = before(r, stack, layer, "ln_1", site_of(part, SITE_LN_1));
+    const double *out = attention_of(r, stack, layer, "attn", x, x, self);
+    keep_stream(r, stack, site_of(part, SITE_ATTN_OUT), layer, out);
+    after(r, stack, layer, "ln_1", site_of(part, SITE_LN_1), site_of(part, SITE_RESID_MID), out);
+
+    if (stack->source) {
+        x = before(r, stack, layer, "ln_cross", SITE_LN_CROSS);
+        out = attention_of(r, stack, layer, "cross_attn", x, stack->source, cross);
+        keep_stream(r, stack, SITE_CROSS_OUT, layer, out);
+        after(r, stack, layer, "ln_cross", SITE_LN_CROSS, SITE_RESID_CROSS, out);
+    }
+    if (lacks(r, PART_MLP)) {
+        keep_stream(r, stack, site_of(part, SITE_RESID_POST), layer, stack->x);
+        return;
+    }
+    x = before(r, stack, layer, "ln_2", site_of(part, SITE_LN_2));
+    out = mlp_of(r, stack, layer, x);
+    keep_stream(r, stack, site_of(part, SITE_MLP_OUT), layer, out);
+    after(r, stack, layer, "ln_2", site_of(part, SITE_LN_2), site_of(part, SITE_RESID_POST), out);
+}
+
+/* What leaves a stack: its stream, normed where the model does that. */
+static const double *run_stack(struct reference *r, const struct stack *stack, size_t layers)
+{
+    bool encoder = stack->part == PART_SOURCE;
+    for (size_t layer = 0; layer < layers; layer++)
+        block_of(r, stack, layer);
+    if (!r->model->config.final_norm)
+        return stack->x;
+    const double *y =
+        reference_norm(r, stack->x, stack->rows,
+                       reference_of_model(r, encoder ? "enc.ln_f.weight" : "ln_f.weight"),
+                       reference_of_model(r, encoder ? "enc.ln_f.bias" : "ln_f.bias"));
+    keep_stream(r, stack, site_of(stack->part, SITE_LN_F), 0, y);
+    return y;
+}
+
+static void unembed(struct reference *r, const double *y)
 {
     const struct config *c = &r->model->config;
     size_t rows = r->sequence->count;
-    const float *words = of_model(r, c->tied ? "wte.weight" : "lm_head.weight");
-    const double *normed = norm(r, x, rows, of_model(r, "ln_f.weight"), of_model(r, "ln_f.bias"));
-    double *logits = taken(r, rows * c->vocab_size);
+    const float *words = reference_of_model(r, c->tied ? "wte.weight" : "lm_head.weight");
+    double *logits = reference_taken(r, rows * c->vocab_size);
     for (size_t i = 0; i < rows * c->vocab_size; i++)
         for (size_t k = 0; k < c->n_embd; k++)
-            logits[i] += normed[i / c->vocab_size * c->n_embd + k] *
+            logits[i] += y[i / c->vocab_size * c->n_embd + k] *
                          (double)words[i % c->vocab_size * c->n_embd + k];
-    keep(r, SITE_LN_F, 0, normed, rows * c->n_embd);
-    keep(r, SITE_LOGITS, 0, logits, rows * c->vocab_size);
+    reference_keep(r, SITE_LOGITS, 0, logits, rows * c->vocab_size);
 }
 
-/* A projection of bare attention, by its name. */
-static const double *projected(struct reference *r, size_t layer, const char *name, const double *x,
-                               size_t rows)
+/* GPT-2, and encoder and decoder. */
+static void run_blocks(struct reference *r, double *x, double *source)
 {
-    char tensor[64];
-    const float *bias = NULL;
-    snprintf(tensor, sizeof tensor, "h.%zu.attn.%s.weight", layer, name);
-    const struct tiny_tensor *w = tiny_model_tensor(r->model, tensor);
-    snprintf(tensor, sizeof tensor, "attn.%s.bias", name);
-    if (r->model->config.bias)
-        bias = of_layer(r, layer, tensor);
-    return product(r, x, rows, whole(w->values, bias, w->shape[0], w->shape[1]));
+    const struct config *c = &r->model->config;
+    struct stack decoder = {.prefix = "h", .x = x, .rows = r->sequence->count};
+    if (c->kind == MODEL_TRANSFORMER) {
+        struct stack encoder = {.part = PART_SOURCE, .prefix = "enc", .x = source};
+        encoder.rows = decoder.source_rows = r->sequence->source_count;
+        decoder.source = run_stack(r, &encoder, c->n_encoder_layer);
+    }
+    unembed(r, run_stack(r, &decoder, c->n_layer));
 }
 
 static const double *attention_layer(struct reference *r, size_t layer, const double *x,
@@ -276,18 +244,20 @@ static const double *attention_layer(struct reference *r, size_t layer, const do
 {
     const struct config *c = &r->model->config;
     size_t rows = r->sequence->count;
-    struct inputs in = {x, source ? source : x, source ? source : x, rows, rows};
+    const double *y = source ? source : x;
+    struct inputs in = {.q = x, .k = y, .v = y, rows, rows, .causal = c->causal};
     if (source)
         in.keys = r->sequence->source_count;
     if (c->projections) {
-        in.q = projected(r, layer, "q_proj", in.q, rows);
-        in.v = projected(r, layer, "v_proj", in.v, in.keys);
-        in.k = projected(r, layer, "k_proj", in.k, in.keys);
+        in.q = reference_projected(r, "h", layer, "attn.q_proj", c->bias, x, rows);
+        in.v = reference_projected(r, "h", layer, "attn.v_proj", c->bias, y, in.keys);
+        in.k = reference_projected(r, "h", layer, "attn.k_proj", c->bias, y, in.keys);
     }
-    const double *out = attend(r, layer, in);
+    const double *out = reference_attend_heads(r, layer, in);
     if (c->out_proj)
-        out = projected(r, layer, "out_proj", out, rows);
-    keep(r, SITE_ATTN_OUT, layer, out, rows * (c->out_proj ? c->n_embd : c->n_head * c->d_v));
+        out = reference_projected(r, "h", layer, "attn.out_proj", c->bias, out, rows);
+    reference_keep(r, SITE_ATTN_OUT, layer, out,
+                   rows * (c->out_proj ? c->n_embd : c->n_head * c->d_v));
     return out;
 }
 
@@ -297,18 +267,17 @@ void reference_run(struct reference *reference, struct tiny_model *model,
     const struct config *c = &model->config;
     *reference = (struct reference){.model = model, .sequence = sequence};
     double *x = embedding(reference, sequence->ids, sequence->count);
-    const double *source =
+    double *source =
         c->cross ? embedding(reference, sequence->source_ids, sequence->source_count) : NULL;
     const double *out = x;
-    keep(reference, SITE_EMBEDDING, 0, x, sequence->count * c->n_embd);
+    reference_keep(reference, SITE_EMBEDDING, 0, x, sequence->count * c->n_embd);
     if (source)
-        keep(reference, SITE_SOURCE_EMBEDDING, 0, source, sequence->source_count * c->n_embd);
-    for (size_t layer = 0; layer < c->n_layer && c->kind == MODEL_GPT2; layer++)
-        gpt2_layer(reference, layer, x);
+        reference_keep(reference, SITE_SOURCE_EMBEDDING, 0, source,
+                       sequence->source_count * c->n_embd);
     for (size_t layer = 0; layer < c->n_layer && c->kind == MODEL_ATTENTION; layer++)
         out = attention_layer(reference, layer, out, source);
-    if (c->kind == MODEL_GPT2)
-        gpt2_end(reference, x);
+    if (c->kind != MODEL_ATTENTION)
+        run_blocks(reference, x, source);
 }
 
 void reference_release(struct reference *reference)

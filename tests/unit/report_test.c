@@ -107,6 +107,43 @@ START_TEST(each_kind_of_site_has_its_axes)
 }
 END_TEST
 
+/* With an encoder, self-attention stays in its text; what is called cross_… does not. */
+START_TEST(an_encoder_has_tensors_of_its_own_text)
+{
+    static const float values[6] = {0};
+    static const size_t heads[] = {0};
+    static const struct {
+        enum site site;
+        const char *row, *column;
+    } cases[] = {
+        {SITE_WEIGHTS, "0:3", "0:3"},
+        {SITE_K, "0:3", "0"},
+        {SITE_CROSS_WEIGHTS, "0:3", "0:Life"},
+        {SITE_CROSS_K, "0:Life", "0"},
+        {SITE_CROSS_Q, "0:3", "0"},
+        {SITE_ENC_WEIGHTS, "0:Life", "0:Life"},
+        {SITE_ENC_CONTEXT, "0:Life", "0"},
+        {SITE_ENC_K, "0:Life", "0"},
+        {SITE_ENC_LN_1, "0:Life", "0"},
+        {SITE_SOURCE_EMBEDDING, "0:Life", "0"},
+        {SITE_LN_CROSS, "0:3", "0"},
+    };
+    struct report report = fixture_cross;
+    report.has_encoder = true;
+    report.causal = true;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        enum site site = cases[i].site;
+        bool has_heads = site_rows[site].axes >= AXES_HEAD_TOKEN_DIM;
+        struct kept kept = has_heads ? (struct kept){site, 0, 3, {1, 2, 2}, values, heads}
+                                     : (struct kept){site, 0, 2, {2, 2}, values, NULL};
+        struct sheet sheet = kept_sheet(&report, &kept, 0);
+        ck_assert_str_eq(sheet.rows.labels[0].exact, cases[i].row);
+        ck_assert_str_eq(sheet.columns.labels[0].exact, cases[i].column);
+        ck_assert_int_eq(sheet.causal, site == SITE_WEIGHTS);
+    }
+}
+END_TEST
+
 START_TEST(without_a_source_the_sentence_looks_at_itself)
 {
     struct sheet weights = report_sheet(&fixture_plain, 0);
@@ -179,6 +216,7 @@ Suite *report_suite(void)
     tcase_add_test(tests, a_sheet_sees_the_numbers_of_its_own_head);
     tcase_add_test(tests, the_tensor_behind_a_sheet_has_its_head_alone);
     tcase_add_test(tests, each_kind_of_site_has_its_axes);
+    tcase_add_test(tests, an_encoder_has_tensors_of_its_own_text);
     tcase_add_test(tests, without_a_source_the_sentence_looks_at_itself);
     tcase_add_test(tests, without_a_vocabulary_words_are_numbers);
     tcase_add_test(tests, only_masked_sites_of_a_causal_report_hide_the_future);

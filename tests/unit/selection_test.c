@@ -10,7 +10,8 @@ Suite *selection_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const struct config gpt2 = {.kind = MODEL_GPT2, .n_layer = 6, .n_head = 12};
+static const struct config gpt2 = {
+    .kind = MODEL_GPT2, .n_layer = 6, .n_head = 12, .norm_first = true, .final_norm = true};
 static const struct config attention = {.kind = MODEL_ATTENTION, .n_layer = 1, .n_head = 1};
 
 static struct selection selection;
@@ -34,10 +35,14 @@ static uint64_t bit(int site)
     return (uint64_t)1 << site;
 }
 
-/* All that a GPT-2 has. */
+/* All that a GPT-2 has: the sentence's. */
 static uint64_t all_bits(void)
 {
-    return bit(SITE_COUNT) - 1 - bit(SITE_SOURCE_EMBEDDING) - bit(SITE_SOFTMAX);
+    uint64_t bits = 0;
+    for (int site = 0; site < SITE_COUNT; site++)
+        if (site_rows[site].part == PART_SENTENCE && site != SITE_SOFTMAX)
+            bits |= bit(site);
+    return bits;
 }
 
 START_TEST(sites_are_chosen_by_their_names)
@@ -152,7 +157,7 @@ START_TEST(numbers_ranges_and_the_end_are_understood)
     for (size_t i = 0; i < COUNT(cases); i++) {
         ck_assert_msg(!selection_layers(&selection, cases[i].list, &gpt2, &arena, &err), "%s: %s",
                       cases[i].list, err.text);
-        ck_assert_str_eq(chosen(selection.layers, selection.layer_count), cases[i].chosen);
+        ck_assert_str_eq(chosen(selection.layers.items, selection.layers.count), cases[i].chosen);
     }
 }
 END_TEST
@@ -236,6 +241,59 @@ START_TEST(all_heads_are_no_list)
     }
     ck_assert_int_eq(selection_heads(&selection, "0-11", &gpt2, &arena, &err), 0);
     ck_assert_ptr_nonnull(selection.heads);
+}
+END_TEST
+
+/* Each of the two has layers of its own; the list is read for those that have a chosen site. */
+START_TEST(layers_are_those_of_encoder_and_decoder)
+{
+    static const struct config uneven = {
+        .kind = MODEL_TRANSFORMER, .n_encoder_layer = 5, .n_layer = 2, .final_norm = true};
+    static const struct {
+        const char *sites, *list;
+        const char *encoder, *decoder;
+    } cases[] = {
+        {"enc.weights,weights", NULL, "0 1 2 3 4", "0 1"},
+        {"enc.weights,cross_weights", "-1", "4", "1"},
+        {"enc.weights,logits", "4,0", "0 4", ""},
+        {"weights", "1", "", "1"},
+        {"embedding", "1", "", "1"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        ck_assert_int_eq(selection_sites(&selection, cases[i].sites, &uneven, &err), 0);
+        ck_assert_int_eq(selection_layers(&selection, cases[i].list, &uneven, &arena, &err), 0);
+        ck_assert_str_eq(chosen(selection.encoder_layers.items, selection.encoder_layers.count),
+                         cases[i].encoder);
+        ck_assert_str_eq(chosen(selection.layers.items, selection.layers.count), cases[i].decoder);
+    }
+    ck_assert_int_eq(selection_sites(&selection, "all", &uneven, &err), 0);
+    ck_assert_int_eq(selection_layers(&selection, "2", &uneven, &arena, &err), -1);
+    ck_assert_str_eq(err.text, "--layer: expected numbers from 0 to 1 (or -2 to -1 from the end), "
+                               "ranges such as 0-1, or all, found '2': the decoder has 2 layers");
+    err_clear(&err);
+    ck_assert_int_eq(selection_layers(&selection, "5", &uneven, &arena, &err), -1);
+    ck_assert_str_eq(err.text, "--layer: expected numbers from 0 to 4 (or -5 to -1 from the end), "
+                               "ranges such as 0-4, or all, found '5': the encoder has 5 layers");
+}
+END_TEST
+
+START_TEST(an_encoder_is_watched_in_its_own_layers)
+{
+    static const struct config uneven = {
+        .kind = MODEL_TRANSFORMER, .n_encoder_layer = 3, .n_layer = 1, .final_norm = true};
+    struct watch watch;
+    ck_assert_int_eq(watch_init(&watch, &uneven, &arena, &err), 0);
+    ck_assert_int_eq(selection_sites(&selection, "enc.q,cross_q,enc.ln_f", &uneven, &err), 0);
+    ck_assert_int_eq(selection_layers(&selection, NULL, &uneven, &arena, &err), 0);
+    selection_watch(&selection, &watch);
+    for (int site = 0; site < SITE_COUNT; site++)
+        for (size_t layer = 0; layer < 3; layer++)
+            ck_assert_int_eq(watch_has(&watch, (enum site)site, layer),
+                             site == SITE_ENC_Q || site == SITE_ENC_LN_F ||
+                                 (site == SITE_CROSS_Q && layer == 0));
+    ck_assert_uint_eq(selection_layers_of(&selection, SITE_ENC_Q).count, 3);
+    ck_assert_uint_eq(selection_layers_of(&selection, SITE_CROSS_Q).count, 1);
+    ck_assert_uint_eq(selection_layers_of(&selection, SITE_ENC_LN_F).count, 1);
 }
 END_TEST
 
@@ -326,6 +384,8 @@ Suite *selection_suite(void)
     tcase_add_test(tests, a_model_of_one_layer_says_so);
     tcase_add_test(tests, heads_are_chosen_like_layers);
     tcase_add_test(tests, all_heads_are_no_list);
+    tcase_add_test(tests, layers_are_those_of_encoder_and_decoder);
+    tcase_add_test(tests, an_encoder_is_watched_in_its_own_layers);
     tcase_add_test(tests, a_selection_watches_its_sites_in_its_layers);
     tcase_add_test(tests, heads_are_watched_from_the_first_to_the_last);
     tcase_add_test(tests, a_site_that_is_whole_watches_every_head);

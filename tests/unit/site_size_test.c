@@ -20,6 +20,7 @@ START_TEST(sites_have_the_sizes_of_their_axes)
                                          .d_k = 2,
                                          .d_v = 3,
                                          .n_inner = 48,
+                                         .cross = true,
                                          .out_proj = true};
     static const struct {
         enum site site;

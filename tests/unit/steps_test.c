@@ -147,8 +147,8 @@ static void make_expected(struct expected *row, size_t layer)
     for (size_t i = 0; i < TOKENS * WIDTH; i++)
         row->k[i] = (double)k->values[i];
     reference_attend(&(struct reference_row){&viewer.model.config, layer, explanation.query, TOKENS,
-                                             row->q, row->k, row->scores, row->softmax, row->masked,
-                                             row->weights});
+                                             viewer.model.config.causal, false, row->q, row->k,
+                                             row->scores, row->softmax, row->masked, row->weights});
 }
 
 /* A share is a part of its column's sum. */

@@ -29,9 +29,9 @@ static void add_parameter(struct tiny_model *model, enum parameter_id id, size_t
     char name[PARAMETER_NAME_BYTES];
     size_t shape[2];
     size_t rank = parameter_shape(shape, id, &model->config);
-    if (!parameter_is_used(id, &model->config))
+    if (!parameter_is_used(id, layer, &model->config))
         return;
-    parameter_name(name, id, layer);
+    parameter_name(name, id, layer, &model->config);
     struct tiny_tensor *tensor = tiny_model_add(model, name, DTYPE_F32, rank, shape);
     for (size_t i = 0; i < tensor->count; i++)
         tensor->values[i] = (float)((int)(dice_bits(dice) % 255) - 127) / 256;
@@ -47,7 +47,7 @@ void tiny_model_make(struct tiny_model *model, const char *config)
     ck_assert_msg(!config_open(&model->config, &model->folder, &err), "%s", err.text);
     for (int id = 0; id < PARAMETERS_OF_MODEL; id++)
         add_parameter(model, (enum parameter_id)id, 0, &dice);
-    for (size_t layer = 0; layer < model->config.n_layer; layer++)
+    for (size_t layer = 0; layer < config_layers(&model->config); layer++)
         for (int id = PARAMETERS_OF_MODEL; id < PARAMETERS; id++)
             add_parameter(model, (enum parameter_id)id, layer, &dice);
     tiny_model_write(model, 0);

@@ -14,6 +14,8 @@ Suite *weights_open_suite(void);
 static const char gpt2[] =
     JSON({"model_type": "gpt2", "vocab_size": 11, "n_positions": 9, "n_embd": 6, "n_layer": 2,
           "n_head": 2, "n_inner": 7, "tie_word_embeddings": false});
+static const char encoder[] =
+    JSON({"model_type": "transformer", "vocab_size": 11, "n_embd": 6, "n_encoder_layer": 3});
 static const char attention[] =
     JSON({"model_type": "attention", "vocab_size": 11, "n_embd": 6, "n_layer": 2, "n_head": 4,
           "n_kv_head": 2, "d_k": 3, "d_v": 5, "out_proj": true, "bias": true});
@@ -121,22 +123,26 @@ END_TEST
 START_TEST(a_layer_beyond_the_last_is_refused)
 {
     static const struct {
+        const char *config;
         const char *name;
-        const char *layer;
+        const char *limit, *layer;
     } cases[] = {
-        {"h.2.ln_1.weight", "2"},
-        {"transformer.h.2.ln_1.weight", "2"},
-        {"h.17.attn.bias", "17"},
-        {"h.99999999999.x", "99999999999"},
+        {gpt2, "h.2.ln_1.weight", "n_layer = 2", "2"},
+        {gpt2, "transformer.h.2.ln_1.weight", "n_layer = 2", "2"},
+        {gpt2, "h.17.attn.bias", "n_layer = 2", "17"},
+        {gpt2, "h.99999999999.x", "n_layer = 2", "99999999999"},
+        {gpt2, "enc.0.ln_1.weight", "n_encoder_layer = 0", "0"},
+        {encoder, "h.1.ln_1.weight", "n_layer = 1", "1"},
+        {encoder, "enc.3.ln_1.weight", "n_encoder_layer = 3", "3"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char expected[256];
-        tiny_model_make(&model, gpt2);
+        tiny_model_make(&model, cases[i].config);
         tiny_model_add(&model, cases[i].name, DTYPE_F32, 1, (size_t[]){6});
         snprintf(expected, sizeof expected,
-                 "'tiny-model/model.safetensors': tensor '%s': expected layers below n_layer = 2, "
+                 "'tiny-model/model.safetensors': tensor '%s': expected layers below %s, "
                  "found layer %s",
-                 cases[i].name, cases[i].layer);
+                 cases[i].name, cases[i].limit, cases[i].layer);
         expect_error(ERR_INPUT, expected);
         tiny_model_release(&model);
     }

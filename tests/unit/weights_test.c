@@ -236,7 +236,7 @@ START_TEST(the_final_norm_has_its_parts)
     struct norm norm;
     make(gpt2);
     must_open();
-    ck_assert_int_eq(weights_final_norm(&weights, &norm, &err), 0);
+    ck_assert_int_eq(weights_final_norm(&weights, false, &norm, &err), 0);
     ck_assert_mem_eq(norm.scale, values("ln_f.weight", 0), 6 * sizeof(float));
     ck_assert_mem_eq(norm.shift, values("ln_f.bias", 0), 6 * sizeof(float));
     ck_assert(norm.epsilon == 1e-5f);
@@ -311,7 +311,7 @@ static int use_everything(bool packing, enum precision precision)
     weights.packing = weights.packing_words = packing;
     weights.precision = precision;
     return weights_block(&weights, 0, SITE_RESID_POST, &w, &err) ||
-                   weights_final_norm(&weights, &norm, &err) ||
+                   weights_final_norm(&weights, false, &norm, &err) ||
                    weights_unembedding(&weights, &matrix, &err) ||
                    weights_turned_unembedding(&weights, &unembedding, &err)
                ? -1
