@@ -52,10 +52,14 @@ int output_choose(struct output *output, const struct options *options, struct e
     return output->format->check ? output->format->check(err) : 0;
 }
 
-const char *output_show(const struct format *format, const struct options *options)
+const char *output_show(const struct format *format, const struct options *options,
+                        const struct config *config)
 {
     if (options->show)
         return options->show;
+    if (format && config->n_encoder_layer)
+        return format->show_of_encoder ? format->show_of_encoder
+                                       : "enc.weights,weights,cross_weights";
     return format && format->show ? format->show : "weights";
 }
 

@@ -32,7 +32,8 @@ int output_choose(struct output *output, const struct options *options, struct e
 
 /* What to show, and of which layers: what was asked for, else what the format is for (NULL: what is
  * not shown, but counted). A mean over layers is one over all. */
-const char *output_show(const struct format *format, const struct options *options);
+const char *output_show(const struct format *format, const struct options *options,
+                        const struct config *config);
 const char *output_layer(const struct format *format, const struct options *options,
                          const struct derivation *how);
 

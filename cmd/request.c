@@ -14,7 +14,7 @@ static int choose_selection(struct request *request, const struct options *optio
     bool is_page = format && strcmp(format->name, "text") == 0;
     const char *layer = output_layer(format, options, &request->derivation);
     request->chosen = !is_page || options->show || options->layer || options->head;
-    if (selection_sites(selection, output_show(format, options), config, err) ||
+    if (selection_sites(selection, output_show(format, options, config), config, err) ||
         selection_layers(selection, layer, config, arena, err))
         return -1;
     return selection_heads(selection, options->head, config, arena, err);

@@ -214,12 +214,15 @@ static void write_hint(struct job *job)
     if (job->request.chosen || !job->output.to_stdout)
         return;
     stream_char(out, '\n');
-    if (config->n_layer > 1)
+    bool more = config->n_layer > 1 || config->n_encoder_layer > 1;
+    if (config->n_encoder_layer && more)
+        stream_format(out, "These are the last layers of %zu in the encoder, %zu in the decoder.\n",
+                      config->n_encoder_layer, config->n_layer);
+    else if (more)
         stream_format(out, "This is layer %zu, the last of %zu.\n", config->n_layer - 1,
                       config->n_layer);
     stream_format(out, "More: %s%s--show all, --format csv; 'attn-cli help run'.\n",
-                  config->n_layer > 1 ? "--layer all, " : "",
-                  config->n_head > 1 ? "--head 0, " : "");
+                  more ? "--layer all, " : "", config->n_head > 1 ? "--head 0, " : "");
 }
 
 static int run_all(struct job *job, struct err *err)

@@ -10,6 +10,7 @@ const struct format format_rows[] = {
         .unit = UNIT_SENTENCE,
         .has_tokens = true,
         .show = "tokens,weights,context",
+        .show_of_encoder = "tokens,enc.weights,weights,cross_weights",
         .layer = "-1",
         .write = text_page_write,
     },
@@ -96,6 +97,7 @@ const struct format format_rows[] = {
         .unit = UNIT_SENTENCE,
         .can_show_all = true,
         .show = "embedding,weights",
+        .show_of_encoder = "embedding,source_embedding,enc.weights,weights,cross_weights",
         .write = html_report_write,
     },
 };

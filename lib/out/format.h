@@ -42,11 +42,12 @@ struct format {
     const char *about;  /* a line for help */
     enum format_unit unit;
     bool is_picture;
-    bool one_sentence; /* one stream can hold only one sentence */
-    bool has_tokens;   /* without any tensor there are still the tokens to write */
-    bool can_show_all; /* whoever reads it can show and hide the first token himself */
-    const char *show;  /* tensors, where none are named: as in --show; NULL: weights */
-    const char *layer; /* layers, where none are named; NULL: all */
+    bool one_sentence;           /* one stream can hold only one sentence */
+    bool has_tokens;             /* without any tensor there are still the tokens to write */
+    bool can_show_all;           /* whoever reads it can show and hide the first token himself */
+    const char *show;            /* tensors, where none are named: as in --show; NULL: weights */
+    const char *show_of_encoder; /* the same of a model that has one; NULL: all its weights */
+    const char *layer;           /* layers, where none are named; NULL: all */
     int (*write)(struct stream *out, const struct report *report, const struct place *place,
                  struct err *err);
     int (*check)(struct err *err); /* refuses what cannot be written here; NULL: all can */
