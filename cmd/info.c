@@ -47,7 +47,8 @@ static void count_tensors(struct facts *facts)
  */
 static bool site_bytes(size_t *bytes, const struct config *c, enum site site, size_t tokens)
 {
-    size_t layers = site_rows[site].in_layer ? c->n_layer : 1;
+    bool of_encoder = site_rows[site].part == PART_SOURCE;
+    size_t layers = !site_rows[site].in_layer ? 1 : of_encoder ? c->n_encoder_layer : c->n_layer;
     return site_size(bytes, c, site, c->n_head, tokens, tokens) &&
            num_multiply(bytes, *bytes, layers) && num_multiply(bytes, *bytes, sizeof(float));
 }
@@ -71,7 +72,7 @@ static int count_outputs(struct facts *facts, struct err *err)
 static void write_size(struct stream *out, const char *name, size_t bytes)
 {
     char text[NUM_SIZE_BYTES];
-    stream_format(out, "  %-14s %12s\n", name, num_size(text, bytes));
+    stream_format(out, "  %-16s %12s\n", name, num_size(text, bytes));
 }
 
 static void write_sizes(struct stream *out, const struct facts *facts)
@@ -99,17 +100,28 @@ static void write_heads(struct stream *out, const struct config *c)
         stream_format(out, ", keys %zu wide, values %zu\n", c->d_k, c->d_v);
 }
 
+/* Who sees what. */
+static const char *sight_of(const struct config *c)
+{
+    if (c->n_encoder_layer)
+        return "causal, and sees all of a second text (--source)";
+    if (c->cross)
+        return "every token sees all of a second text (--source)";
+    return c->causal ? "causal" : "every token sees every token";
+}
+
 static void write_config(struct stream *out, const struct facts *facts)
 {
     const struct config *c = &facts->model->config;
-    const char *sight = c->causal  ? "causal"
-                        : c->cross ? "every token sees all of a second text (--source)"
-                                   : "every token sees every token";
-    stream_format(out, "type           %s, %s\n", config_kind_name(c), sight);
-    stream_format(out, "layers         %zu\n", c->n_layer);
+    stream_format(out, "type           %s, %s\n", config_kind_name(c), sight_of(c));
+    if (c->n_encoder_layer)
+        stream_format(out, "layers         %zu in the encoder, %zu in the decoder\n",
+                      c->n_encoder_layer, c->n_layer);
+    else
+        stream_format(out, "layers         %zu\n", c->n_layer);
     write_heads(out, c);
     stream_format(out, "channels       %zu\n", c->n_embd);
-    if (c->kind == MODEL_GPT2)
+    if (c->kind != MODEL_ATTENTION)
         stream_format(out, "mlp            %zu wide, %s\n", c->n_inner,
                       activation_name(c->activation));
     stream_format(out, "vocabulary     %zu%s%s\n", c->vocab_size, facts->tokenizer ? ", " : "",
@@ -175,6 +187,7 @@ static void write_json(struct stream *out, const struct facts *facts)
         size_t value;
     } numbers[] = {
         {"n_layer", c->n_layer},
+        {"n_encoder_layer", c->n_encoder_layer},
         {"n_head", c->n_head},
         {"n_kv_head", c->n_kv_head},
         {"n_embd", c->n_embd},
