@@ -74,7 +74,11 @@ struct sequence *task_sequences(const struct pass_size *size, const struct confi
 /* The whole pass but for the logits, which are wanted of one token only. */
 static enum site last_site(const struct config *config)
 {
-    return config->kind == MODEL_GPT2 ? SITE_LN_F : SITE_ATTN_OUT;
+    if (config->kind == MODEL_ATTENTION)
+        return SITE_ATTN_OUT;
+    if (config->final_norm)
+        return SITE_LN_F;
+    return config->norm_first ? SITE_RESID_POST : SITE_LN_2;
 }
 
 /* One pass that keeps the given sites of all layers, and the last one. Weights that are packed once

@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "model/pattern.h"
 
-/* The elements of a layer's weight matrices, biases and norms aside. */
-static double layer_weights(const struct config *c)
+/* The elements of an attention's weight matrices, biases and norms aside; and of an MLP's. */
+static double attention_weights(const struct config *c)
 {
     double channels = (double)c->n_embd;
     double queries = (double)(c->n_head * c->d_k);
@@ -18,9 +18,21 @@ static double layer_weights(const struct config *c)
         sum += channels * (queries + keys + values);
     if (c->out_proj)
         sum += context * channels;
-    if (c->kind == MODEL_GPT2)
-        sum += 2 * channels * (double)c->n_inner;
     return sum;
+}
+
+static double mlp_weights(const struct config *c)
+{
+    return c->kind == MODEL_ATTENTION ? 0 : 2 * (double)c->n_embd * (double)c->n_inner;
+}
+
+/* Of all layers: with an encoder, those of the decoder have two attentions. */
+static double all_weights(const struct config *c)
+{
+    double layers = (double)c->n_layer;
+    double encoder = (double)c->n_encoder_layer;
+    double attentions = c->n_encoder_layer ? 2 * layers + encoder : layers;
+    return attentions * attention_weights(c) + (layers + encoder) * mlp_weights(c);
 }
 
 /* Pairs of a query and a key that it sees, in one sequence. */
@@ -31,15 +43,24 @@ static double visible_pairs(const struct config *c, const struct pass_size *size
     return c->causal ? tokens * cached + tokens * (tokens + 1) / 2 : tokens * (cached + tokens);
 }
 
+/* The same in all its layers. Only in a sentence is anything masked. */
+static double all_pairs(const struct config *c, const struct pass_size *size)
+{
+    double layers = (double)c->n_layer;
+    double whole = (double)size->tokens * (double)(size->cached + size->tokens);
+    double of_source = c->n_encoder_layer ? (layers + (double)c->n_encoder_layer) * whole : 0;
+    return layers * visible_pairs(c, size) + of_source;
+}
+
 struct work work_of_pass(const struct config *c, const struct pass_size *size,
                          enum precision precision)
 {
     double layers = (double)c->n_layer;
     double sequences = (double)size->sequences;
     double rows = sequences * (double)size->tokens;
-    double weights = layers * layer_weights(c);
+    double weights = all_weights(c);
     double unembedding = size->logits ? (double)c->vocab_size * (double)c->n_embd : 0;
-    double head_pairs = layers * (double)c->n_head * sequences * visible_pairs(c, size);
+    double head_pairs = (double)c->n_head * sequences * all_pairs(c, size);
     double cached =
         layers * sequences * (double)size->cached * (double)(c->n_kv_head * (c->d_k + c->d_v));
     size_t bytes = precision == PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);

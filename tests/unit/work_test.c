@@ -87,6 +87,31 @@ START_TEST(grouped_heads_and_uneven_widths_count_as_they_are)
 }
 END_TEST
 
+/* 3 layers of an encoder and 2 of its decoder, 2 heads of 4 over 8 channels, an MLP of 10. */
+START_TEST(a_decoder_looks_at_the_source_as_well)
+{
+    static const struct config config = {.kind = MODEL_TRANSFORMER,
+                                         .n_embd = 8,
+                                         .n_layer = 2,
+                                         .n_encoder_layer = 3,
+                                         .n_head = 2,
+                                         .n_kv_head = 2,
+                                         .d_k = 4,
+                                         .d_v = 4,
+                                         .n_inner = 10,
+                                         .causal = true,
+                                         .cross = true,
+                                         .projections = true,
+                                         .out_proj = true};
+    struct pass_size size = {.sequences = 1, .tokens = 6};
+    double weights = (3 + 2 * 2) * 4 * 64 + 5 * 2 * 80;
+    double pairs = 3 * 36 + 2 * 36 + 2 * 21;
+    struct work work = work_of_pass(&config, &size, PRECISION_FP32);
+    ck_assert_double_eq(work.operations, 2 * 6 * weights + 2 * 2 * pairs * 8);
+    ck_assert_double_eq(work.bytes, 4 * weights);
+}
+END_TEST
+
 START_TEST(what_is_no_pass_is_no_work)
 {
     struct pass_size size = {0};
@@ -144,6 +169,7 @@ Suite *work_suite(void)
     tcase_add_test(tests, in_bf16_all_is_half_the_bytes);
     tcase_add_test(tests, attention_takes_the_pairs_that_are_seen);
     tcase_add_test(tests, grouped_heads_and_uneven_widths_count_as_they_are);
+    tcase_add_test(tests, a_decoder_looks_at_the_source_as_well);
     tcase_add_test(tests, what_is_no_pass_is_no_work);
     suite_add_tcase(suite, tests);
     return suite;
