@@ -3,14 +3,20 @@
 #     COLORTERM=truecolor attn-cli run --color always … |
 #         awk -v command='attn-cli run …' -f terminal.awk > run.svg
 #
-# Of the colours only those of --color always are known: ESC[48;2;R;G;B;38;5;INKm and ESC[0m. A line
-# with colours holds ASCII alone: its columns are its bytes.
+# Of the colours only those of --color always are known: ESC[48;2;R;G;B;38;5;INKm and ESC[0m. Run it
+# with LC_ALL=C: in a line with colours each character is taken to be a column wide.
 
 function escape(text) {
     gsub(/&/, "\\&amp;", text)
     gsub(/</, "\\&lt;", text)
     gsub(/>/, "\\&gt;", text)
     return text
+}
+
+# Of UTF-8, all bytes of a character but its first are 10xxxxxx.
+function columns_of(text) {
+    gsub(/[\200-\277]/, "", text)
+    return length(text)
 }
 
 # Letters in a colour from a column on, as wide as a terminal has them.
@@ -22,7 +28,7 @@ function put(text, column, colour) {
     text = substr(text, RLENGTH + 1)
     sub(/ +$/, "", text)
     printf "<text x=\"%.1f\" y=\"%d\" fill=\"%s\" textLength=\"%.1f\">%s</text>\n", \
-        left + column * column_width, y, colour, length(text) * column_width, escape(text)
+        left + column * column_width, y, colour, columns_of(text) * column_width, escape(text)
 }
 
 function put_ground(column, columns, colour) {
@@ -33,7 +39,7 @@ function put_ground(column, columns, colour) {
 function put_coloured(line,    count, parts, i, end, code, text, column, numbers) {
     count = split(line, parts, "\033")
     put(parts[1], 0, "#d7dae0")
-    column = length(parts[1])
+    column = columns_of(parts[1])
     for (i = 2; i <= count; i++) {
         end = index(parts[i], "m")
         code = substr(parts[i], 2, end - 2)
@@ -41,11 +47,11 @@ function put_coloured(line,    count, parts, i, end, code, text, column, numbers
         if (split(code, numbers, ";") < 8) {
             put(text, column, "#d7dae0")
         } else {
-            put_ground(column, length(text), \
+            put_ground(column, columns_of(text), \
                 sprintf("#%02x%02x%02x", numbers[3], numbers[4], numbers[5]))
             put(text, column, numbers[8] == 16 ? "#000000" : "#ffffff")
         }
-        column += length(text)
+        column += columns_of(text)
     }
 }
 
