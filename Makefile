@@ -21,9 +21,10 @@ archive = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
 LIBS = $(call library,xsmmgen) $(call library,utf8proc) $(call library,cjson) -lpthread -ldl -lm
 TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 
-# The default first:
-MODELS = tiny life life-causal life-4-heads life-grouped life-cross journey journey-causal
-MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors)
+# Worked examples, and the default, which is trained: in the binary it comes first.
+EXAMPLES = life life-causal life-4-heads life-grouped life-cross journey journey-causal
+MODELS = tiny $(EXAMPLES)
+MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges.txt)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_models.c \
@@ -198,8 +199,8 @@ bench-peers: $(BUILD)/attn-cli ## beside PyTorch and ONNX Runtime, which it inst
 pictures: $(BUILD)/attn-cli ## draw the README's pictures anew
 	@sh data/pictures/draw.sh $(BUILD)/attn-cli
 
-models: $(BUILD)/generate-models ## write the models in models/ anew
-	$< models models $(MODELS)
+models: $(BUILD)/generate-models ## write the worked examples in models/ anew
+	$< models models $(EXAMPLES)
 
 tiny: $(BUILD)/attn-cli ## train the model of the README in BUILD/tiny: half an hour at most
 	@sh models/train.sh $(BUILD)/attn-cli $(BUILD)/tiny
@@ -207,8 +208,8 @@ tiny: $(BUILD)/attn-cli ## train the model of the README in BUILD/tiny: half an 
 
 # Without the rest of the library: that holds the models.
 MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/config*.c) \
-	$(patsubst %,lib/model/%.c,draft origin parameter_table recipe shape) \
-	$(patsubst %,lib/math/%.c,activation noise torch_random)
+	$(patsubst %,lib/model/%.c,draft origin parameter_table recipe) \
+	$(patsubst %,lib/math/%.c,activation torch_random)
 
 $(BUILD)/generate-models: $(call objects,$(MAKER_FILES))
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@

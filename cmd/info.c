@@ -173,9 +173,6 @@ static void write_summary(struct stream *out, const struct facts *facts)
     stream_format(out, "parameters     %zu, %s, %s of weights\n", facts->parameters, facts->dtype,
                   num_size(weights, facts->weight_bytes));
     write_memory(out, facts);
-    if (facts->model->folder.files && facts->model->config.kind == MODEL_GPT2)
-        stream_text(out, "note           the weights are random, not trained: there is nothing to "
-                         "find in them\n");
 }
 
 /* Member by member, for scripts. */

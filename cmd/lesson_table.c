@@ -47,7 +47,7 @@ const struct lesson_row lesson_rows[] = {
      "word is its four contexts, one beside the other: for 'is', 0.4003 1.7137 1.3981 1.0497."},
     {"Heads with an output projection",
      "In a GPT the channels are shared out among the heads, and a last matrix, W_O, mixes what "
-     "the heads found. tiny has 2 layers with 4 heads of 8 numbers each.",
+     "the heads found. tiny has 2 layers with 4 heads of 24 numbers each.",
      "attn-cli explain -m tiny -s \"Life is short\" --token short --layer 0 --head 2",
      "Two things are new. A head does not take in an embedding but x: the sum of the embeddings of "
      "a word and of its position, normed. And the last table shows what each head adds to the "

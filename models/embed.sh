@@ -13,8 +13,8 @@ identifier() { # FILE
 }
 
 for_each_file() { # MODEL COMMAND
-    for path in "$1"/*.json "$1"/*.safetensors; do
-        "$2" "$path"
+    for path in "$1"/*.json "$1"/merges.txt "$1"/*.safetensors; do
+        [ ! -e "$path" ] || "$2" "$path"
     done
 }
 

@@ -3,8 +3,8 @@
 #
 #     sh tests/figures.sh build models/tiny
 #
-# Each is measured on texts of a seed that training never saw; a line each, what was found and what
-# is expected, then `N passed, N failed`.
+# Texts are those that models/train.sh keeps out of what is learnt, or random tokens. A line each,
+# what was found and what is expected, then `N passed, N failed`.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 attn=$1/attn-cli model=$2
@@ -12,7 +12,7 @@ attn=$1/attn-cli model=$2
     printf 'there is no %s\n0 passed, 1 failed\n' "$model/config.json"
     exit 1
 }
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
@@ -34,7 +34,7 @@ agreement() {
 
 # What the best head gives, from `it`, to both nouns it may mean, on average.
 both_nouns() {
-    "$attn" corpus data/fables.grammar --rule road-test --count 60 --seed 99 >"$scratch/texts"
+    "$attn" corpus data/fables.grammar --rule road-test --count 12 --seed 99 >"$scratch/texts"
     "$attn" run -m "$model" -f "$scratch/texts" --show weights --layer all --format jsonl |
         jq -r '[.tokens[].text] as $words | (($words | length) - 1) as $it |
             .tensors | to_entries[] | .key as $layer | .value | to_entries[] |
@@ -58,8 +58,15 @@ dessert() {
 
 figure 'dessert follows "Life is short, eat"' "$(dessert)" 1
 figure 'verbs that agree across a noun of the other number' "$(agreement)" 0.98
-figure 'from "it" to the animal and the place, the best head' "$(both_nouns)" 0.5
+if command -v jq >/dev/null 2>&1; then
+    figure 'from "it" to the animal and the place, the best head' "$(both_nouns)" 0.5
+else
+    printf 'skipped: from "it" to the animal and the place: jq is not installed\n'
+    skipped=1
+fi
 figure 'to the previous token, the best head' "$(best previous-token)" 0.5
 figure 'induction on repeated random tokens, the best head' "$(best induction)" 0.7
-echo "$passed passed, $failed failed"
+closing="$passed passed, $failed failed"
+[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
+printf '%s\n' "$closing"
 [ "$failed" = 0 ]

@@ -61,6 +61,7 @@ run unit "$build/unit" &
 stage floors sh tests/floors.sh
 stage style sh tests/style.sh
 stage models sh tests/models.sh "$build"
+stage figures sh tests/figures.sh "$build" models/tiny
 stage oracle "$build/oracle" "$build/attn-cli" tests/golden/*
 stage bf16 "$build/oracle" --bf16 "$build/attn-cli" tests/golden/*
 stage install sh tests/install.sh "$build"

@@ -1,42 +1,55 @@
 #!/bin/sh
-# How induction comes: the best head's score at every checkpoint of a training, and the loss.
+# How heads come to be: at every checkpoint of a training the loss, and what the best heads score as
+# previous-token and as induction heads.
 #
 #     sh data/pictures/learning.sh build/attn-cli build/tiny >data/pictures/learning.svg
 set -eu
 attn=$1 model=$2
 
-# step, held-out loss, the best induction score
+# step, held-out loss, the best scores
 for folder in "$model"/step-*; do
     step=$(printf '%s\n' "$folder" | sed 's/.*step-0*//')
-    score=$("$attn" heads -m "$folder" --format csv |
-        awk -F , 'NR > 1 && $7 > best { best = $7 } END { print best }')
+    scores=$("$attn" heads -m "$folder" --format csv | awk -F , '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+        NR > 1 && $at["previous-token"] > previous { previous = $at["previous-token"] }
+        NR > 1 && $at["induction"] > induction { induction = $at["induction"] }
+        END { print previous, induction }')
     loss=$(awk -F , -v step="$step" '$1 == step { print $4 }' "$model/log.csv")
-    printf '%s %s %s\n' "$step" "$loss" "$score"
+    printf '%s %s %s\n' "$step" "$loss" "$scores"
 done | sort -n | awk '
-    { step[NR] = $1; loss[NR] = $2; score[NR] = $3; if ($2 > most) most = $2 }
-    function x(i) { return 60 + 560 * log(step[i]) / log(step[NR]) }
+    { step[NR] = $1; loss[NR] = $2; previous[NR] = $3; induction[NR] = $4
+      if ($2 > most) most = $2 }
+    function x(value) { return 60 + 560 * value / step[NR] }
     function line(values, most, colour,    i) {
         printf "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2.5\" points=\"", colour
         for (i = 1; i <= NR; i++)
-            printf "%.1f,%.1f ", x(i), 260 - 220 * values[i] / most
+            printf "%.1f,%.1f ", x(step[i]), 260 - 220 * values[i] / most
         print "\"/>"
     }
+    function word(at, y, anchor, colour, text) {
+        printf "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\" fill=\"%s\">%s</text>\n", \
+            at, y, anchor, colour, text
+    }
     END {
+        most = int(most + 0.999)
         print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 680 310\" " \
             "font-family=\"sans-serif\" font-size=\"13\">"
+        print "<title>The best heads of a training, and its loss, step by step</title>"
         print "<rect width=\"680\" height=\"310\" fill=\"white\"/>"
-        for (i = 1; i <= NR; i++)
-            printf "<text x=\"%.1f\" y=\"282\" text-anchor=\"middle\" fill=\"#555\">%s</text>\n", x(i), step[i]
         for (i = 0; i <= 4; i++) {
             y = 260 - 55 * i
             printf "<path d=\"M60 %d H620\" stroke=\"#ddd\"/>\n", y
-            printf "<text x=\"52\" y=\"%d\" text-anchor=\"end\" fill=\"#1f6f8b\">%.2f</text>\n", y + 4, i / 4
-            printf "<text x=\"628\" y=\"%d\" fill=\"#c0562f\">%.1f</text>\n", y + 4, most * i / 4
+            word(52, y + 4, "end", "#555", sprintf("%.2f", i / 4))
+            word(628, y + 4, "start", "#c0562f", sprintf("%.1f", most * i / 4))
         }
-        line(score, 1, "#1f6f8b")
+        for (i = 0; i <= step[NR]; i += 1000)
+            word(x(i), 282, "middle", "#555", i)
         line(loss, most, "#c0562f")
-        print "<text x=\"60\" y=\"24\" fill=\"#1f6f8b\">induction score of the best head</text>"
-        print "<text x=\"620\" y=\"24\" text-anchor=\"end\" fill=\"#c0562f\">held-out loss</text>"
-        print "<text x=\"340\" y=\"303\" text-anchor=\"middle\" fill=\"#555\">training step</text>"
+        line(previous, 1, "#8a63b0")
+        line(induction, 1, "#1f6f8b")
+        word(60, 24, "start", "#1f6f8b", "induction score")
+        word(170, 24, "start", "#8a63b0", "previous-token score, of the best heads")
+        word(620, 24, "end", "#c0562f", "held-out loss")
+        word(340, 303, "middle", "#555", "training step")
         print "</svg>"
     }'

@@ -6,7 +6,7 @@
 #include "math/noise.h"
 
 const struct shape_row shape_rows[] = {
-    {"tiny", 2, 4, 32, 64, 512},
+    {"tiny", 2, 4, 96, 64, 1280},
     {"distilgpt2", 6, 12, 768, 1024, 50257},
     {"gpt2", 12, 12, 768, 1024, 50257},
     {"gpt2-medium", 24, 16, 1024, 1024, 50257},

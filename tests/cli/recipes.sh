@@ -4,8 +4,9 @@
 model() { # NAME FOLDER: a copy of one of models/ or golden/, to be changed
     mkdir -p "$2"
     for from in "$ROOT/models/$1" "$ROOT/tests/golden/$1"; do
-        [ ! -f "$from/config.json" ] ||
-            cp "$from/config.json" "$from/vocab.json" "$from/model.safetensors" "$2"
+        for file in config.json vocab.json merges.txt model.safetensors; do
+            [ ! -f "$from/$file" ] || cp "$from/$file" "$2"
+        done
     done
 }
 

@@ -166,6 +166,7 @@ const tinyPage = write(
     'embedding,weights,masked,context',
 );
 const tiny = json('-s', LIFE, '-s', 'Life is Life', '--show', 'embedding,weights,masked,context');
+const shown = (token) => token.text.replaceAll(' ', '␣');
 
 await test('what is pointed at is what JSON says', () =>
     withPage(tinyPage, async (page) => {
@@ -191,7 +192,7 @@ await test('every head of every layer is a table of the same numbers', () =>
             }
         }
         const headings = await page.$$eval('thead th', (cells) => cells.map((c) => c.textContent));
-        same(['', ...tiny[0].tokens.map((token) => token.text)], headings);
+        same(['', ...tiny[0].tokens.map(shown)], headings);
     }));
 
 await test('the mean is that of --mean heads', async () => {
@@ -394,7 +395,7 @@ await test('cells are reached and kept by the keyboard', () =>
         for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
         const weights = tiny[0].tensors['h.0.weights'];
         const value = (head) => String(weights[head][2][1]);
-        yes((await readout(page)).startsWith(`${value(0)} query 2 “short” → key 1 “is”`));
+        yes((await readout(page)).startsWith(`${value(0)} query 2 “␣short” → key 1 “␣is”`));
         await page.keyboard.press('Enter');
         await page.mouse.move(1100, 700);
         yes((await readout(page)).startsWith(value(0)), 'the cell is not kept');
@@ -414,10 +415,10 @@ await test('lines of a token say what it looks at and what looks at it', () =>
         const weights = tiny[0].tensors['h.0.weights'][0];
         const row = weights[4];
         const most = row.indexOf(Math.max(...row));
-        yes(said.startsWith(`“eat” looks at “${tiny[0].tokens[most].text}” `), said);
+        yes(said.startsWith(`“␣eat” looks at “${shown(tiny[0].tokens[most])}” `), said);
         yes(all !== (await plot(page).evaluate((canvas) => canvas.toDataURL())), 'all lines stay');
         await page.mouse.move(box.x + box.width - 20, box.y + box.height * 0.64);
-        yes((await readout(page)).startsWith('“eat” is looked at by '));
+        yes((await readout(page)).startsWith('“␣eat” is looked at by '));
         await page.mouse.click(box.x + 20, box.y + box.height * 0.64);
         await page.mouse.move(1100, 700);
         same(said, await readout(page), 'the token is not kept');
@@ -515,7 +516,7 @@ await test('the text shows what a token looks at', () =>
         same([true, true, true, true, true, false, false], grounds);
         await page.click('input[name="way"] >> nth=1');
         await page.hover('.running button >> nth=4');
-        yes((await readout(page)).startsWith('“eat” is looked at by'));
+        yes((await readout(page)).startsWith('“␣eat” is looked at by'));
     }));
 
 // --- space -----------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ START_TEST(layers_are_chosen_as_on_the_command_line)
     ck_assert_str_eq(seen.names[0], "h.1.resid_pre");
     ck_assert_str_eq(seen.names[1], "logits");
     ck_assert_uint_eq(seen.shape[0], 3);
-    ck_assert_uint_eq(seen.shape[1], 512);
+    ck_assert_uint_eq(seen.shape[1], 1280);
     attn_close(model);
 }
 END_TEST

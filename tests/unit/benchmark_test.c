@@ -63,7 +63,7 @@ START_TEST(everything_is_measured_in_every_round)
     struct err err = {0};
     ck_assert_msg(!benchmark(&report, &plan, &arena, &err), "%s", err.text);
     ck_assert_str_eq(report.model, "tiny");
-    ck_assert_uint_eq(report.parameters, 43904);
+    ck_assert_uint_eq(report.parameters, 352896);
     ck_assert_uint_eq(report.rounds, 2);
     ck_assert_uint_eq(report.result_count, 9);
     ck_assert_uint_eq(announced, 18);

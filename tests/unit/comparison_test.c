@@ -27,7 +27,7 @@ static struct err err;
 /* tiny, two texts, all layers and heads. */
 static void open_all(void)
 {
-    static const char *const texts[] = {"Life is short", "the cat sat on that mat all day"};
+    static const char *const texts[] = {"Life is short", "Life is short, eat dessert first."};
     arena = (struct arena){0};
     err = (struct err){0};
     selection = (struct selection){0};

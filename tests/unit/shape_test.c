@@ -18,9 +18,9 @@ START_TEST(a_shape_is_a_model_of_its_name)
     ck_assert_str_eq(model.name, "tiny");
     ck_assert_uint_eq(model.config.n_layer, 2);
     ck_assert_uint_eq(model.config.n_head, 4);
-    ck_assert_uint_eq(model.config.n_embd, 32);
+    ck_assert_uint_eq(model.config.n_embd, 96);
     ck_assert_uint_eq(model.config.n_positions, 64);
-    ck_assert_uint_eq(model.config.vocab_size, 512);
+    ck_assert_uint_eq(model.config.vocab_size, 1280);
     model_release(&model);
     draft_release(&draft);
 }

@@ -9,7 +9,7 @@ Suite *tally_sink_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const char *const texts[] = {"Life is short", "eat dessert first", "Life", "is short"};
+static const char *const texts[] = {"Life is short", "Life is sweet", "Life", "The keys"};
 
 static struct viewer viewer;
 static struct arena arena;

@@ -113,7 +113,7 @@ START_TEST(a_look_gives_a_report_of_what_was_chosen)
         ck_assert_double_eq_tol(sum, 1, 1e-6);
     }
     ck_assert_int_eq(report.tensors[2].site, SITE_LN_F);
-    ck_assert_uint_eq(report.tensors[2].shape[1], 32);
+    ck_assert_uint_eq(report.tensors[2].shape[1], 96);
 }
 END_TEST
 
