@@ -32,16 +32,6 @@ static struct comparison_result *result_at(const struct trial *trial, size_t way
 
 /* --- what is compared ------------------------------------------------------------------------- */
 
-static int name_way(struct comparison_result *result, struct arena *arena, struct err *err)
-{
-    struct buf name = {0};
-    mechanism_write_attention(&name, &result->way);
-    if (!buf_check(&name, err))
-        result->name = arena_text(arena, name.bytes, name.size, err);
-    buf_release(&name);
-    return result->name ? 0 : -1;
-}
-
 /* 0, 1, 2, … where all heads are compared. */
 static int choose_heads(struct comparison *comparison, const struct selection *selection,
                         const struct config *config, struct arena *arena, struct err *err)
@@ -76,12 +66,13 @@ static int prepare(struct trial *trial, struct err *err)
     if (!comparison->results || !trial->distances || !trial->samples ||
         choose_heads(comparison, plan->selection, config_of(plan), arena, err) ||
         selection_layers(&trial->timed, NULL, config_of(plan), arena, err) ||
-        name_way(&comparison->dense, arena, err))
+        !(comparison->dense.name = mechanism_attention_name(&comparison->dense.way, arena, err)))
         return -1;
     for (size_t way = 0; way < plan->way_count; way++) {
-        comparison->results[way].way = plan->ways[way];
-        if (mechanism_check(&plan->ways[way], config_of(plan), err) ||
-            name_way(&comparison->results[way], arena, err) ||
+        struct comparison_result *result = &comparison->results[way];
+        result->way = plan->ways[way];
+        result->name = mechanism_attention_name(&result->way, arena, err);
+        if (!result->name || mechanism_check(&result->way, config_of(plan), err) ||
             distances_open(&trial->distances[way], comparison->layer_count, comparison->head_count,
                            arena, err))
             return -1;

@@ -82,17 +82,6 @@ static int choose_lengths(struct trials *trials, struct err *err)
     return 0;
 }
 
-static int name_way(struct growth_way *way, const struct mechanism *mechanism, struct arena *arena,
-                    struct err *err)
-{
-    struct buf name = {0};
-    mechanism_write_attention(&name, mechanism);
-    if (!buf_check(&name, err))
-        way->name = arena_text(arena, name.bytes, name.size, err);
-    buf_release(&name);
-    return way->name ? 0 : -1;
-}
-
 static int prepare_way(struct trials *trials, size_t index, struct err *err)
 {
     size_t lengths = trials->growth->length_count;
@@ -103,9 +92,9 @@ static int prepare_way(struct trials *trials, size_t index, struct err *err)
     series->seconds = arena_alloc(trials->arena, lengths, sizeof(double), err);
     series->bytes = arena_alloc(trials->arena, lengths, sizeof(double), err);
     series->products = arena_alloc(trials->arena, lengths, sizeof(double), err);
-    if (!series->seconds || !series->bytes || !series->products ||
-        mechanism_check(&config.mechanism, &config, err) ||
-        name_way(way, &config.mechanism, trials->arena, err))
+    way->name = mechanism_attention_name(&config.mechanism, trials->arena, err);
+    if (!series->seconds || !series->bytes || !series->products || !way->name ||
+        mechanism_check(&config.mechanism, &config, err))
         return -1;
     for (size_t i = 0; i < lengths; i++) {
         size_t n = trials->growth->lengths[i];

@@ -239,6 +239,18 @@ void mechanism_write_attention(struct buf *out, const struct mechanism *mechanis
     }
 }
 
+const char *mechanism_attention_name(const struct mechanism *mechanism, struct arena *arena,
+                                     struct err *err)
+{
+    struct buf text = {0};
+    const char *name = NULL;
+    mechanism_write_attention(&text, mechanism);
+    if (!buf_check(&text, err))
+        name = arena_text(arena, text.bytes, text.size, err);
+    buf_release(&text);
+    return name;
+}
+
 static void write_number(struct buf *out, float number)
 {
     char text[NUM_FLOAT_BYTES];

@@ -11,6 +11,7 @@
 #ifndef ATTN_MODEL_MECHANISM_TEXT_H
 #define ATTN_MODEL_MECHANISM_TEXT_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "model/mechanism.h"
 
@@ -43,6 +44,10 @@ const char *block_part_name(enum block_part part);
 
 /* The kind of attention alone: "dense", "window:4+global:1", "random:2:7". */
 void mechanism_write_attention(struct buf *out, const struct mechanism *mechanism);
+
+/* The same as a text of the arena's; NULL with `err`. */
+const char *mechanism_attention_name(const struct mechanism *mechanism, struct arena *arena,
+                                     struct err *err);
 
 /* What differs from the model as it is, "attention window:4, scale 1"; nothing where nothing does.
  */
