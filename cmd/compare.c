@@ -79,16 +79,6 @@ static int check_options(struct job *job, struct err *err)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-static int blame(const struct job *job, size_t index, struct err *err)
-{
-    struct buf place = {0};
-    inputs_place(&place, &job->inputs, index);
-    if (place.size)
-        err_prefix(err, "%s", place.bytes);
-    buf_release(&place);
-    return -1;
-}
-
 static void note_dropped(const struct job *job, const struct dropped *dropped)
 {
     struct buf place = {0};
@@ -110,7 +100,7 @@ static int read_texts(struct job *job, struct err *err)
         struct subject *subject = &job->subjects[i];
         if (viewer_read(&job->viewer, subject, &job->inputs.items[i], text ? &source : NULL,
                         &job->arena, err))
-            return blame(job, i, err);
+            return inputs_blame(&job->inputs, i, err);
         dropped_add(&dropped, &subject->sentence, i);
         if (i == 0) /* it is the same for all */
             dropped_add(&in_source, &subject->source, i);

@@ -106,16 +106,9 @@ static int add_texts(struct job *job, struct err *err)
         return 0;
     if (inputs_open(&job->inputs, job->options, err))
         return -1;
-    for (size_t i = 0; i < job->inputs.count; i++) {
-        struct buf place = {0};
-        if (add_text(job, &job->inputs.items[i], err) == 0)
-            continue;
-        inputs_place(&place, &job->inputs, i);
-        if (place.size)
-            err_prefix(err, "%s", place.bytes);
-        buf_release(&place);
-        return -1;
-    }
+    for (size_t i = 0; i < job->inputs.count; i++)
+        if (add_text(job, &job->inputs.items[i], err))
+            return inputs_blame(&job->inputs, i, err);
     job->texts = job->inputs.count;
     return 0;
 }

@@ -173,6 +173,16 @@ void inputs_place(struct buf *place, const struct inputs *inputs, size_t index)
         buf_format(place, "sentence %zu", index);
 }
 
+int inputs_blame(const struct inputs *inputs, size_t index, struct err *err)
+{
+    struct buf place = {0};
+    inputs_place(&place, inputs, index);
+    if (place.size)
+        err_prefix(err, "%s", place.bytes);
+    buf_release(&place);
+    return -1;
+}
+
 void dropped_add(struct dropped *dropped, const struct reading *reading, size_t index)
 {
     const struct token *first = &reading->dropped_first;

@@ -42,6 +42,9 @@ int inputs_check_source(const struct options *options, const struct model *model
  * for the only sentence. */
 void inputs_place(struct buf *place, const struct inputs *inputs, size_t index);
 
+/* Put that before an error about it; returns -1. */
+int inputs_blame(const struct inputs *inputs, size_t index, struct err *err);
+
 /* The marks that the vocabulary does not have, over all texts. */
 struct dropped {
     size_t count;

@@ -79,17 +79,6 @@ static int prepare(struct job *job, struct err *err)
     return 0;
 }
 
-/* Put before an error which text it is about. */
-static int blame(const struct job *job, size_t index, struct err *err)
-{
-    struct buf place = {0};
-    inputs_place(&place, &job->inputs, index);
-    if (place.size)
-        err_prefix(err, "%s", place.bytes);
-    buf_release(&place);
-    return -1;
-}
-
 /* Tokenize input `index`; errors say which one it is. */
 static int read_subject(const struct job *job, struct subject *subject, size_t index,
                         struct arena *arena, struct err *err)
@@ -98,7 +87,7 @@ static int read_subject(const struct job *job, struct subject *subject, size_t i
     struct input source = {.text = text, .size = text ? strlen(text) : 0};
     if (viewer_read(&job->viewer, subject, &job->inputs.items[index], text ? &source : NULL, arena,
                     err))
-        return blame(job, index, err);
+        return inputs_blame(&job->inputs, index, err);
     return 0;
 }
 
@@ -117,7 +106,7 @@ static int check_derivation(const struct job *job, const struct subject *subject
     struct report report = {.sentence = subject->sentence, .source = subject->source};
     if (job->request.derivation.hide_first &&
         derive(&report, &job->request.derivation, job->viewer.tokenizer, arena, err))
-        return blame(job, index, err);
+        return inputs_blame(&job->inputs, index, err);
     return 0;
 }
 
@@ -154,7 +143,7 @@ static int derive_group(const struct job *job, const struct look *look, struct a
 {
     for (size_t i = 0; i < look->count; i++)
         if (derive(&look->reports[i], &job->request.derivation, job->viewer.tokenizer, arena, err))
-            return blame(job, look->first + i, err);
+            return inputs_blame(&job->inputs, look->first + i, err);
     return 0;
 }
 
