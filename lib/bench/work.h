@@ -32,7 +32,8 @@ struct work {
  * scores and context take 2 · (d_k + d_v) for each head, query and key that the query sees, nothing
  * for what the mask removes. Each weight is read once, as float32 or bf16, and so is each cached
  * key and value. A source is as long as its sentence. Left out, because they are small beside that:
- * embeddings, norms, softmax, activation, and what the pass itself writes to memory and reads again.
+ * embeddings, norms, softmax, activation, and what the pass itself writes to memory and reads
+ * again.
  */
 struct work work_of_pass(const struct config *config, const struct pass_size *size,
                          enum precision precision);
