@@ -90,6 +90,7 @@ static void add_row(struct buf *line, const struct table *table, size_t row, siz
         tone = tone_of_row(&table->heat->tones, table->sheet, row);
     for (size_t column = first; column < end; column++)
         add_cell(line, table, &tone, row, column);
+    text_blanks(line, table->heat->set ? 1 : 0);
     text_heat_reset(line, table->heat);
 }
 
@@ -126,7 +127,8 @@ static int write_table(struct stream *out, const struct sheet *sheet, const stru
     table.heat = heat;
     table.tone = tone_of_sheet(&heat->tones, sheet);
     size_t columns = sheet->columns.size;
-    size_t room = place->columns > table.label_width ? place->columns - table.label_width : 0;
+    size_t beside = table.label_width + (heat->colours ? 1 : 0); /* the last cell's second blank */
+    size_t room = place->columns > beside ? place->columns - beside : 0;
     size_t fitting = place->columns ? room / (TEXT_GAP + table.cell_width) : columns;
     size_t step = fitting > 0 ? fitting : 1;
     int failed = 0;

@@ -111,9 +111,10 @@ struct block {
     size_t index;
 };
 
-/* An ellipsis stands for numbers that could be seen: where all it stands for is hidden, it is. */
-static void add_row(struct buf *line, const struct text_layout *layout, struct text_heat *heat,
-                    const struct block *block, size_t row_slot)
+/* An ellipsis stands for numbers that could be seen: where all it stands for is hidden, it is.
+ * Returns how many blanks stand behind the row: the last cell's second one. */
+static size_t add_row(struct buf *line, const struct text_layout *layout, struct text_heat *heat,
+                      const struct block *block, size_t row_slot)
 {
     const struct sheet *sheet = &block->sheet;
     bool between = text_cut_between(&layout->rows, row_slot);
@@ -133,7 +134,10 @@ static void add_row(struct buf *line, const struct text_layout *layout, struct t
         else
             add_cell(line, layout, heat, &tone, sheet_cell(sheet, row, column));
     }
+    size_t behind = heat->set && layout->gap ? 1 : 0;
+    text_blanks(line, behind);
     text_heat_reset(line, heat);
+    return behind;
 }
 
 /* Some sheets, from `first` up to `end`, side by side. */
@@ -150,14 +154,15 @@ enum { HEADER = -1 }; /* the line above the rows */
 static int write_line(struct stream *out, struct buf *line, const struct text_layout *layout,
                       struct blocks *blocks, int row_slot, struct err *err)
 {
+    size_t behind = 0;
     for (size_t i = blocks->first; i < blocks->end; i++) {
         struct block block = {kept_sheet(blocks->report, blocks->kept, i), i};
         if (i > blocks->first)
-            text_blanks(line, TEXT_BLOCK_GAP);
+            text_blanks(line, TEXT_BLOCK_GAP - behind);
         if (row_slot == HEADER)
             add_header(line, layout, &block.sheet);
         else
-            add_row(line, layout, &blocks->heat, &block, (size_t)row_slot);
+            behind = add_row(line, layout, &blocks->heat, &block, (size_t)row_slot);
     }
     return text_end(out, line, err);
 }
@@ -188,8 +193,10 @@ static int write_all(struct stream *out, struct blocks *blocks, const struct pla
                      struct err *err)
 {
     struct buf line = {0};
+    struct place page = *place;
+    page.columns -= blocks->heat.colours && page.columns ? 1 : 0; /* the last cell's second blank */
     struct text_layout layout =
-        text_layout(blocks->report, blocks->kept, place, blocks->heat.numbers);
+        text_layout(blocks->report, blocks->kept, &page, blocks->heat.numbers);
     size_t count = kept_sheet_count(blocks->kept);
     int failed = 0;
     write_note(out, &layout);

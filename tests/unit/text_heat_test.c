@@ -68,11 +68,11 @@ START_TEST(colours_lie_behind_numbers_as_far_as_the_terminal_can)
         {{.depth = DEPTH_16, .dark = true},
          "Life   \x1b[107;30m 1.0000 \x1b[0m\n"
          "is     \x1b[46;30m 0.2500 \x1b[106;30m 0.7500 \x1b[0m\n"
-         "Life   \x1b[44;97m 0.1000 \x1b[44;97m 0.2000 \x1b[106;30m 0.7000\x1b[0m\n"},
+         "Life   \x1b[44;97m 0.1000 \x1b[44;97m 0.2000 \x1b[106;30m 0.7000 \x1b[0m\n"},
         {{.depth = DEPTH_16},
          "Life   \x1b[44;97m 1.0000 \x1b[0m\n"
          "is     \x1b[46;30m 0.2500 \x1b[104;30m 0.7500 \x1b[0m\n"
-         "Life   \x1b[106;30m 0.1000 \x1b[106;30m 0.2000 \x1b[104;30m 0.7000\x1b[0m\n"},
+         "Life   \x1b[106;30m 0.1000 \x1b[106;30m 0.2000 \x1b[104;30m 0.7000 \x1b[0m\n"},
         {{.depth = DEPTH_256, .palette = NULL, .dark = true},
          "Life   \x1b[48;5;255;38;5;16m 1.0000 \x1b[0m\n"},
         {{.depth = DEPTH_FULL}, "Life   \x1b[48;2;10;37;88;38;5;231m 1.0000 \x1b[0m\n"},
