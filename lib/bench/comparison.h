@@ -6,7 +6,8 @@
  *     if (comparison_make(&comparison, &plan, &arena, err)) ...
  *     comparison.results[1].heads[layer * comparison.head_count + head].kept
  *
- * A way holds for all layers, so what differs in one goes into the next.
+ * A way holds for all layers, so what differs in one goes into the next. Of an encoder and its
+ * decoder, the decoder's look at its own text is what is compared and timed.
  */
 #ifndef ATTN_BENCH_COMPARISON_H
 #define ATTN_BENCH_COMPARISON_H

@@ -199,6 +199,8 @@ static void write_legend(struct stream *out, const struct comparison *comparison
     stream_text(out, "\ncontext: |difference| from dense, the largest and the mean\n"
                      "weight: dense attention's on keys that still have any, and what both give "
                      "alike\n");
+    if (comparison->plan->viewer->model.config.kind == MODEL_TRANSFORMER)
+        stream_text(out, "Only the decoder's heads that look at its own text are compared.\n");
     if (comparison->plan->viewer->model.config.n_layer > 1)
         stream_text(out, "Every layer attends in that way: differences go into the next.\n");
 }
