@@ -182,6 +182,18 @@ test-cluster: all ## experiments under GNU parallel, mpirun and Slurm, which it 
 	@$(SETUP) cluster || true # what is not there is left out, and said
 	@sh tests/cluster.sh $(BUILD)
 
+# Code that was written at run time is not instrumented: that of libxsmm.
+tsan: ## whatever shares threads under the thread sanitizer, in BUILD/tsan
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan WERROR= \
+		CFLAGS='-O1 -g -fopenmp-simd -fno-math-errno -fno-trapping-math -fsanitize=thread' \
+		$(BUILD)/tsan/attn-cli $(BUILD)/tsan/unit
+	@sh tests/tsan.sh $(BUILD)/tsan
+
+coverage: ## which lines of lib no test reaches, of those that handle errors, with gcov
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage WERROR= \
+		CFLAGS='-O0 -g -fopenmp-simd --coverage -fprofile-update=atomic' test || true
+	@sh tests/coverage.sh $(BUILD)/coverage
+
 valgrind: $(TEST_PROGRAMS) ## the unit tests and a few command lines under valgrind
 	@sh tests/valgrind.sh $(BUILD)
 
@@ -251,6 +263,7 @@ clean: ## remove everything built
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all run test test-faults test-cluster test-page asan valgrind format format-check models
-.PHONY: endure bench-peers pictures tiny install uninstall clean help fuzzers fuzz FORCE
+.PHONY: all run test test-faults test-cluster test-page asan tsan coverage valgrind format
+.PHONY: format-check models endure bench-peers pictures tiny install uninstall clean help fuzzers
+.PHONY: fuzz FORCE
 .DELETE_ON_ERROR:

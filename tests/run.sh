@@ -69,7 +69,7 @@ stage cli sh tests/cli.sh "$build"
 stage break "$build/break" --every "${BREAK_EVERY:-1}" "$build/attn-cli" tests/break/*.cases
 stage flips "$build/flips" "${FLIPS_STRIDE:-1}"
 stage memory sh tests/faults.sh memory "$build" "${FAULT_EVERY:-41}"
-stage files sh tests/faults.sh files "$build" "${FAULT_EVERY:-29}"
+stage files sh tests/faults.sh files "$build" "${FAULT_EVERY:-13}"
 stage fuzz sh tests/fuzz.sh replay "$build"
 stage machine "$build/endure" --every "${ENDURE_EVERY:-3}" "$build/attn-cli"
 stage batch sh tests/batch.sh "$build"
