@@ -17,7 +17,8 @@ static int list_entries(struct vocabulary *vocabulary, struct err *err)
         return -1;
     struct vocabulary_entry *entry = vocabulary->entries;
     for (uint32_t id = 0; id < table->size; id++) {
-        struct vocabulary_word word = {.bytes = word_table_word(table, id, &word.size)};
+        struct vocabulary_word word = {0};
+        word.bytes = word_table_word(table, id, &word.size);
         if (!word.bytes)
             continue;
         *entry++ = (struct vocabulary_entry){.word = word, .id = id};
