@@ -169,11 +169,14 @@ SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fram
 
 asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD/asan
 	@ASAN_OPTIONS=allocator_may_return_null=1 BATCH_ITEMS=400 BREAK_EVERY=2 FLIPS_STRIDE=7 \
-		FAULT_EVERY=401 ENDURE_EVERY=41 \
+		FAULT_EVERY=401 ENDURE_EVERY=17 LONG_HAULS_FREE=1 \
 		ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
 		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/leaks.txt:print_suppressions=0 \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/asan WERROR= \
 		CFLAGS='-O1 -g -fopenmp-simd -fno-math-errno -fno-trapping-math $(SANITIZE)'
+
+long-hauls: $(BUILD)/attn-cli ## lines of 64 MiB, 1,024 tokens to a reader that leaves, a file of 3 GB
+	@sh tests/long_hauls.sh $(BUILD) long
 
 endure: $(BUILD)/attn-cli $(BUILD)/endure ## full disks, signals and limits: every step of every one
 	@$(BUILD)/endure $(BUILD)/attn-cli
@@ -265,5 +268,5 @@ help: ## show this
 
 .PHONY: all run test test-faults test-cluster test-page asan tsan coverage valgrind format
 .PHONY: format-check models endure bench-peers pictures tiny install uninstall clean help fuzzers
-.PHONY: fuzz FORCE
+.PHONY: fuzz long-hauls FORCE
 .DELETE_ON_ERROR:

@@ -1,0 +1,187 @@
+#!/bin/sh
+# Large inputs and large outputs: each with the status, the time and the memory that it may take.
+#
+#     sh tests/long_hauls.sh [BUILD [short|long]]
+#
+# short: lines of 4 MiB, texts of 256 tokens; long (`make long-hauls`): lines of 64 MiB, 1,024
+# tokens. Under a sanitizer neither time nor memory says anything: LONG_HAULS_FREE=1 leaves them
+# out, and makes everything shorter yet. VERBOSE=1 shows what each took.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+ROOT=$(pwd)
+case ${1:-build} in
+/*) attn=$1/attn-cli ;;
+*) attn=$ROOT/${1:-build}/attn-cli ;;
+esac
+unset ATTN_MODEL
+
+if [ "${2:-short}" = long ]; then
+    million=1000000 line_bytes=$((64 << 20)) tokens=1024 channels=128 sentences=10000
+elif [ -n "${LONG_HAULS_FREE-}" ]; then
+    million=100000 line_bytes=$((2 << 20)) tokens=256 channels=32 sentences=200
+else
+    million=1000000 line_bytes=$((4 << 20)) tokens=256 channels=32 sentences=2000
+fi
+
+if ! command -v python3 >/dev/null 2>&1; then
+    printf 'skipped: long hauls: python3 is not installed\n0 passed, 0 failed, 1 skipped\n'
+    exit 0
+fi
+
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "${folder:?}"' EXIT
+cd "$folder" || exit 1
+passed=0 failed=0
+
+# shellcheck source=tests/cli/recipes.sh
+. "$ROOT/tests/cli/recipes.sh"
+
+check() { # WHAT COMMAND...: passes when the command does
+    what=$1
+    shift
+    if "$@" >log 2>&1; then
+        passed=$((passed + 1))
+        [ -z "${VERBOSE-}" ] || printf '%-50s %s\n' "$what" "$(head -n 1 log)"
+    else
+        printf 'failed: %s\n' "$what"
+        head -n 5 log
+        head -c 300 err
+        failed=$((failed + 1))
+    fi
+}
+
+haul() { # WHAT STATUS SECONDS MIB ARGUMENT...: from the file `input`, to `out` and `err`
+    haul_what=$1 haul_status=$2 haul_seconds=$3 haul_mib=$4
+    shift 4
+    check "$haul_what" python3 "$ROOT/tests/measure.py" "$haul_status" "$haul_seconds" "$haul_mib" "$attn" "$@"
+}
+
+is() { # WHAT COMMAND...: a fact about what came out
+    check "$1" sh -c "$2"
+}
+
+repeat() { # BYTES TEXT
+    yes "$2" | tr '\n' ' ' | head -c "$1"
+}
+
+twice() { # FILE: as two lines
+    cat "$1"
+    printf '\n'
+    cat "$1"
+    printf '\n'
+}
+
+# --- a text of a million bytes --------------------------------------------------------------------
+
+: >input
+repeat $million 'the cat sat on the mat' >words
+twice words >words_twice
+zeros $million | tr '\0' a >letters
+head -c $million /dev/urandom | base64 -w 0 | head -c $million >noise
+bpe=$ROOT/tests/bpe
+
+haul "$million bytes of words: tokenize" 0 5 200 tokenize --ids -f words
+is 'its words are all there' '[ "$(wc -w <out)" = "$(wc -w <words)" ]'
+haul "$million bytes of one letter: tokenize" 0 5 200 tokenize --ids -m "$bpe" -f letters
+haul "$million bytes of noise: tokenize" 0 5 200 tokenize --ids -m "$bpe" -f noise
+cp out ids
+is 'nothing is lost' "'$attn' tokenize -m '$bpe' --decode <ids | head -c $million | cmp - noise"
+for command in 'run' 'explain' 'generate' 'compare --attention window:2'; do
+    # shellcheck disable=SC2086 # words
+    haul "$million bytes: $command" 3 5 200 $command -f words
+done
+haul "$million bytes: heads" 3 5 200 heads -d words
+haul "$million bytes: batch" 1 5 200 batch words
+haul "$million bytes: words of a vocabulary" 0 5 200 vocab -q words -o v1
+haul "$million bytes of one letter: its pairs" 0 10 200 vocab -q letters --size 270 -o v2
+haul "$million bytes of noise: its pairs" 0 20 300 vocab -q noise --size 300 -o v3
+haul "$million bytes: init" 0 5 200 init -q -f words -o fresh
+haul "$million bytes: train" 0 10 300 train -q -d words_twice --shape tiny \
+    --set n_embd=16,n_layer=1,n_head=2 --vocab v1/vocab.json --steps 1 --batch 1 --context 8 -o t1
+
+# --- a line of megabytes --------------------------------------------------------------------------
+
+mib=$((line_bytes >> 20))
+repeat $line_bytes 'the cat sat on the mat' >line
+{
+    printf 'the cat sat\n'
+    cat line
+    printf '\nthe dog ran\n'
+} >three
+{
+    printf '{"sentence": "the cat sat"}\n{"sentence": "'
+    cat line
+    printf '"}\n{"sentence": "the dog ran"}\n'
+} >three.jsonl
+{
+    printf 'text = '
+    cat line
+    printf '\n'
+} >grammar
+slow=$((5 + mib / 4))
+
+haul "a line of $mib MiB: tokenize" 0 $slow $((64 + 24 * mib)) tokenize --ids -f line
+is 'its words are all there' '[ "$(wc -w <out)" = "$(wc -w <line)" ]'
+for command in 'run' 'explain' 'generate' 'compare --attention window:2'; do
+    # shellcheck disable=SC2086 # words
+    haul "a line of $mib MiB: $command" 3 $slow $((64 + 24 * mib)) $command -f line
+done
+haul "a line of $mib MiB: heads" 3 $slow $((64 + 24 * mib)) heads -d line
+haul "a line of $mib MiB among others: batch" 1 $slow $((64 + 24 * mib)) batch three -q --head 0
+is 'the others are there' '[ "$(grep -c weights out)" = 2 ] && [ "$(wc -l <out)" = 3 ]'
+haul "a line of $mib MiB of JSON: batch" 1 $slow $((64 + 24 * mib)) batch three.jsonl -q --head 0
+is 'the others are there' '[ "$(grep -c weights out)" = 2 ] && [ "$(wc -l <out)" = 3 ]'
+haul "a line of $mib MiB: a grammar" 3 $slow $((64 + 24 * mib)) corpus grammar -o text
+haul "a line of $mib MiB: words of a vocabulary" 0 $slow $((64 + 24 * mib)) vocab -q line -o v4
+twice line >line_twice
+haul "two lines of $mib MiB: train" 0 $((4 * slow)) $((64 + 48 * mib)) train -q -d line_twice \
+    --shape tiny --set n_embd=16,n_layer=1,n_head=2 --vocab v4/vocab.json --steps 1 --batch 1 \
+    --context 8 -o t2
+
+# --- thousands of sentences -----------------------------------------------------------------------
+
+yes 'the cat sat on the mat' | head -n $sentences >many
+yes 'the cat sat on the mat' | head -n 100 >few
+for format in text csv tidy json jsonl; do
+    haul "a hundred sentences: run, $format" 0 10 100 run -q -f few --format $format
+    read -r few_mib <peak
+    haul "$sentences sentences: run, $format" 0 60 $((few_mib + 4)) run -q -f many --format $format
+done
+haul "$sentences sentences: heads" 0 60 100 heads -d many
+haul "$sentences sentences: batch, sums" 0 60 100 batch many -q --reduce entropy
+
+# --- all tensors, to a reader that leaves ---------------------------------------------------------
+
+"$attn" init -q --shape tiny -s 'the cat sat on a mat' -o big \
+    --set "n_embd=$channels,n_layer=4,n_head=4,n_positions=$tokens" || exit 1
+yes the | head -n "$tokens" | tr '\n' ' ' >long
+for format in text csv tidy json jsonl html svg; do
+    READ=1000 haul "$tokens tokens, a reader that leaves: $format" -13 5 1500 \
+        run -q -m big -f long --show all --format $format
+done
+
+# --- a file of three gigabytes --------------------------------------------------------------------
+
+# A hole in it takes no room on the disk; what nobody looks at takes none in memory.
+mkdir sparse
+rows=50000 columns=16000
+size=$((4 * rows * columns))
+printf '{"model_type": "attention", "vocab_size": %d, "n_embd": %d, "projections": false}\n' \
+    $rows $columns >sparse/config.json
+pack "$(printf '{"wte.weight": {"dtype": "F32", "shape": [%d, %d], "data_offsets": [0, %d]}}' \
+    $rows $columns $size)" </dev/null >sparse/model.safetensors
+header=$(wc -c <sparse/model.safetensors)
+if truncate -s $((header + size)) sparse/model.safetensors 2>/dev/null; then
+    haul 'three gigabytes: info' 0 2 64 info sparse
+    haul 'three gigabytes: run' 0 2 64 run -q -m sparse --ids 0,49999 --show weights
+    truncate -s $((header + size - 1)) sparse/model.safetensors
+    haul 'three gigabytes but a byte' 3 2 64 run -q -m sparse --ids 0
+    truncate -s 0 sparse/model.safetensors
+    truncate -s $((header + size)) sparse/model.safetensors
+    haul 'three gigabytes of nothing' 3 2 64 run -q -m sparse --ids 0
+else
+    printf 'skipped: three gigabytes: the file system makes no such file\n'
+fi
+
+printf '%d passed, %d failed\n' $passed $failed
+[ $failed = 0 ]

@@ -1,0 +1,50 @@
+"""Run a command, and hold it to a status, a time and a size.
+
+    python3 measure.py STATUS SECONDS MIB COMMAND...
+
+It reads the file `input` and writes `out` and `err`, at most a line; the MiB that it took go to
+`peak`. Seconds are those of the processor, so that a busy machine changes little; ten times as many
+may pass. With READ=N in the environment the reader of its output leaves after so many bytes, and
+the status of who was ended by that is -13. LONG_HAULS_FREE leaves time and size out.
+"""
+import os
+import resource
+import subprocess
+import sys
+import time
+
+
+def run(command, read):
+    with open("input", "rb") as source, open("out", "wb") as out, open("err", "wb") as err:
+        program = subprocess.Popen(command, stdin=source, stderr=err,
+                                   stdout=subprocess.PIPE if read else out)
+        began = time.monotonic()
+        if read:
+            out.write(program.stdout.read(int(read)))
+            began = time.monotonic()  # what counts is how soon it ends then
+            program.stdout.close()
+        return program.wait(), time.monotonic() - began
+
+
+def main():
+    status, seconds, mib = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+    found, passed = run(sys.argv[4:], os.environ.get("READ"))
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    busy, peak = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    with open("peak", "w", encoding="ascii") as file:
+        file.write(f"{peak:.0f}\n")
+    with open("err", "rb") as file:
+        lines = file.read().count(b"\n")
+    print(f"status {found}, {busy:.2f} s of {passed:.2f}, {peak:.0f} MiB")
+    if found != status or lines > 1:
+        print(f"expected status {status} and at most one line, found {lines}")
+        return 1
+    if os.environ.get("LONG_HAULS_FREE"):
+        return 0
+    if busy > seconds or passed > 10 * seconds or peak > mib:
+        print(f"expected at most {seconds} s and {mib} MiB")
+        return 1
+    return 0
+
+
+sys.exit(main())
