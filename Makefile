@@ -175,7 +175,7 @@ asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/asan WERROR= \
 		CFLAGS='-O1 -g -fopenmp-simd -fno-math-errno -fno-trapping-math $(SANITIZE)'
 
-long-hauls: $(BUILD)/attn-cli ## lines of 64 MiB, 1,024 tokens to a reader that leaves, a file of 3 GB
+long-hauls: $(BUILD)/attn-cli ## large inputs and outputs: status, time and memory
 	@sh tests/long_hauls.sh $(BUILD) long
 
 endure: $(BUILD)/attn-cli $(BUILD)/endure ## full disks, signals and limits: every step of every one

@@ -53,7 +53,8 @@ check() { # WHAT COMMAND...: passes when the command does
 haul() { # WHAT STATUS SECONDS MIB ARGUMENT...: from the file `input`, to `out` and `err`
     haul_what=$1 haul_status=$2 haul_seconds=$3 haul_mib=$4
     shift 4
-    check "$haul_what" python3 "$ROOT/tests/measure.py" "$haul_status" "$haul_seconds" "$haul_mib" "$attn" "$@"
+    check "$haul_what" python3 "$ROOT/tests/measure.py" \
+        "$haul_status" "$haul_seconds" "$haul_mib" "$attn" "$@"
 }
 
 is() { # WHAT COMMAND...: a fact about what came out
