@@ -92,7 +92,7 @@ static int attempt(struct buf *faults, struct tries *tries, struct err *err)
     tries->refused += scene.status > 0 && scene.status < SIGNALLED;
     tries->ended += scene.status >= SIGNALLED;
     verdict_on(faults, &scene, &before, &after);
-    if (!scene.status || trouble->to_stdout)
+    if (!scene.status || trouble->to_stdout || verdict_items_failed(&scene))
         return 0;
     holding_release(&after);
     if (scene_repeat(&scene, err) || holding_take(&after, "disk", err))

@@ -19,6 +19,7 @@
 /* Statuses as a set. */
 enum {
     MAY_SUCCEED = 1 << 0,
+    MAY_FAIL_ITEMS = 1 << 1, /* of a batch: one that needs too much is told, and the others go on */
     MAY_REFUSE_INPUT = 1 << 3,
     MAY_REFUSE_OUTPUT = 1 << 5,
 };

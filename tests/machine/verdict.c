@@ -15,6 +15,12 @@ static bool is_interrupted(const struct scene *scene)
            (scene->status == more || (scene->chore->saves && scene->status == ERR_INTERRUPTED));
 }
 
+bool verdict_items_failed(const struct scene *scene)
+{
+    return scene->chore->goes_on && scene->status == ERR_FAILED &&
+           (scene->trouble->statuses & MAY_FAIL_ITEMS);
+}
+
 static bool may_end_so(const struct scene *scene)
 {
     const struct trouble *trouble = scene->trouble;
@@ -23,6 +29,8 @@ static bool may_end_so(const struct scene *scene)
         return trouble->signal && scene->status == SIGNALLED + trouble->signal;
     if (is_interrupted(scene))
         return true;
+    if (scene->status == ERR_FAILED)
+        return verdict_items_failed(scene);
     return scene->status < STATUSES && (statuses >> scene->status & 1);
 }
 
@@ -38,15 +46,17 @@ static void judge_end(struct buf *faults, const struct scene *scene)
 
 /* --- what it said ----------------------------------------------------------------------------- */
 
-/* Behind what fontconfig, below pango, has to say of its files. */
+/* The last line, behind those of a batch's items, and behind what fontconfig and glib, below pango,
+ * have to say of the machine. */
 static struct buf own_words(const struct scene *scene)
 {
-    static const char other[] = "Fontconfig ";
     struct buf said = scene->said; /* a view */
-    while (scene->chore->draws && said.size >= sizeof other &&
-           memcmp(said.bytes, other, sizeof other - 1) == 0) {
+    bool more = scene->chore->draws || verdict_items_failed(scene);
+    while (more && said.size) {
         const char *end = memchr(said.bytes, '\n', said.size);
         size_t size = end ? (size_t)(end + 1 - said.bytes) : said.size;
+        if (size == said.size)
+            break;
         said.bytes += size;
         said.size -= size;
     }
@@ -156,7 +166,7 @@ static void judge_file(struct buf *faults, const struct scene *scene, const stru
         if (!scene->trouble->may_leave)
             buf_format(faults, "  it left '%s'\n", file->path);
     } else if (!is_same(scene, file, whole) && !is_saved(scene, file, whole) &&
-               !held_same(file, holding_find(before, file->path)) &&
+               !held_same(file, holding_find(before, file->path)) && !verdict_items_failed(scene) &&
                !is_work(scene, after, file->path)) {
         buf_format(faults, "  '%s' is neither whole (%zu bytes) nor what was there: %zu bytes%s\n",
                    file->path, whole ? whole->size : 0, file->size,

@@ -10,6 +10,8 @@
 #ifndef ATTN_TESTS_VERDICT_H
 #define ATTN_TESTS_VERDICT_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "holding.h"
 #include "scene.h"
@@ -17,6 +19,9 @@
 /* Append a line for everything that is wrong. */
 void verdict_on(struct buf *faults, const struct scene *scene, const struct holding *before,
                 const struct holding *after);
+
+/* A batch that is done, though items of it failed: there is nothing to make up for. */
+bool verdict_items_failed(const struct scene *scene);
 
 /* The same for the run in peace that followed: it makes up for what was not done. */
 void verdict_on_repeat(struct buf *faults, const struct scene *scene, const struct holding *after);
