@@ -397,7 +397,7 @@ await test('cells are reached and kept by the keyboard', () =>
         const value = (head) => String(weights[head][2][1]);
         yes((await readout(page)).startsWith(`${value(0)} query 2 “␣short” → key 1 “␣is”`));
         await page.keyboard.press('Enter');
-        await page.mouse.move(1100, 700);
+        await page.mouse.move(1100, 40);
         yes((await readout(page)).startsWith(value(0)), 'the cell is not kept');
         await page.click('.head[data-head="3"]');
         yes((await readout(page)).startsWith(value(3)), 'the cell is not that of the new head');
@@ -432,12 +432,12 @@ await test('lines beside a matrix follow the row that is pointed at', () =>
         const all = await seen();
         await page.mouse.move(box.x + 100, box.y + box.height - 20);
         const text = await readout(page);
-        yes(text.includes('query 6 “first” → key 0 “Life”'), text);
+        yes(text.includes('query 6 “␣first” → key 0 “Life”'), text);
         const row = await seen();
         yes(row !== all, 'all lines stay');
         const beside = await lines.boundingBox();
         await page.mouse.move(beside.x + 20, beside.y + beside.height - 20);
-        yes((await readout(page)).startsWith('“first” looks at '), await readout(page));
+        yes((await readout(page)).startsWith('“␣first” looks at '), await readout(page));
         same(row, await seen(), 'the rows are not at one height');
         await page.mouse.move(1100, 40);
         same('', await readout(page));
