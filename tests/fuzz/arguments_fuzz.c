@@ -37,8 +37,8 @@ static void check_selection(const struct options *options)
     expect(selection_sites(&selection, options->show ? options->show : "all", &config, &fuzz_err));
     expect(selection_layers(&selection, options->layer, &config, &arena, &fuzz_err));
     expect(selection_heads(&selection, options->head, &config, &arena, &fuzz_err));
-    for (size_t i = 0; i < selection.layer_count; i++)
-        fuzz_check(selection.layers[i] < config.n_layer, "layers are the model's");
+    for (size_t i = 0; i < selection.layers.count; i++)
+        fuzz_check(selection.layers.items[i] < config.n_layer, "layers are the model's");
     for (size_t i = 0; selection.heads && i < selection.head_count; i++)
         fuzz_check(selection.heads[i] < config.n_head, "heads are the model's");
 }
