@@ -11,28 +11,19 @@ build=${1:-build/coverage}
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-root=$PWD
-case $build in /*) ;; *) build=$root/$build ;; esac
-(
-    cd "$scratch" || exit
-    find "$build/lib" -name '*.gcda' -exec gcov -p -r -s "$root" {} + >gcov.log 2>&1
-)
-
-# FILE.gcov has `COUNT:LINE:TEXT`, ##### for none.
-for file in "$scratch"/*lib#*.c.gcov; do
-    [ -f "$file" ] || continue
-    name=$(basename "$file" .gcov | tr '#' '/' | sed "s|.*lib/|lib/|")
-    awk -F ':' -v name="$name" '
-        $1 !~ /-/ { lines++ }
-        $1 ~ /#####|=====/ {
-            missed++
-            text = $0
-            sub(/^[^:]*:[^:]*:/, "", text)
-            if (text ~ /err_|return -1|goto (done|failed)|failed = |return NULL|abort/)
-                printf "%s:%d:%s\n", name, $2, text
-        }
-        END { print "#", lines + 0, missed + 0 }' "$file"
-done >"$scratch/report"
+# gcov writes `COUNT:LINE:TEXT`, ##### for none, and names the file in line 0.
+find "$build/lib" -name '*.gcda' -exec gcov -t -r {} + 2>/dev/null | awk -F ':' '
+    $2 == 0 && $3 == "Source" { name = $4 }
+    name !~ /^lib\// || $2 == 0 || $1 ~ /-/ { next }
+    { lines++ }
+    $1 ~ /#####|=====/ {
+        missed++
+        text = $0
+        sub(/^[^:]*:[^:]*:/, "", text)
+        if (text ~ /err_|return -1|goto (done|failed)|failed = |return NULL|abort/)
+            printf "%s:%d:%s\n", name, $2, text
+    }
+    END { print "#", lines + 0, missed + 0 }' >"$scratch/report"
 grep -v '^#' "$scratch/report"
 awk '/^#/ { lines += $2; missed += $3 }
     END { printf "%d of %d lines of lib were reached\n", lines - missed, lines }' "$scratch/report"
