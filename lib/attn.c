@@ -113,6 +113,10 @@ int attn_run(struct attn_model *model, const struct attn_ids *ids,
     struct model *inner = &model->viewer.model;
     struct attn_request copy = *request;
     struct sequence sequence = {.ids = ids->ids, .count = ids->count};
+    if (request->source) {
+        sequence.source_ids = request->source->ids;
+        sequence.source_count = request->source->count;
+    }
     struct tap tap = {.watch = &watch, .sink = pass_on, .context = &copy};
     struct run run = {&model->viewer.machine, &inner->config, &inner->weights, &batch};
     arena_clear(arena);

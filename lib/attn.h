@@ -62,7 +62,7 @@ void attn_ids_free(struct attn_ids *ids);
 /* A tensor as it leaves the pass: valid until the sink returns, element (i, j, k) at
  * data[i · stride[0] + j · stride[1] + k · stride[2]]. */
 struct attn_tensor {
-    const char *name; /* "h.0.weights", "logits" */
+    const char *name; /* "h.0.weights", "enc.0.weights", "logits" */
     int layer;        /* -1: of no layer */
     const float *data;
     size_t rank;
@@ -75,6 +75,7 @@ struct attn_request {
     const char *layers; /* "0,3-5", "-1" or "all"; NULL: all */
     int (*sink)(void *context, const struct attn_tensor *tensor); /* other than 0 ends the pass */
     void *context;
+    const struct attn_ids *source; /* of models that look at a second text; else NULL */
 };
 
 /* Run the model on the ids, as far as the last tensor that was asked for. 0; -1 with `error`. */

@@ -73,6 +73,25 @@ START_TEST(layers_are_chosen_as_on_the_command_line)
 }
 END_TEST
 
+START_TEST(a_source_is_looked_at)
+{
+    struct attn_error error = {0};
+    struct seen seen = {0};
+    struct attn_ids ids = {.ids = (uint32_t[]){1, 2, 3}, .count = 3};
+    struct attn_ids source = {.ids = (uint32_t[]){6, 7}, .count = 2};
+    struct attn_request request = {.show = "k", .sink = look, .context = &seen, .source = &source};
+    struct attn_model *model = attn_open("life-cross", 1, &error);
+    ck_assert_int_eq(attn_run(model, &ids, &request, &error), 0);
+    ck_assert_uint_eq(seen.count, 1);
+    ck_assert_uint_eq(seen.shape[1], 2);
+    request.source = NULL;
+    ck_assert_int_eq(attn_run(model, &ids, &request, &error), -1);
+    ck_assert_int_eq(error.status, 2);
+    ck_assert_ptr_nonnull(strstr(error.text, "expected a source"));
+    attn_close(model);
+}
+END_TEST
+
 START_TEST(a_sink_can_end_the_pass)
 {
     struct attn_error error = {0};
@@ -116,6 +135,7 @@ Suite *attn_suite(void)
     TCase *tests = tcase_create("attn");
     tcase_add_test(tests, a_model_is_opened_run_and_closed);
     tcase_add_test(tests, layers_are_chosen_as_on_the_command_line);
+    tcase_add_test(tests, a_source_is_looked_at);
     tcase_add_test(tests, a_sink_can_end_the_pass);
     tcase_add_test(tests, errors_carry_the_status_and_the_message_of_the_command);
     suite_add_tcase(suite, tests);
