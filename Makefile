@@ -21,9 +21,10 @@ archive = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
 LIBS = $(call library,xsmmgen) $(call library,utf8proc) $(call library,cjson) -lpthread -ldl -lm
 TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 
-# Worked examples, and the default, which is trained: in the binary it comes first.
+# Worked examples; the default, which is trained: in the binary it comes first; and `translate`,
+# which is trained, too, and stays as it is.
 EXAMPLES = life life-causal life-4-heads life-grouped life-cross journey journey-causal
-MODELS = tiny $(EXAMPLES)
+MODELS = tiny $(EXAMPLES) translate
 MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges.txt)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))

@@ -178,11 +178,6 @@ static int check_model(const struct job *job, struct err *err)
     const struct options *options = job->options;
     const struct config *config = &job->draft.config;
     const char *option = options->draw ? "--draw" : options->table ? "--table" : NULL;
-    if (config->kind == MODEL_TRANSFORMER)
-        return err_unsupported(err,
-                               "'%s': expected a model of type \"gpt2\" or \"attention\", found "
-                               "type \"transformer\": there is no recipe for its weights",
-                               job->label);
     if (config_edit_check(&job->edit, config, err))
         return -1;
     if (option && config->kind != MODEL_ATTENTION)
@@ -262,7 +257,7 @@ static int fill_draft(struct job *job, struct err *err)
         .source_rows = origin ? origin->source_rows : 0,
     };
     if (recipe_draw(&job->draft, &recipe, err))
-        return -1;
+        return err_prefix(err, "'%s'", job->label);
     return origin && origin->given ? keep_given(job, err) : 0;
 }
 

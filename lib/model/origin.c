@@ -6,6 +6,7 @@ static const struct origin origins[] = {
     {.name = "life-cross", .source_rows = 8},
     {.name = "journey", .given = true},
     {.name = "journey-causal", .given = true},
+    {.name = "translate", .given = true},
 };
 
 const struct origin *origin_find(const char *name)

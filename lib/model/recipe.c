@@ -226,6 +226,10 @@ int recipe_draw(struct draft *draft, const struct recipe *recipe, struct err *er
 {
     struct cook cook = {.draft = draft, .recipe = recipe};
     int failed = 0;
+    if (draft->config.kind == MODEL_TRANSFORMER)
+        return err_unsupported(err,
+                               "expected a model of type \"gpt2\" or \"attention\", found type "
+                               "\"transformer\": there is no recipe for its weights");
     if (draft->config.kind == MODEL_GPT2)
         draw_gpt2(&cook);
     else

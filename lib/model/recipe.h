@@ -44,7 +44,7 @@ struct recipe {
     size_t source_rows; /* of so many words, the last, torch.rand makes a second text */
 };
 
-/* Fill a draft that is all 0. */
+/* Fill a draft that is all 0. Refused, as not supported: a type for which there is no recipe. */
 int recipe_draw(struct draft *draft, const struct recipe *recipe, struct err *err);
 
 #endif

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the golden models of encoder and decoder, and of multi-query attention, with PyTorch.
 
-    /usr/bin/python3 tests/oracle/make_golden.py tests/golden
+    /usr/bin/python3 tests/oracle/make_golden.py models tests/golden
 
 The numbers are those of torch.nn.TransformerEncoder, TransformerDecoder and MultiheadAttention
 themselves, in float64, caught by hooks at the modules' inputs and outputs. What happens inside
@@ -76,6 +76,23 @@ class Weights:
         text = json.dumps(header).encode()
         text += b" " * (-len(text) % 8)
         path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
+class GivenWeights(Weights):
+    """Those of a file in place of random ones."""
+
+    def __init__(self, path):
+        bytes_ = path.read_bytes()
+        begin = 8 + int.from_bytes(bytes_[:8], "little")
+        self.tensors = {}
+        for name, entry in json.loads(bytes_[8:begin]).items():
+            start, end = (begin + offset for offset in entry["data_offsets"])
+            values = torch.frombuffer(bytearray(bytes_[start:end]), dtype=torch.float32)
+            self.tensors[name] = values.reshape(entry["shape"])
+
+    def draw(self, name, *shape, middle=0.0):
+        assert self.tensors[name].shape == shape, name
+        return self.tensors[name].double()
 
 
 # --- what is seen -----------------------------------------------------------------------------
@@ -155,13 +172,13 @@ def positions(count, channels):
 
 
 class Transformer:
-    def __init__(self, config, seed):
+    def __init__(self, config, weights):
         self.config = {"n_inner": 4 * config["n_embd"], "activation_function": "relu",
                        "norm_first": False, "final_norm": True, "positions": "sinusoidal",
                        "scale_embedding": True, "bias": True, "tie_word_embeddings": True,
                        "layer_norm_epsilon": 1e-5, **config}
         c = self.config
-        self.weights = w = Weights(seed, 0.16)
+        self.weights = w = weights
         self.wte = w.draw("wte.weight", c["vocab_size"], c["n_embd"])
         if c["positions"] == "learned":
             self.wpe = w.draw("wpe.weight", c["n_positions"], c["n_embd"])
@@ -292,9 +309,9 @@ def number(value):
     return "-inf" if value == -math.inf else float(f"{value:.9g}")
 
 
-def write(folder, model, given, kind, sentence, source=None):
-    ids = [WORDS.index(word) for word in sentence.split()]
-    source_ids = [WORDS.index(word) for word in source.split()] if source else None
+def write_expected(folder, model, words, sentence, source=None):
+    ids = [words.index(word) for word in sentence.split()]
+    source_ids = [words.index(word) for word in source.split()] if source else None
     expected = {"sentence": sentence, "source": source, "ids": ids, "source_ids": source_ids,
                 "tensors": {}}
     with torch.no_grad():
@@ -305,10 +322,14 @@ def write(folder, model, given, kind, sentence, source=None):
     if not source:
         del expected["source"], expected["source_ids"]
     folder.mkdir(exist_ok=True)
+    (folder / "expected.json").write_text(json.dumps(expected, ensure_ascii=False) + "\n")
+
+
+def write(folder, model, given, kind, sentence, source=None):
+    write_expected(folder, model, WORDS, sentence, source)
     config = {"model_type": kind, "vocab_size": len(WORDS), **given}
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     (folder / "vocab.json").write_text(json.dumps(WORDS) + "\n")
-    (folder / "expected.json").write_text(json.dumps(expected) + "\n")
     model.weights.write(folder / "model.safetensors")
 
 
@@ -325,14 +346,24 @@ TRANSFORMERS = {
 }
 
 
-def main(target):
+def main(models, target):
     for seed, (name, given) in enumerate(TRANSFORMERS.items()):
         full = {"vocab_size": len(WORDS), "n_encoder_layer": 1, "n_layer": 1, **given}
-        write(target / name, Transformer(full, 2017 + seed), given, "transformer",
+        model = Transformer(full, Weights(2017 + seed, 0.16))
+        write(target / name, model, given, "transformer",
               "<s> le vieux chien voit un chat noir", "the old dog sees a black cat")
     given = dict(n_embd=24, n_layer=2, n_head=4, n_kv_head=1, out_proj=True, bias=True)
     model = MultiQuery({"vocab_size": len(WORDS), **given}, 2019)
     write(target / "multi-query", model, given, "attention", "the old cat sees a black dog")
 
 
-main(pathlib.Path(sys.argv[1]))
+    trained = models / "translate"
+    model = Transformer(json.loads((trained / "config.json").read_text()),
+                        GivenWeights(trained / "model.safetensors"))
+    write_expected(target / "translate", model,
+                   list(json.loads((trained / "vocab.json").read_text())),
+                   "<s> le petit chat noir voit une vache blanche",
+                   "the small black cat sees a white cow")
+
+
+main(*map(pathlib.Path, sys.argv[1:]))

@@ -15,9 +15,9 @@ END_TEST
 
 START_TEST(the_worked_examples_are_found_by_name)
 {
-    static const char *const names[] = {"life",          "life-causal", "life-4-heads",
-                                        "life-grouped",  "life-cross",  "journey",
-                                        "journey-causal"};
+    static const char *const names[] = {"life",           "life-causal", "life-4-heads",
+                                        "life-grouped",   "life-cross",  "journey",
+                                        "journey-causal", "translate"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct folder *folder = bundled_find(names[i]);
         ck_assert_msg(folder != NULL, "no model '%s'", names[i]);

@@ -142,6 +142,11 @@ START_TEST(worked_examples_come_back_to_the_byte)
         err_clear(&err);
         int failed = draft_open(&draft, "fresh", config.bytes, config.size, &err) ||
                      recipe_draw(&draft, &recipe, &err);
+        if (draft.config.kind == MODEL_TRANSFORMER) { /* trained */
+            ck_assert(failed && err.kind == ERR_UNSUPPORTED);
+            draft_release(&draft);
+            continue;
+        }
         ck_assert_msg(!failed, "%s", err.text);
         ck_assert_uint_eq(draft.files[0].size, weights.size);
         bool same = memcmp(draft.files[0].bytes, weights.bytes, weights.size) == 0;
