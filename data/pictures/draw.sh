@@ -30,7 +30,7 @@ page() { # NAME OPTIONS...
     rm -r "$folder"
 }
 
-terminal run "run --sentence \"$sentence\""
+terminal run "run --sentence \"$sentence\" --layer 0 --head 1"
 "$attn" run -s "$sentence" -o "$here/model.svg"
 "$attn" run -s "$sentence" --layer 1 --view overlay -o "$here/lines.svg"
 page page -s "$sentence" -s 'The early bird catches the worm'
