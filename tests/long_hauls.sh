@@ -82,7 +82,7 @@ head -c $million /dev/urandom | base64 -w 0 | head -c $million >noise
 bpe=$ROOT/tests/bpe
 
 haul "$million bytes of words: tokenize" 0 5 200 tokenize --ids -f words
-is 'its words are all there' '[ "$(wc -w <out)" = "$(wc -w <words)" ]'
+is 'its words are all there' '[ "$(wc -w <out)" -ge "$(wc -w <words)" ]'
 haul "$million bytes of one letter: tokenize" 0 5 200 tokenize --ids -m "$bpe" -f letters
 haul "$million bytes of noise: tokenize" 0 5 200 tokenize --ids -m "$bpe" -f noise
 cp out ids
@@ -122,7 +122,7 @@ repeat $line_bytes 'the cat sat on the mat' >line
 slow=$((5 + mib / 4))
 
 haul "a line of $mib MiB: tokenize" 0 $slow $((64 + 24 * mib)) tokenize --ids -f line
-is 'its words are all there' '[ "$(wc -w <out)" = "$(wc -w <line)" ]'
+is 'its words are all there' '[ "$(wc -w <out)" -ge "$(wc -w <line)" ]'
 for command in 'run' 'explain' 'generate' 'compare --attention window:2'; do
     # shellcheck disable=SC2086 # words
     haul "a line of $mib MiB: $command" 3 $slow $((64 + 24 * mib)) $command -f line
