@@ -33,7 +33,10 @@ int head_scores_open(struct head_scores *scores, const struct config *config, st
 {
     size_t count = config->n_layer * config->n_head * SCORES;
     *scores = (struct head_scores){.config = config};
-    if (!config->causal || config->cross)
+    if (config->cross)
+        return err_unsupported(err, "expected a model of one text, found one that looks at a "
+                                    "second text, too");
+    if (!config->causal)
         return err_unsupported(err, "expected a model whose tokens look back, found one that looks "
                                     "ahead");
     scores->sums = arena_alloc(arena, count, sizeof *scores->sums, err);
