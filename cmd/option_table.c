@@ -134,7 +134,7 @@ const struct option_row option_rows[] = {
     {"color-scale", 0, OPTION_TEXT, "KIND", FIELD(color_scale), OF_REPORTS, 0, 0,
      "from numbers to colours: linear (default), sqrt or log, which lift what is small"},
     {"range", 0, OPTION_TEXT, "RANGE", FIELD(range), OF_REPORTS, 0, 0,
-     "what has all colours to itself: all (default), each head, or each row"},
+     "what has all colours to itself: all (default), each head, each row, or numbers LOW:HIGH"},
     {"palette", 0, OPTION_TEXT, "NAME", FIELD(palette), OF_REPORTS, 0, 0,
      "the colours: see Palettes (default: by the signs of the numbers)"},
     {"color", 0, OPTION_TEXT, "WHEN", FIELD(color), OF_REPORTS | NOT_ITEM, 0, 0,

@@ -23,7 +23,7 @@ static bool fits(const struct section *section, int decimals)
 {
     char low[NUMBER_BYTES];
     char high[NUMBER_BYTES];
-    struct extent extent = section->tones.whole.extent;
+    struct extent extent = section->tones.found;
     write_number(low, extent.low, decimals);
     write_number(high, extent.high, decimals);
     double width = fmax(letters_width(low, NUMBER_SIZE), letters_width(high, NUMBER_SIZE));
@@ -33,7 +33,7 @@ static bool fits(const struct section *section, int decimals)
 /* Two decimals, fewer of large numbers; none where they do not fit or would all look like 0. */
 bool heat_has_numbers(const struct section *section, int *decimals)
 {
-    struct extent extent = section->tones.whole.extent;
+    struct extent extent = section->tones.found;
     float largest = fmaxf(-extent.low, extent.high);
     bool single = section->rows.step == 1 && section->columns.step == 1;
     *decimals = largest < 10 ? 2 : largest < 100 ? 1 : 0;

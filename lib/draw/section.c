@@ -42,8 +42,7 @@ static int gather(struct section_sheets *what, const struct report *report, enum
 /* Attention: from queries to keys, and never below 0. */
 static bool is_attention(const struct section *section)
 {
-    return strcmp(section->sheets->columns.name, "key") == 0 &&
-           section->tones.whole.extent.low >= 0;
+    return strcmp(section->sheets->columns.name, "key") == 0 && section->tones.found.low >= 0;
 }
 
 static enum section_kind choose_kind(const struct section *section)

@@ -1,8 +1,10 @@
 #include "draw/style.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/num.h"
 
 const struct style style_default = {0};
 
@@ -35,8 +37,36 @@ int style_read_scale(struct style *style, const char *name, struct err *err)
     return found < 0 ? -1 : 0;
 }
 
+/* LOW:HIGH, of which colours take 0 for their beginning or their middle. */
+static int read_bounds(struct extent *bounds, const char *text, struct err *err)
+{
+    const char *colon = strchr(text, ':');
+    struct buf first = {0};
+    double low = 0;
+    double high = 0;
+    buf_bytes(&first, text, (size_t)(colon - text));
+    buf_char(&first, '\0');
+    if (buf_check(&first, err)) {
+        buf_release(&first);
+        return -1;
+    }
+    bool sound = num_parse_double(first.bytes, -FLT_MAX, 0, &low) &&
+                 num_parse_double(colon + 1, 0, FLT_MAX, &high) && (float)high > 0;
+    buf_release(&first);
+    *bounds = sound ? (struct extent){(float)low, (float)high} : (struct extent){0, 0};
+    if (sound)
+        return 0;
+    return err_usage(err,
+                     "--range: expected LOW:HIGH with LOW at most 0 and HIGH above it, "
+                     "found '%s'",
+                     text);
+}
+
 int style_read_range(struct style *style, const char *name, struct err *err)
 {
+    style->range = RANGE_ALL;
+    if (strchr(name, ':'))
+        return read_bounds(&style->bounds, name, err);
     int found = find("range", style_range_names, name, err);
     style->range = found < 0 ? RANGE_ALL : (enum style_range)found;
     return found < 0 ? -1 : 0;

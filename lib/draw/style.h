@@ -37,11 +37,17 @@ enum style_cells {
 /* What a terminal can show. */
 enum style_depth { DEPTH_NONE, DEPTH_16, DEPTH_256, DEPTH_FULL };
 
+/* The lowest and the highest number of a scale; low > high: there are none. */
+struct extent {
+    float low, high;
+};
+
 struct style {
     enum style_scale scale;
     enum style_range range;
     enum style_view view;
     enum style_cells cells;
+    struct extent bounds; /* of RANGE_ALL, unless both are 0: for pictures that are compared */
     const struct palette *palette; /* NULL: one that fits the numbers */
     const char *title;             /* NULL: the model and the sentence */
     bool hide_first;               /* for pages that can show and hide it */
@@ -57,7 +63,12 @@ extern const char *const style_range_names[];
 extern const char *const style_view_names[];
 extern const char *const style_cells_names[]; /* without the one that fits */
 
-/* Read what was given; errors are usage and list what there is. */
+static inline bool style_has_bounds(const struct style *style)
+{
+    return style->bounds.high > style->bounds.low;
+}
+
+/* Read what was given; errors are usage and list what there is. A range may be LOW:HIGH. */
 int style_read_scale(struct style *style, const char *name, struct err *err);
 int style_read_range(struct style *style, const char *name, struct err *err);
 int style_read_view(struct style *style, const char *name, struct err *err);

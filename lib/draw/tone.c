@@ -78,7 +78,8 @@ struct tones tones_of(struct extent extent, const struct style *style, bool dark
     return (struct tones){
         .range = style->range,
         .palette = style->palette ? style->palette : palette_default(two_sided, dark),
-        .whole = {style->scale, two_sided, extent},
+        .whole = {style->scale, two_sided, style_has_bounds(style) ? style->bounds : extent},
+        .found = extent,
     };
 }
 

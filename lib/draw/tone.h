@@ -18,12 +18,7 @@
 #include "draw/style.h"
 #include "lens/sheet.h"
 
-/* The lowest and the highest of the finite numbers that are not hidden; low > high: there are none.
- */
-struct extent {
-    float low, high;
-};
-
+/* Of the finite numbers that are not hidden. */
 struct extent extent_of_row(const struct sheet *sheet, size_t row);
 struct extent extent_of_sheet(const struct sheet *sheet);
 struct extent extent_join(struct extent a, struct extent b);
@@ -44,7 +39,8 @@ unsigned tone_level(const struct tone *tone, float value);
 struct tones {
     enum style_range range;
     const struct palette *palette;
-    struct tone whole; /* of all of them */
+    struct tone whole;   /* of all of them */
+    struct extent found; /* what they are, whatever the colours' bounds */
 };
 
 /* `dark`: on a dark ground. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/num.h"
 #include "draw/figure.h"
 #include "format/json_text.h"
 #include "out/format.h"
@@ -101,6 +102,13 @@ static int put_look(struct stream *out, const struct style *style, struct err *e
                   style_scale_names[style->scale], style_range_names[style->range],
                   style_view_names[style->view], style->palette ? style->palette->name : "",
                   style->hide_first ? "true" : "false");
+    if (style_has_bounds(style)) {
+        char low[NUM_FLOAT_BYTES];
+        char high[NUM_FLOAT_BYTES];
+        num_float(low, style->bounds.low);
+        num_float(high, style->bounds.high);
+        stream_format(out, ", \"bounds\": {\"low\": %s, \"high\": %s}", low, high);
+    }
     stream_format(out, ",\n \"defaults\": [[\"%s\", \"%s\"], [\"%s\", \"%s\"]]",
                   palette_default(false, false)->name, palette_default(false, true)->name,
                   palette_default(true, false)->name, palette_default(true, true)->name);

@@ -374,6 +374,17 @@ await test('a page begins as it was asked for', async () => {
     });
 });
 
+await test('colours keep the bounds that were given', async () => {
+    const path = write('-s', LIFE, '--range', '0:0.5');
+    await withPage(path, async (page) => {
+        same('bounds', await page.inputValue('#range'));
+        same('from 0 to 0.5', await page.locator('#range option:checked').innerText());
+        yes((await page.locator('#legend').innerText()).includes('0.5'), 'the scale ends at 0.5');
+        await page.selectOption('#range', 'all');
+        yes(!(await page.locator('#legend').innerText()).includes('0.5'), 'it is that of all');
+    });
+});
+
 await test('texts are flipped through', () =>
     withPage(tinyPage, async (page) => {
         await page.click('#view-table');

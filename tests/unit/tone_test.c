@@ -87,6 +87,37 @@ START_TEST(levels_are_those_of_a_ramp_and_none_without_a_number)
 }
 END_TEST
 
+START_TEST(bounds_of_colours_do_not_hang_on_the_numbers)
+{
+    static const float values[] = {0, 1, 0, 2};
+    struct sheet sheet = sheet_of(values, 2, 2);
+    struct style style = {0};
+    struct err err = {0};
+    ck_assert_int_eq(style_read_range(&style, "0:8", &err), 0);
+    struct tones tones = tones_make(&sheet, 1, &style, false);
+    struct tone tone = tone_of_row(&tones, &sheet, 0);
+    ck_assert_float_eq(tone_share(&tone, 2), 0.25f);
+    ck_assert_float_eq(tone_share(&tone, 9), 1);
+    ck_assert_float_eq(tones.found.high, 2);
+    ck_assert_int_eq(style_read_range(&style, "-1:1", &err), 0);
+    ck_assert_float_eq(style.bounds.low, -1);
+}
+END_TEST
+
+START_TEST(bounds_that_are_none_are_refused)
+{
+    static const char *const texts[] = {"1:2",   "0:0", "2:1",   ":1",     "1:",  ":",
+                                        "0:1:2", "a:b", "0:nan", "-inf:1", "0: 1"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct style style = {0};
+        struct err err = {0};
+        ck_assert_msg(style_read_range(&style, texts[i], &err), "%s", texts[i]);
+        ck_assert_ptr_nonnull(strstr(err.text, "expected LOW:HIGH with LOW at most 0"));
+        ck_assert_ptr_nonnull(strstr(err.text, texts[i]));
+    }
+}
+END_TEST
+
 START_TEST(a_range_is_that_of_all_or_a_head_or_a_row)
 {
     static const float first[] = {0, 1, 0, 2};
@@ -173,6 +204,8 @@ Suite *tone_suite(void)
     tcase_add_test(tests, negative_numbers_fill_a_one_sided_ramp_from_the_lowest);
     tcase_add_test(tests, levels_are_those_of_a_ramp_and_none_without_a_number);
     tcase_add_test(tests, a_range_is_that_of_all_or_a_head_or_a_row);
+    tcase_add_test(tests, bounds_of_colours_do_not_hang_on_the_numbers);
+    tcase_add_test(tests, bounds_that_are_none_are_refused);
     tcase_add_test(tests, both_signs_or_the_palette_make_two_sides);
     tcase_add_test(tests, cells_show_the_largest_of_their_numbers);
     tcase_add_test(tests, of_both_signs_the_farther_from_zero_is_shown);

@@ -3,6 +3,7 @@
 const byId = (id) => document.getElementById(id);
 const SCALES = { linear: 'linear', sqrt: 'square root', log: 'logarithmic' };
 const RANGES = { all: 'of all heads', head: 'of each head', row: 'of each row' };
+if (look.bounds) RANGES.bounds = `from ${look.bounds.low} to ${look.bounds.high}`;
 const BESIDE_GAP = 40;
 const BESIDE_LEAST = 360;
 const BESIDE_PITCH = 10; // rows that are closer have no letters to read
@@ -17,7 +18,7 @@ const state = {
     head: 0,
     lineHeads: new Set(),
     scale: look.scale,
-    range: look.range,
+    range: look.bounds ? 'bounds' : look.range,
     palette: look.palette || '',
     hideFirst: look.hide_first,
     theme: 'auto',

@@ -77,6 +77,7 @@ function isTwoSided(tensor) {
 }
 
 function toneOf(tensor, index) {
+    if (state.range === 'bounds') return new Tone(look.bounds, isTwoSided(tensor));
     const extent = state.range === 'all' ? extentOfKind(tensor) : extentOfMatrix(tensor, index);
     return new Tone(extent, isTwoSided(tensor));
 }
