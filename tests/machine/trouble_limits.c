@@ -83,6 +83,12 @@ static unsigned expect_size(const struct scene *scene)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
+static const char *lacks_threads(const struct scene *scene)
+{
+    (void)scene;
+    return trouble_memory_can_be_limited() ? NULL : "a sanitizer looks for leaks from a thread";
+}
+
 static void limit_threads(const struct scene *scene)
 {
     limit(RLIMIT_NPROC, 0);
@@ -117,6 +123,7 @@ const struct trouble trouble_limits[] = {
     {.name = "no more threads (ulimit -u)",
      .steps = 1,
      .statuses = MAY_SUCCEED | MAY_REFUSE_OUTPUT,
+     .lacks = lacks_threads,
      .afflict = limit_threads},
     {.name = NULL},
 };
