@@ -22,9 +22,7 @@ check() { # COMMAND...
 }
 
 # Enough work that threads are woken: a batch of a thousand tokens, texts of a whole context.
-awk '/[a-z]/ { gsub(/[^a-z]/, " "); line = line " " $0 }
-    END { for (i = 0; i < 60; i++) print substr(line, 1 + 97 * i, 200) }' \
-    models/tiny/words.txt >"$made/texts"
+"$build/attn-cli" corpus data/fables.grammar -n 200 -o "$made/texts"
 
 export ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600
 for suite in pool heap machine gemm batch forward attention cache study; do
