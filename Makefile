@@ -169,8 +169,8 @@ test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it 
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD/asan
-	@ASAN_OPTIONS=allocator_may_return_null=1 BATCH_ITEMS=400 BREAK_EVERY=2 FLIPS_STRIDE=7 \
-		FAULT_EVERY=401 ENDURE_EVERY=17 LONG_HAULS_FREE=1 \
+	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
+		BREAK_EVERY=2 FLIPS_STRIDE=7 FAULT_EVERY=401 ENDURE_EVERY=17 LONG_HAULS_FREE=1 \
 		ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
 		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/leaks.txt:print_suppressions=0 \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/asan WERROR= \
