@@ -99,9 +99,9 @@ int scene_open(struct scene *scene, const char *program, struct err *err)
         return -1;
     if (find_least(scene, RLIMIT_NOFILE, 3, 1, &scene->least_files, err))
         return -1;
-    return trouble_memory_can_be_limited()
-               ? find_least(scene, RLIMIT_AS, 1 << 20, 64 << 10, &scene->least_memory, err)
-               : 0;
+    return trouble_is_sanitized()
+               ? 0
+               : find_least(scene, RLIMIT_AS, 1 << 20, 64 << 10, &scene->least_memory, err);
 }
 
 void scene_close(struct scene *scene)

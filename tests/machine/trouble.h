@@ -61,8 +61,8 @@ extern struct trouble_limit {
 } trouble_limit;
 void trouble_limit_plainly(const struct scene *scene);
 
-/* A sanitizer asks for terabytes of addresses. */
-bool trouble_memory_can_be_limited(void);
+/* A sanitizer asks for terabytes of addresses, and for a thread that looks for leaks. */
+bool trouble_is_sanitized(void);
 
 /* As somebody to whom permissions mean something. */
 void trouble_become_nobody(const struct scene *scene);

@@ -22,21 +22,21 @@ void trouble_limit_plainly(const struct scene *scene)
 /* --- memory ----------------------------------------------------------------------------------- */
 
 #ifdef __SANITIZE_ADDRESS__
-bool trouble_memory_can_be_limited(void)
-{
-    return false;
-}
-#else
-bool trouble_memory_can_be_limited(void)
+bool trouble_is_sanitized(void)
 {
     return true;
+}
+#else
+bool trouble_is_sanitized(void)
+{
+    return false;
 }
 #endif
 
 static const char *lacks_limit(const struct scene *scene)
 {
     (void)scene;
-    return trouble_memory_can_be_limited() ? NULL : "a sanitizer takes all addresses for itself";
+    return trouble_is_sanitized() ? "a sanitizer takes all addresses for itself" : NULL;
 }
 
 /* From what is enough to start up to what is enough for everything. */
@@ -86,7 +86,7 @@ static unsigned expect_size(const struct scene *scene)
 static const char *lacks_threads(const struct scene *scene)
 {
     (void)scene;
-    return trouble_memory_can_be_limited() ? NULL : "a sanitizer looks for leaks from a thread";
+    return trouble_is_sanitized() ? "a sanitizer looks for leaks from a thread" : NULL;
 }
 
 static void limit_threads(const struct scene *scene)
