@@ -212,27 +212,34 @@ START_TEST(every_instruction_set_gives_the_same_bits)
 }
 END_TEST
 
+/* Every choice of the sites, or every so manyth, has the bits that all sites have together. */
+static void check_choices(const struct sequence *sequence, const enum site *sites, size_t count,
+                          size_t step)
+{
+    static struct recording all, some;
+    all = (struct recording){0};
+    ck_assert_int_eq(rig_run(&rig, &all, sequence, 1, NULL), 0);
+    for (size_t choice = 0; choice < (size_t)1 << count; choice += step) {
+        some = (struct recording){0};
+        rig_watch_nothing(&rig);
+        for (size_t i = 0; i < count; i++)
+            if (choice >> i & 1)
+                watch_add(&rig.watch, sites[i], 0);
+        ck_assert_int_eq(rig_run(&rig, &some, sequence, 1, NULL), 0);
+        check_same(&some, &all, 0);
+        recording_release(&some);
+    }
+    recording_release(&all);
+}
+
 /* Each of scores, masked, weights and context has a buffer of its own, or none: all 16 choices. */
 START_TEST(what_is_watched_of_the_squares_does_not_change_them)
 {
     static const enum site sites[] = {SITE_SCORES, SITE_MASKED, SITE_WEIGHTS, SITE_CONTEXT};
-    static struct recording all, some;
     for (size_t c = 0; c < COUNT(self_configs); c += one_of(3)) {
         open_config(self_configs[c], 1);
         struct sequence sequence = {.ids = rig_ids(&model, 5, 130), .count = 130};
-        all = (struct recording){0};
-        ck_assert_int_eq(rig_run(&rig, &all, &sequence, 1, NULL), 0);
-        for (unsigned choice = 0; choice < 16; choice++) {
-            some = (struct recording){0};
-            rig_watch_nothing(&rig);
-            for (size_t i = 0; i < COUNT(sites); i++)
-                if (choice >> i & 1)
-                    watch_add(&rig.watch, sites[i], 0);
-            ck_assert_int_eq(rig_run(&rig, &some, &sequence, 1, NULL), 0);
-            check_same(&some, &all, 0);
-            recording_release(&some);
-        }
-        recording_release(&all);
+        check_choices(&sequence, sites, COUNT(sites), 1);
         close_config();
     }
 }
@@ -245,23 +252,10 @@ START_TEST(what_is_watched_of_one_attention_does_not_change_another)
                                       SITE_WEIGHTS,    SITE_CROSS_SCORES, SITE_CROSS_MASKED,
                                       SITE_CROSS_OUT};
     static const size_t pairs[] = {10, 11}; /* more keys than queries, and fewer */
-    static struct recording all, some;
     for (size_t p = 0; p < COUNT(pairs); p++) {
         open_config(encoder_config, 1);
         struct sequence sequence = pair(pairs[p]);
-        all = (struct recording){0};
-        ck_assert_int_eq(rig_run(&rig, &all, &sequence, 1, NULL), 0);
-        for (size_t choice = 1; choice < 1 << COUNT(sites); choice += one_of(7)) {
-            some = (struct recording){0};
-            rig_watch_nothing(&rig);
-            for (size_t i = 0; i < COUNT(sites); i++)
-                if (choice >> i & 1)
-                    watch_add(&rig.watch, sites[i], 0);
-            ck_assert_int_eq(rig_run(&rig, &some, &sequence, 1, NULL), 0);
-            check_same(&some, &all, 0);
-            recording_release(&some);
-        }
-        recording_release(&all);
+        check_choices(&sequence, sites, COUNT(sites), one_of(7));
         close_config();
     }
 }
