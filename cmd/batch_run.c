@@ -20,8 +20,7 @@ struct entry {
     struct job job;
     struct prepared prepared;
     struct report report;
-    enum err_kind failure; /* ERR_NONE: it went well */
-    const char *message;
+    struct item_fault fault;
     bool done;
 };
 
@@ -46,11 +45,12 @@ struct pass_group {
 static int fail_entry(struct round *round, struct entry *entry, struct err *err)
 {
     const char *text = round->err.text;
-    entry->failure = round->err.kind ? round->err.kind : ERR_INPUT;
-    entry->message = arena_text(&round->arena, text, strlen(text), err);
+    entry->fault.kind = round->err.kind ? round->err.kind : ERR_INPUT;
+    entry->fault.retry = round->err.out_of_memory;
+    entry->fault.message = arena_text(&round->arena, text, strlen(text), err);
     entry->done = true;
     err_clear(&round->err);
-    return entry->message ? 0 : -1;
+    return entry->fault.message ? 0 : -1;
 }
 
 /* How many passes' worth of texts a round may take: those of an item's turns differ. */
@@ -193,7 +193,7 @@ static int run_group(struct round *round, const struct pass_group *group, struct
 static void count_texts(struct batch_work *work, struct entry *entry)
 {
     entry->done = true;
-    if (work->plan.kind == STORE_SUMS && !entry->failure)
+    if (work->plan.kind == STORE_SUMS && !entry->fault.kind)
         tallies_find(&work->tallies, &entry->job)->texts++;
 }
 
@@ -282,8 +282,8 @@ static int store_entry(struct batch_work *work, const struct entry *entry, struc
     struct place page = store_page(&entry->job.item.options);
     page.show_tokens = entry->prepared.request.selection.tokens;
     page.style = &entry->prepared.style;
-    if (entry->failure)
-        return store_failure(&work->store, &entry->job, entry->failure, entry->message, err);
+    if (entry->fault.kind)
+        return store_failure(&work->store, &entry->job, &entry->fault, err);
     return store_report(&work->store, &entry->job, &entry->prepared.subject, &entry->report, &page,
                         err);
 }
@@ -292,13 +292,13 @@ static int store_entry(struct batch_work *work, const struct entry *entry, struc
 static void tell_failure(const struct batch_work *work, const struct entry *entry)
 {
     if (work->plan.kind != STORE_LINES)
-        print_failure(entry->message);
+        print_failure(entry->fault.message);
 }
 
 static int stop_at(const struct entry *entry, struct err *err)
 {
-    err_set(err, "%s", entry->message);
-    err->kind = entry->failure;
+    err_set(err, "%s", entry->fault.message);
+    err->kind = entry->fault.kind;
     return -1;
 }
 
@@ -307,9 +307,9 @@ static int store_round(struct round *round, struct err *err)
     struct batch_work *work = round->work;
     for (size_t i = 0; i < round->count; i++) {
         const struct entry *entry = &round->entries[i];
-        if (entry->failure && work->options->fail_fast)
+        if (entry->fault.kind && work->options->fail_fast)
             return store_settle(&work->store, err) ? -1 : stop_at(entry, err);
-        if (entry->failure)
+        if (entry->fault.kind)
             tell_failure(work, entry);
         if (store_entry(work, entry, err))
             return -1;

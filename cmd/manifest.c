@@ -248,11 +248,11 @@ void manifest_identity(struct buf *out, const struct job *job)
         buf_format(out, ", \"repeat\": %zu", job->repetition);
 }
 
-void manifest_error(struct buf *out, enum err_kind kind, const char *message)
+void manifest_error(struct buf *out, const struct item_fault *fault)
 {
-    buf_format(out, "\"error\": {\"status\": %d, \"message\": ", (int)kind);
-    add_text(out, message);
-    buf_char(out, '}');
+    buf_format(out, "\"error\": {\"status\": %d, \"message\": ", (int)fault->kind);
+    add_text(out, fault->message);
+    buf_text(out, fault->retry ? ", \"retry\": true}" : "}");
 }
 
 static int write_items(struct stream *out, const struct journal *journal, struct err *err)

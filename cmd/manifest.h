@@ -8,10 +8,11 @@
  *      "items": [
  *       {"id": "0000", "line": 1, "ids": [0, 4, 5], "files": [{"file": "0000/weights.l00.h00.csv",
  *         "bytes": 95, "sha256": "…"}, …]},
- *       {"id": "0001", "line": 2, "error": {"status": 3, "message": "…"}}],
+ *       {"id": "0001", "line": 2, "error": {"status": 3, "message": "…"}},
+ *       {"id": "0002", "line": 3, "error": {"status": 3, "message": "out of …", "retry": true}}],
  *      "files": [],
- *      "count": 2,
- *      "failed": 1}
+ *      "count": 3,
+ *      "failed": 2}
  *
  * The lines up to the items are the head of the journal, the items its pieces: a manifest is a
  * journal that came to its end. The command is told without what does not change results: threads,
@@ -20,6 +21,7 @@
 #ifndef ATTN_CMD_MANIFEST_H
 #define ATTN_CMD_MANIFEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -52,8 +54,15 @@ int manifest_file(struct buf *out, const char *folder, const char *file, struct 
 /* Append what a job is: "id": "a", "sweep": {"head": "2"}, "repeat": 1. */
 void manifest_identity(struct buf *out, const struct job *job);
 
-/* Append what was wrong with it: "error": {"status": 3, "message": "…"}. */
-void manifest_error(struct buf *out, enum err_kind kind, const char *message);
+/* What was wrong with one: nothing where the kind is ERR_NONE. */
+struct item_fault {
+    enum err_kind kind;
+    bool retry; /* the machine was at fault: another time it may go well */
+    const char *message;
+};
+
+/* Append it: "error": {"status": 3, "message": "…"}. */
+void manifest_error(struct buf *out, const struct item_fault *fault);
 
 /* Write the manifest from a journal; `files` are those of all items, as manifest_file has them,
  * with commas between. */

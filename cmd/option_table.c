@@ -162,7 +162,7 @@ const struct option_row option_rows[] = {
     {"shard", 0, OPTION_TEXT, "I/N|auto", FIELD(shard), FOR_BATCH | PROCESS, 0, 0,
      "do the I-th of N parts; auto: as Slurm, Open MPI or PMI say; see merge"},
     {"resume", 0, OPTION_FLAG, NULL, FIELD(resume), FOR_BATCH | PROCESS, 0, 0,
-     "go on behind what an interrupted process has done"},
+     "go on behind what an interrupted process has done, or try again what found no memory"},
     {"force", 0, OPTION_FLAG, NULL, FIELD(force), FOR_BATCH | FOR_MERGE | PROCESS, 0, 0,
      "begin anew where there are results already"},
     {"fail-fast", 0, OPTION_FLAG, NULL, FIELD(fail_fast), FOR_BATCH | PROCESS, 0, 0,

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/listing.h"
-#include "manifest.h"
 #include "out/folder_out.h"
 #include "store_resume.h"
 #include "tallies_file.h"
@@ -62,8 +61,11 @@ static int open_folder(struct store *store, const struct journal_head *head, str
     if (work_folder_find(&store->folder, options->output, &store->plan->shard, err) ||
         check_place(store, err))
         return -1;
+    if (store->complete &&
+        (store_check_complete(store, head, err) || store_reopen(store, head, err)))
+        return -1;
     if (store->complete)
-        return store_check_complete(store, head, err);
+        return 0;
     stream_sync_later(true);
     if (file_make_directory(folder->path, err) ||
         journal_open(&store->journal, folder->journal, err))
@@ -193,18 +195,18 @@ int store_report(struct store *store, const struct job *job, const struct subjec
     return failed ? -1 : 0;
 }
 
-int store_failure(struct store *store, const struct job *job, enum err_kind kind,
-                  const char *message, struct err *err)
+int store_failure(struct store *store, const struct job *job, const struct item_fault *fault,
+                  struct err *err)
 {
     struct buf line = {0};
     begin_piece(store, job);
     buf_text(&store->pieces, ", ");
-    manifest_error(&store->pieces, kind, message);
+    manifest_error(&store->pieces, fault);
     if (store->plan->kind == STORE_LINES) {
         buf_char(&line, '{');
         manifest_identity(&line, job);
         buf_text(&line, ", ");
-        manifest_error(&line, kind, message);
+        manifest_error(&line, fault);
         buf_text(&line, "}\n");
         buf_format(&store->pieces, ", \"bytes\": %zu", line.size);
     }

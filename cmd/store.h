@@ -26,6 +26,7 @@
 #include "jobs.h"
 #include "lens/report.h"
 #include "lens/viewer.h"
+#include "manifest.h"
 #include "store_plan.h"
 #include "tallies.h"
 #include "work_folder.h"
@@ -55,8 +56,8 @@ int store_open(struct store *store, const struct store_plan *plan, struct tallie
 /* An item is done: with a report (NULL where it was tallied), or with what was wrong with it. */
 int store_report(struct store *store, const struct job *job, const struct subject *subject,
                  const struct report *report, const struct place *page, struct err *err);
-int store_failure(struct store *store, const struct job *job, enum err_kind kind,
-                  const char *message, struct err *err);
+int store_failure(struct store *store, const struct job *job, const struct item_fault *fault,
+                  struct err *err);
 
 /* An item that another process had finished, with its piece of the journal and, of items that have
  * lines, its line. */

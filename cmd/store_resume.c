@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "format/json.h"
+#include "shard_manifest.h"
 #include "tallies_file.h"
 
 /* The size of a file; 0 where there is none. */
@@ -162,5 +163,85 @@ int store_check_complete(struct store *store, const struct journal_head *head, s
     }
     line_reader_release(&reader);
     close(descriptor);
+    return failed ? -1 : 0;
+}
+
+/* --- items that failed because of the machine ------------------------------------------------- */
+
+static bool is_to_retry(const struct json *piece)
+{
+    bool retry = false;
+    const struct json *error = json_member(piece, "error");
+    const struct json *member = error && json_is_object(error) ? json_member(error, "retry") : NULL;
+    return member && json_get_bool(member, &retry) && retry;
+}
+
+/* Count the items before the first that is to be done again. */
+static int find_retry(const struct store *store, size_t *count, bool *found, struct err *err)
+{
+    struct shard_manifest manifest;
+    bool more = true;
+    *count = 0;
+    *found = false;
+    if (shard_manifest_open(&manifest, store->folder.path, err))
+        return -1;
+    int failed = shard_manifest_next(&manifest, &more, err);
+    for (; more && !failed; failed = shard_manifest_next(&manifest, &more, err)) {
+        *found = is_to_retry(manifest.root);
+        if (*found)
+            break;
+        ++*count;
+    }
+    shard_manifest_close(&manifest);
+    return failed;
+}
+
+static int journal_items(const struct store *store, struct journal *journal, size_t count,
+                         struct err *err)
+{
+    struct shard_manifest manifest;
+    bool more = true;
+    if (shard_manifest_open(&manifest, store->folder.path, err))
+        return -1;
+    int failed = 0;
+    for (; count && !failed; count--) {
+        struct buf line = {0};
+        failed = shard_manifest_next(&manifest, &more, err);
+        if (!failed)
+            buf_format(&line, "%.*s\n", (int)manifest.item_size, manifest.item);
+        failed =
+            failed || buf_check(&line, err) || journal_add(journal, line.bytes, line.size, 1, err);
+        buf_release(&line);
+    }
+    shard_manifest_close(&manifest);
+    return failed;
+}
+
+static int remove_file(const char *path, struct err *err)
+{
+    if (unlink(path) && errno != ENOENT)
+        return err_output(err, "cannot remove '%s': %s", path, strerror(errno));
+    return 0;
+}
+
+int store_reopen(struct store *store, const struct journal_head *head, struct err *err)
+{
+    struct journal journal = {0};
+    size_t count = 0;
+    bool found = false;
+    if (!store->failed)
+        return 0;
+    if (find_retry(store, &count, &found, err))
+        return -1;
+    if (!found)
+        return 0;
+    int failed = journal_open(&journal, store->folder.journal, err) ||
+                 journal_begin(&journal, head, err) || journal_items(store, &journal, count, err);
+    journal_close(&journal);
+    /* of sums nobody knows what the first items gave: without them all is done anew */
+    failed = failed || (store->plan->kind == STORE_SUMS && remove_file(store->folder.sums, err)) ||
+             remove_file(store->folder.manifest, err);
+    store->complete = false;
+    store->failed = 0;
     return failed ? -1 : 0;
 }
