@@ -18,8 +18,8 @@ static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* What must be said besides, a line each. */
-static void write_notes(struct buf notes[NOTES_MAX], const struct section *section)
+/* What must be said besides, a line each. How many there are does not depend on memory for them. */
+static size_t write_notes(struct buf notes[NOTES_MAX], const struct section *section)
 {
     size_t rows = section->rows.step;
     size_t columns = section->columns.step;
@@ -38,15 +38,15 @@ static void write_notes(struct buf notes[NOTES_MAX], const struct section *secti
         buf_format(&notes[count++], "no line below %.0f %% of the highest", 100 * lines_least);
     if (section->first_hidden)
         buf_text(&notes[count++], "the first token is hidden");
+    return count;
 }
 
 static size_t count_notes(const struct section *section)
 {
     struct buf notes[NOTES_MAX] = {0};
-    size_t count = 0;
-    write_notes(notes, section);
-    while (count < NOTES_MAX && notes[count].size)
-        buf_release(&notes[count++]);
+    size_t count = write_notes(notes, section);
+    for (size_t i = 0; i < count; i++)
+        buf_release(&notes[i]);
     return count;
 }
 
@@ -55,8 +55,8 @@ static int draw_notes(const struct section *section, struct canvas *canvas, stru
 {
     struct buf notes[NOTES_MAX] = {0};
     int failed = 0;
-    write_notes(notes, section);
-    for (size_t i = 0; i < NOTES_MAX; i++) {
+    size_t count = write_notes(notes, section);
+    for (size_t i = 0; i < count; i++) {
         failed |= buf_check(&notes[i], err);
         if (notes[i].size && !failed)
             canvas_text(canvas, (struct point){at.x, at.y + NOTE_ROOM * (double)(i + 1)},
