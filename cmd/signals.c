@@ -39,9 +39,10 @@ static void explain_bus_error(int signal_number)
 static void explain_drawing_fault(int signal_number)
 {
     if (cairo_library_at_work)
-        leave_with("attn-cli: error: pango and cairo broke off a picture: expected more memory, "
-                   "threads or open files for them; svg needs none\n",
-                   ERR_OUTPUT);
+        leave_with(
+            "attn-cli: error: pango and cairo cannot finish a picture: expected more memory, "
+            "threads or open files for them; svg needs none\n",
+            ERR_OUTPUT);
     raise(signal_number);
 }
 

@@ -52,8 +52,9 @@ has() {
 # --- what is missing is named, before anything is computed ---------------------------------------
 
 says_what_to_install() { # STATUS
-    same "5 attn-cli: error: png and pdf are drawn by pango and cairo, and \
-'libpangocairo-1.0.so.0' is not there: install it (Debian: libpangocairo-1.0-0) or write svg" \
+    same "5 attn-cli: error: png and pdf are drawn by pango and cairo: install them (Debian: \
+libpangocairo-1.0-0) or write svg: cannot load libpangocairo-1.0.so.0: cannot open shared object \
+file: No such file or directory" \
         "$1 $(cat message)" && ! [ -e probe.png ]
 }
 

@@ -307,6 +307,7 @@ int cairo_begin(struct cairo_canvas *to, enum cairo_form form, struct stream *ou
     if (form == CAIRO_PNG && open_png(to, page, err))
         return -1;
     cairo_library_at_work = 1;
+    cairo_library_check(NULL); /* not what was said of another picture */
     if (form == CAIRO_PDF)
         open_pdf(to, page);
     to->cairo = to->lib->cairo_create(to->surface);
@@ -332,6 +333,8 @@ int cairo_end(struct cairo_canvas *to, struct err *err)
     if (!status)
         status = to->lib->cairo_surface_status(to->surface);
     give_back(to);
+    if (cairo_library_check(err))
+        return -1;
     if (status && !to->out->failure)
         return err_output(err, "cairo cannot draw the picture: %s",
                           to->lib->cairo_status_to_string(status));

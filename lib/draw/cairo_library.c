@@ -7,15 +7,11 @@
 volatile sig_atomic_t cairo_library_at_work;
 
 /* Whoever loads pango for cairo has cairo and glib with it. */
-static const char *const names[] = {"libpangocairo-1.0.so.0", "libpangocairo-1.0.0.dylib"};
-
-static void *open_first(void)
-{
-    void *handle = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !handle; i++)
-        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return handle;
-}
+#ifdef __APPLE__
+static const char name[] = "libpangocairo-1.0.0.dylib";
+#else
+static const char name[] = "libpangocairo-1.0.so.0";
+#endif
 
 /* Copied, because C has no way from an object's address to a function's. */
 static const char *find_all(struct cairo_library *lib, void *handle)
@@ -33,11 +29,42 @@ static const char *find_all(struct cairo_library *lib, void *handle)
     return missing;
 }
 
-/* Their remarks are not for who runs us; what matters to a picture is asked for by name. */
-static void say_nothing(const char *domain, int level, const char *message, void *data)
+/* --- their remarks ---------------------------------------------------------------------------- */
+
+enum { WARNINGS = 1 << 2 | 1 << 3 | 1 << 4 }; /* glib's levels: error, critical, warning */
+
+/* As glib's manual has it. */
+struct _GLogField {
+    const char *key;
+    const void *value;
+    ptrdiff_t length; /* negative: it ends with a 0 */
+};
+
+static struct err remark; /* the first one that nobody asked for yet */
+
+static void hear_message(const char *domain, int level, const char *message, void *data)
 {
-    (void)domain, (void)level, (void)message, (void)data;
+    (void)domain, (void)data;
+    if (level & WARNINGS)
+        err_output(&remark, "pango and cairo cannot draw the picture: %s", message);
 }
+
+static unsigned hear_fields(int level, const struct _GLogField *fields, size_t count, void *data)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(fields[i].key, "MESSAGE") == 0 && fields[i].length < 0)
+            hear_message(NULL, level, fields[i].value, data);
+    return 1; /* it was dealt with */
+}
+
+int cairo_library_check(struct err *err)
+{
+    int failed = remark.kind ? err_adopt(err, &remark) : 0;
+    err_clear(&remark);
+    return failed;
+}
+
+/* --- loading ---------------------------------------------------------------------------------- */
 
 const struct cairo_library *cairo_library_load(struct err *err)
 {
@@ -45,23 +72,24 @@ const struct cairo_library *cairo_library_load(struct err *err)
     static bool loaded;
     if (loaded)
         return &lib;
-    cairo_library_at_work = 1;   /* glib gets itself ready */
-    void *handle = open_first(); /* for ever: glib cannot be unloaded */
+    cairo_library_at_work = 1;                          /* glib gets itself ready */
+    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL); /* for ever: glib cannot be unloaded */
     cairo_library_at_work = 0;
     if (!handle) {
         err_output(err,
-                   "png and pdf are drawn by pango and cairo, and '%s' is not there: install it "
-                   "(Debian: libpangocairo-1.0-0) or write svg",
-                   names[0]);
+                   "png and pdf are drawn by pango and cairo: install them (Debian: "
+                   "libpangocairo-1.0-0) or write svg: cannot load %s",
+                   dlerror());
         return NULL;
     }
     const char *missing = find_all(&lib, handle);
     if (missing) {
-        err_output(err, "'%s' has no '%s': expected cairo 1.16 and pango 1.44 or newer", names[0],
+        err_output(err, "'%s' has no '%s': expected cairo 1.16 and pango 1.44 or newer", name,
                    missing);
         return NULL;
     }
-    lib.g_log_set_default_handler(say_nothing, NULL);
+    lib.g_log_set_default_handler(hear_message, NULL);
+    lib.g_log_set_writer_func(hear_fields, NULL, NULL);
     loaded = true;
     return &lib;
 }

@@ -14,6 +14,7 @@
 #define ATTN_DRAW_CAIRO_LIBRARY_H
 
 #include <signal.h>
+#include <stddef.h>
 
 #include "base/err.h"
 
@@ -23,6 +24,7 @@ struct _cairo_font_options;
 struct _PangoContext;
 struct _PangoLayout;
 struct _PangoFontDescription;
+struct _GLogField;
 
 enum {
     CAIRO_RGB24 = 1,
@@ -37,7 +39,9 @@ enum {
 /* Given some bytes of a file; 0, or CAIRO_WRITE_FAILED. */
 typedef unsigned (*cairo_writer)(void *closure, const unsigned char *data, unsigned length);
 
+/* Told what they remark: as one message, or as fields of which one is the message. */
 typedef void (*cairo_logger)(const char *domain, int level, const char *message, void *);
+typedef unsigned (*cairo_log_writer)(int level, const struct _GLogField *, size_t count, void *);
 
 /* F(what it returns, its name, what it takes) */
 #define CAIRO_LIBRARY_FUNCTIONS(F)                                                              \
@@ -95,6 +99,7 @@ typedef void (*cairo_logger)(const char *domain, int level, const char *message,
     F(void, pango_font_description_set_weight, (struct _PangoFontDescription *, unsigned))      \
     F(void, pango_font_description_free, (struct _PangoFontDescription *))                      \
     F(cairo_logger, g_log_set_default_handler, (cairo_logger, void *))                          \
+    F(void, g_log_set_writer_func, (cairo_log_writer, void *, void (*release)(void *)))         \
     F(void, g_object_unref, (void *))
 
 struct cairo_library {
@@ -105,6 +110,10 @@ struct cairo_library {
 
 /* The library, loaded once and kept; NULL with an error that says what to install. */
 const struct cairo_library *cairo_library_load(struct err *err);
+
+/* What they have remarked since they were last asked. Pango has no other way to say that it drew
+ * boxes in place of letters, because a font cannot be read. */
+int cairo_library_check(struct err *err);
 
 /* Whether their code runs at this moment, for handlers of signals: without memory or threads glib
  * ends the process by a signal, and cannot be asked to do anything else. */

@@ -76,6 +76,28 @@ START_TEST(cells_do_not_leave_an_image)
 }
 END_TEST
 
+START_TEST(what_pango_remarks_is_an_error_of_that_picture)
+{
+    struct cairo_page page = {50, 50, "ugly"};
+    struct err err = {0};
+    if (!can_draw())
+        return;
+    for (int turn = 0; turn < 2; turn++) {
+        struct stream out = {0};
+        struct cairo_canvas cairo;
+        memory_stream_open(&out);
+        ck_assert_int_eq(cairo_begin(&cairo, CAIRO_PDF, &out, &page, &err), 0);
+        canvas_text(&cairo.canvas, (struct point){9, 9}, turn ? "ours" : "\xff",
+                    &(struct lettering){.size = 9});
+        ck_assert_int_eq(cairo_end(&cairo, turn ? NULL : &err), turn ? 0 : -1);
+        stream_discard(&out);
+    }
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+    ck_assert_str_eq(err.text, "pango and cairo cannot draw the picture: Invalid UTF-8 string "
+                               "passed to pango_layout_set_text()");
+}
+END_TEST
+
 Suite *cairo_canvas_suite(void)
 {
     Suite *suite = suite_create("cairo_canvas");
@@ -84,6 +106,7 @@ Suite *cairo_canvas_suite(void)
     tcase_add_test(tests, the_same_report_gives_the_same_bytes);
     tcase_add_test(tests, a_picture_of_too_many_pixels_is_refused);
     tcase_add_test(tests, cells_do_not_leave_an_image);
+    tcase_add_test(tests, what_pango_remarks_is_an_error_of_that_picture);
     suite_add_tcase(suite, tests);
     return suite;
 }
