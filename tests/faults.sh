@@ -82,6 +82,17 @@ for format in csv tidy json jsonl npy safetensors svg html; do
     try run -m life -s "$life" --format $format -o here
     try run -m life-cross -s "$life" --source 'short Life' --show all --format $format -o here/
 done
+for view in lines overlay; do
+    try run -m life-cross -s "$life" --source 'short Life' --view $view --format svg -o here
+done
+if "$ATTN" run -q -m life -s Life -o "$folder/probe.png" 2>"$folder/log"; then
+    try run -m life -s "$life" --format png -o here
+    try run -m life-cross -s "$life" --source 'short Life' --view lines --format pdf -o here
+    try batch "$in/three.txt" -m life --reduce entropy -o here.pdf
+else
+    printf 'skipped: png and pdf: pango and cairo are not installed\n'
+    skipped=$((skipped + 1))
+fi
 try run -m "$ROOT/tests/golden/gpt2-micro-bf16-prefixed-untied" --ids 1,2,3 --show all --format json
 try run -m "$in/pieces" -s 'Anna sees' --show weights --words --format csv -o here/
 try run -m life -f "$in/three.txt" --mean heads --style both --color always
