@@ -64,7 +64,7 @@ static float *take_powers(struct board *board, const float *values)
     float max = greatest(values, keys);
     float *powers = board_floats(board, keys);
     for (size_t j = 0; powers && j < keys; j++)
-        powers[j] = exp_float(values[j] - max);
+        powers[j] = exp_negative(values[j] - max);
     return powers;
 }
 

@@ -22,7 +22,7 @@ bool activation_find(const char *name, enum activation *activation);
 
 const char *activation_name(enum activation activation);
 
-/* Apply to every element, in place. */
-void activate(struct matrix x, enum activation activation);
+/* y = activation(x + bias), element by element; y may be x. bias [columns], or NULL: none. */
+void activate(struct matrix y, struct matrix x, const float *bias, enum activation activation);
 
 #endif

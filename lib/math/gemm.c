@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "math/cut.h"
+#include "math/finish.h"
 #include "math/gemm_bf16.h"
 #include "math/panels.h"
 #include "math/rows.h"
@@ -24,11 +25,14 @@ enum {
     LINE_BYTES = 64,      /* of the caches */
 };
 
+_Static_assert(IN_PLACE_GROUP *COPY_COLUMNS <= SUMS_ROOM && FEW_ROWS * SLAB_COLUMNS <= SUMS_ROOM,
+               "a panel's sums have room");
+
 /* How W is worked through. */
 struct plan {
     size_t panel_columns, first_columns; /* of the panels, and of the first of them */
     size_t chunk;                        /* of the sum */
-    bool row;                            /* no panels: y is one row, W is added to it row by row */
+    bool row;                            /* no panels: to one row of sums W is added row by row */
     bool copy;                           /* each panel is made contiguous before it is used */
     bool prefetch;                       /* while a panel is used the next one is fetched */
 };
@@ -51,6 +55,7 @@ static size_t columns_to_line(const struct weight *w)
 static struct plan choose_plan(const struct weight *w, size_t rows, size_t threads)
 {
     size_t part = (w->out + threads - 1) / threads;
+    part = part < SUMS_ROOM ? part : SUMS_ROOM;
     struct plan one_row = {part, part, .chunk = w->in, .row = true};
     struct plan packed = {PANEL_COLUMNS, PANEL_COLUMNS, PANEL_ROWS, .prefetch = true};
     struct plan slabs = {SLAB_COLUMNS, SLAB_COLUMNS, SLAB_ROWS, .row = false};
@@ -71,13 +76,12 @@ struct kernel_set {
 };
 
 struct product {
-    struct matrix y, x;
-    struct matrix total; /* no data: y goes no further */
+    struct matrix x;
     const struct weight *w;
-    enum activation activation;
+    struct finish finish;
     struct plan plan;
     struct cut groups, tiles, columns, sum; /* of all rows, of all rows again, of W */
-    float *const *copies;                   /* [thread] room for a panel's chunk */
+    float *const *copies, *const *sums;     /* [thread] room for a panel's chunk, and its sums */
     struct kernel_set kernels[CUT_SIZES][CUT_SIZES][CUT_SIZES]; /* rows, columns, sum */
 };
 
@@ -109,7 +113,7 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
                               .k = (int)cut_size_of(&p->sum, sum),
                               .a_stride = (int)panel_stride(p),
                               .b_stride = (int)p->x.stride,
-                              .c_stride = (int)p->y.stride,
+                              .c_stride = (int)p->plan.panel_columns,
                           });
 }
 
@@ -142,32 +146,16 @@ static const float *copy_panel(const struct product *p, float *copy, size_t pane
     return copy;
 }
 
-/* Where a tile of y stands. */
-struct place {
-    size_t row, column;
-};
-
-/* What follows the sum, while the tile is in cache. */
-static void finish_tile(const struct product *p, struct matrix y, struct place at)
-{
-    if (p->w->bias)
-        add_to_rows(y, p->w->bias + at.column);
-    activate(y, p->activation);
-    if (p->total.data) {
-        struct matrix rows = matrix_rows(p->total, at.row, y.rows);
-        add_rows(matrix_columns(rows, at.column, y.columns), y);
-    }
-}
-
-/* One round: a panel, and the rows of y and x that it is for. */
+/* One round: a panel, the rows of x that it is for, and the place of their sums in y. */
 struct round {
-    struct matrix y;
+    struct matrix sums;
     const float *x;
     size_t panel;
-    struct place at;
+    struct corner at;
 };
 
-/* y += x · chunk, a tile at a time. While the first tile is computed, what comes next is fetched.
+/* sums += x · chunk, a tile at a time. While the first tile is computed, what comes next is
+ * fetched.
  */
 static void multiply_chunk(const struct product *p, const struct round *round, const float *panel,
                            size_t chunk)
@@ -175,15 +163,16 @@ static void multiply_chunk(const struct product *p, const struct round *round, c
     const float *x = round->x + chunk * p->plan.chunk;
     const float *next = find_next(p, round->panel, chunk);
     size_t tile = round->at.row / TILE_ROWS; /* groups are whole tiles */
-    for (size_t row = 0; row < round->y.rows; row += TILE_ROWS, tile++) {
+    for (size_t row = 0; row < round->sums.rows; row += TILE_ROWS, tile++) {
         const struct kernel_set *set =
             &p->kernels[cut_which(&p->tiles, tile)][cut_which(&p->columns, round->panel)]
                        [cut_which(&p->sum, chunk)];
         bool prefetch = p->plan.prefetch && row == 0;
-        struct matrix y = matrix_rows(round->y, row, cut_size(&p->tiles, tile));
-        kernel_call(&set->forms[chunk > 0][prefetch], panel, x + row * p->x.stride, y.data, next);
+        struct matrix sums = matrix_rows(round->sums, row, cut_size(&p->tiles, tile));
+        kernel_call(&set->forms[chunk > 0][prefetch], panel, x + row * p->x.stride, sums.data,
+                    next);
         if (chunk + 1 == p->sum.count)
-            finish_tile(p, y, (struct place){round->at.row + row, round->at.column});
+            finish_tile(&p->finish, sums, (struct corner){round->at.row + row, round->at.column});
     }
 }
 
@@ -192,10 +181,10 @@ static void compute_panel(void *context, size_t index, size_t thread)
     const struct product *p = context;
     size_t panel = index % p->columns.count; /* all panels for one group, then for the next */
     size_t group = index / p->columns.count;
-    struct place at = {cut_start(&p->groups, group), cut_start(&p->columns, panel)};
-    struct matrix rows = matrix_rows(p->y, at.row, cut_size(&p->groups, group));
+    struct corner at = {cut_start(&p->groups, group), cut_start(&p->columns, panel)};
     struct round round = {
-        .y = matrix_columns(rows, at.column, cut_size(&p->columns, panel)),
+        .sums = {p->sums[thread], cut_size(&p->groups, group), cut_size(&p->columns, panel),
+                 p->plan.panel_columns},
         .x = p->x.data + at.row * p->x.stride,
         .panel = panel,
         .at = at,
@@ -208,55 +197,65 @@ static void compute_panel(void *context, size_t index, size_t thread)
     }
 }
 
-/* The plan of one row: y += x[k] · row k of W, over some columns. */
+/* The plan of one row: sums += x[k] · row k of W, over some columns. */
 static void compute_columns(void *context, size_t index, size_t thread)
 {
     const struct product *p = context;
     size_t column = cut_start(&p->columns, index);
-    struct matrix y = matrix_columns(p->y, column, cut_size(&p->columns, index));
+    size_t count = cut_size(&p->columns, index);
+    struct matrix sums = {p->sums[thread], 1, count, count};
     const float *w = p->w->data + column;
-    size_t later = (STREAM_AHEAD + y.columns - 1) / y.columns * p->w->stride;
-    (void)thread;
-    memset(y.data, 0, y.columns * sizeof *y.data);
+    size_t later = (STREAM_AHEAD + count - 1) / count * p->w->stride;
+    memset(sums.data, 0, count * sizeof *sums.data);
     for (size_t k = 0; k < p->x.columns; k++, w += p->w->stride)
-        add_scaled_row(y.data, w, y.columns, p->x.data[k], w + later);
-    finish_tile(p, y, (struct place){0, column});
+        add_scaled_row(sums.data, w, count, p->x.data[k], w + later);
+    finish_tile(&p->finish, sums, (struct corner){0, column});
 }
 
 static void multiply(struct machine *machine, struct product *p)
 {
-    assert(p->x.rows == p->y.rows && p->x.columns == p->w->in && p->y.columns == p->w->out);
+    size_t rows = p->x.rows;
     if (p->w->pairs) {
-        multiply_bf16(machine, &(struct product_bf16){p->y, p->x, p->total, p->w, p->activation});
+        multiply_bf16(machine, p->x, p->w, &p->finish);
         return;
     }
-    p->plan = choose_plan(p->w, p->y.rows, pool_threads(machine->pool));
+    p->plan = choose_plan(p->w, rows, pool_threads(machine->pool));
     size_t group = p->w->panels ? GROUP_ROWS : IN_PLACE_GROUP;
-    p->groups = cut_into(p->y.rows, group, group);
-    p->tiles = cut_into(p->y.rows, TILE_ROWS, TILE_ROWS);
-    p->columns = cut_into(p->y.columns, p->plan.panel_columns, p->plan.first_columns);
+    p->groups = cut_into(rows, group, group);
+    p->tiles = cut_into(rows, TILE_ROWS, TILE_ROWS);
+    p->columns = cut_into(p->w->out, p->plan.panel_columns, p->plan.first_columns);
     p->sum = cut_into(p->x.columns, p->plan.chunk, p->plan.chunk);
     p->copies = machine->panels;
+    p->sums = machine->sums;
     if (!p->plan.row)
         fetch_kernels(machine->kernels, p);
     pool_run(machine->pool,
              (struct loop){
                  .rounds = p->groups.count * p->columns.count,
-                 .work = (double)p->y.rows * (double)p->y.columns * (double)p->x.columns,
+                 .work = (double)rows * (double)p->w->out * (double)p->x.columns,
                  .round = p->plan.row ? compute_columns : compute_panel,
              },
              p);
 }
 
+/* Does it have the shape of x · w? */
+static bool is_product(struct matrix y, struct matrix x, const struct weight *w)
+{
+    return x.columns == w->in && y.rows == x.rows && y.columns == w->out;
+}
+
 void linear(struct machine *machine, struct matrix y, struct matrix x, const struct weight *w,
             enum activation activation)
 {
-    multiply(machine, &(struct product){.y = y, .x = x, .w = w, .activation = activation});
+    struct finish finish = {.y = y, .bias = w->bias, .activation = activation};
+    assert(is_product(y, x, w));
+    multiply(machine, &(struct product){.x = x, .w = w, .finish = finish});
 }
 
 void linear_add(struct machine *machine, struct matrix total, struct matrix y, struct matrix x,
                 const struct weight *w)
 {
-    assert(total.rows == y.rows && total.columns == y.columns);
-    multiply(machine, &(struct product){.y = y, .x = x, .w = w, .total = total});
+    struct finish finish = {.y = y, .total = total, .bias = w->bias};
+    assert(is_product(total, x, w) && (!y.data || is_product(y, x, w)));
+    multiply(machine, &(struct product){.x = x, .w = w, .finish = finish});
 }

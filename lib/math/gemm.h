@@ -20,8 +20,8 @@
 void linear(struct machine *machine, struct matrix y, struct matrix x, const struct weight *w,
             enum activation activation);
 
-/* The same without an activation, and total [T, out] += y, a tile at a time while it is in cache.
- */
+/* The same without an activation, and total [T, out] += x · w + bias. y without data: the total is
+ * all that is wanted. */
 void linear_add(struct machine *machine, struct matrix total, struct matrix y, struct matrix x,
                 const struct weight *w);
 

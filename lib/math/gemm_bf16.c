@@ -6,7 +6,6 @@
 #include "math/bf16.h"
 #include "math/cut.h"
 #include "math/panels.h"
-#include "math/rows.h"
 
 enum {
     TILE_ROWS = 64,    /* of one kernel call */
@@ -15,8 +14,7 @@ enum {
     ROUNDED_ROWS = 16, /* of x, by one thread at a time */
 };
 
-_Static_assert((size_t)GROUP_ROWS *PAIR_COLUMNS <= (size_t)PANEL_ROWS * COPY_COLUMNS,
-               "where there is room for a copied panel there is room for a group's columns of y");
+_Static_assert(GROUP_ROWS *PAIR_COLUMNS <= SUMS_ROOM, "a panel's sums have room");
 
 /* --- the panels ------------------------------------------------------------------------------ */
 
@@ -109,16 +107,13 @@ struct kernel_set {
     struct kernel forms[2][2];
 };
 
-/* Panels are computed where they stand in y; one that is wider than what is left of y is computed
- * aside, in memory of the thread. */
-enum { IN_PLACE, ASIDE, PLACES };
-
 struct job {
-    const struct product_bf16 *product;
+    const struct weight *w;
+    const struct finish *finish;
     struct rounding x;
     struct cut groups, tiles, columns, sum; /* of all rows, of all rows again, of W, of its pairs */
-    float *const *aside;                    /* [thread][GROUP_ROWS, PAIR_COLUMNS] */
-    struct kernel_set kernels[PLACES][CUT_SIZES][CUT_SIZES]; /* rows, sum */
+    float *const *sums;                     /* [thread][GROUP_ROWS, PAIR_COLUMNS] */
+    struct kernel_set kernels[CUT_SIZES][CUT_SIZES]; /* rows, sum */
 };
 
 static void fetch_set(struct kernels *kernels, const struct job *job, struct kernel_set *set,
@@ -131,56 +126,31 @@ static void fetch_set(struct kernels *kernels, const struct job *job, struct ker
             kernels_get(kernels, &set->forms[shape.accumulate][shape.prefetch], &shape);
 }
 
-static void fetch_kernels_of(struct kernels *kernels, struct job *job, int place, size_t c_stride)
+static void fetch_kernels(struct kernels *kernels, struct job *job)
 {
+    kernels_begin(kernels);
     for (int rows = CUT_FIRST; rows < CUT_SIZES; rows++)
         for (int sum = CUT_FIRST; sum < CUT_SIZES; sum++)
-            fetch_set(kernels, job, &job->kernels[place][rows][sum],
+            fetch_set(kernels, job, &job->kernels[rows][sum],
                       (struct kernel_shape){
                           .m = PAIR_COLUMNS,
                           .n = (int)cut_size_of(&job->tiles, rows),
                           .k = (int)cut_size_of(&job->sum, sum),
                           .a_stride = PAIR_COLUMNS,
                           .b_stride = (int)job->x.stride,
-                          .c_stride = (int)c_stride,
+                          .c_stride = PAIR_COLUMNS,
                           .pairs = 1,
                       });
 }
 
-static void fetch_kernels(struct kernels *kernels, struct job *job)
-{
-    struct matrix y = job->product->y;
-    kernels_begin(kernels);
-    if (y.columns >= PAIR_COLUMNS)
-        fetch_kernels_of(kernels, job, IN_PLACE, y.stride);
-    if (y.columns % PAIR_COLUMNS)
-        fetch_kernels_of(kernels, job, ASIDE, PAIR_COLUMNS);
-}
-
-/* One round: a panel, and the rows of x and y that it is for. */
+/* One round: a panel, the rows of x that it is for, and the place of their sums in y. A panel's
+ * last columns may be none of y's. */
 struct round {
-    struct matrix y;
+    struct matrix sums;
     const uint32_t *x;
     const uint32_t *panel, *next; /* next: the panel that follows, or any */
-    size_t row, column;           /* where y begins */
-    struct matrix aside;          /* no data: the panel is computed in place */
+    struct corner at;
 };
-
-/* What follows the sum, while the tile is in cache. */
-static void finish_tile(const struct job *job, const struct round *round, size_t row, size_t rows)
-{
-    const struct product_bf16 *p = job->product;
-    struct matrix y = matrix_rows(round->y, row, rows);
-    if (round->aside.data)
-        copy_rows(y, matrix_rows(round->aside, row, rows));
-    if (p->w->bias)
-        add_to_rows(y, p->w->bias + round->column);
-    activate(y, p->activation);
-    if (p->total.data)
-        add_rows(
-            matrix_columns(matrix_rows(p->total, round->row + row, rows), round->column, y.columns),
-            y);
-}
 
 /* A chunk of the sum, a tile at a time. While the first tile is computed, what comes next is
  * fetched. */
@@ -190,61 +160,55 @@ static void multiply_chunk(const struct job *job, const struct round *round, siz
     bool last = chunk + 1 == job->sum.count;
     const uint32_t *panel = round->panel + first * PAIR_COLUMNS;
     const uint32_t *next = last ? round->next : panel + CHUNK * PAIR_COLUMNS;
-    struct matrix to = round->aside.data ? round->aside : round->y;
-    const struct kernel_set(*sets)[CUT_SIZES] = job->kernels[round->aside.data ? ASIDE : IN_PLACE];
-    size_t tile = round->row / TILE_ROWS; /* groups are whole tiles */
-    for (size_t row = 0; row < to.rows; row += TILE_ROWS, tile++) {
+    size_t tile = round->at.row / TILE_ROWS; /* groups are whole tiles */
+    for (size_t row = 0; row < round->sums.rows; row += TILE_ROWS, tile++) {
         const struct kernel_set *set =
-            &sets[cut_which(&job->tiles, tile)][cut_which(&job->sum, chunk)];
+            &job->kernels[cut_which(&job->tiles, tile)][cut_which(&job->sum, chunk)];
+        struct matrix sums = matrix_rows(round->sums, row, cut_size(&job->tiles, tile));
         kernel_call_pairs(&set->forms[chunk > 0][row == 0], panel,
-                          round->x + row * job->x.stride + first, to.data + row * to.stride, next);
+                          round->x + row * job->x.stride + first, sums.data, next);
         if (last)
-            finish_tile(job, round, row, cut_size(&job->tiles, tile));
+            finish_tile(job->finish, sums, (struct corner){round->at.row + row, round->at.column});
     }
 }
 
 static void compute_panel(void *context, size_t index, size_t thread)
 {
     const struct job *job = context;
-    const struct product_bf16 *p = job->product;
     size_t panel = index / job->groups.count; /* groups of one panel follow each other */
     size_t group = index % job->groups.count;
-    size_t row = cut_start(&job->groups, group);
-    size_t column = cut_start(&job->columns, panel);
-    size_t next = panel + 1 < job->columns.count ? column + PAIR_COLUMNS : 0;
-    struct matrix rows = matrix_rows(p->y, row, cut_size(&job->groups, group));
+    struct corner at = {cut_start(&job->groups, group), cut_start(&job->columns, panel)};
+    size_t next = panel + 1 < job->columns.count ? at.column + PAIR_COLUMNS : 0;
     struct round round = {
-        .y = matrix_columns(rows, column, cut_size(&job->columns, panel)),
-        .x = job->x.pairs + row * job->x.stride,
-        .panel = p->w->pairs + place_in_panels(p->w, 0, column),
-        .next = p->w->pairs + place_in_panels(p->w, 0, next),
-        .row = row,
-        .column = column,
+        .sums = {job->sums[thread], cut_size(&job->groups, group), cut_size(&job->columns, panel),
+                 PAIR_COLUMNS},
+        .x = job->x.pairs + at.row * job->x.stride,
+        .panel = job->w->pairs + place_in_panels(job->w, 0, at.column),
+        .next = job->w->pairs + place_in_panels(job->w, 0, next),
+        .at = at,
     };
-    if (round.y.columns < PAIR_COLUMNS)
-        round.aside = (struct matrix){job->aside[thread], round.y.rows, PAIR_COLUMNS, PAIR_COLUMNS};
     for (size_t chunk = 0; chunk < job->sum.count; chunk++)
         multiply_chunk(job, &round, chunk);
 }
 
-void multiply_bf16(struct machine *machine, const struct product_bf16 *product)
+void multiply_bf16(struct machine *machine, struct matrix x, const struct weight *w,
+                   const struct finish *finish)
 {
-    size_t rows = product->y.rows;
-    size_t pairs = bf16_pairs(product->w->in);
     struct job job = {
-        .product = product,
-        .x = round_input(machine, product->x),
-        .groups = cut_into(rows, GROUP_ROWS, GROUP_ROWS),
-        .tiles = cut_into(rows, TILE_ROWS, TILE_ROWS),
-        .columns = cut_into(product->y.columns, PAIR_COLUMNS, PAIR_COLUMNS),
-        .sum = cut_into(pairs, CHUNK, CHUNK),
-        .aside = machine->panels,
+        .w = w,
+        .finish = finish,
+        .x = round_input(machine, x),
+        .groups = cut_into(x.rows, GROUP_ROWS, GROUP_ROWS),
+        .tiles = cut_into(x.rows, TILE_ROWS, TILE_ROWS),
+        .columns = cut_into(w->out, PAIR_COLUMNS, PAIR_COLUMNS),
+        .sum = cut_into(bf16_pairs(w->in), CHUNK, CHUNK),
+        .sums = machine->sums,
     };
     fetch_kernels(machine->kernels, &job);
     pool_run(machine->pool,
              (struct loop){
                  .rounds = job.groups.count * job.columns.count,
-                 .work = (double)rows * (double)product->y.columns * (double)product->x.columns,
+                 .work = (double)x.rows * (double)w->out * (double)x.columns,
                  .round = compute_panel,
              },
              &job);

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "math/activation.h"
+#include "math/finish.h"
 #include "math/machine.h"
 #include "math/tensor.h"
 #include "math/weight.h"
@@ -44,15 +44,8 @@ void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
 /* What the machine must hold for products of x [rows, columns]. */
 size_t pairs_of_input(size_t rows, size_t columns);
 
-/* A product of gemm.h whose weight has pairs. */
-struct product_bf16 {
-    struct matrix y, x;
-    struct matrix total; /* no data: y goes no further */
-    const struct weight *w;
-    enum activation activation;
-};
-
-/* What linear() and linear_add() do with it. */
-void multiply_bf16(struct machine *machine, const struct product_bf16 *product);
+/* What linear() and linear_add() do with a weight that has pairs. */
+void multiply_bf16(struct machine *machine, struct matrix x, const struct weight *w,
+                   const struct finish *finish);
 
 #endif

@@ -3,18 +3,23 @@
 #include "base/heap.h"
 #include "math/panels.h"
 
-static int take_panels(struct machine *machine, size_t threads, struct err *err)
+/* Room of so many floats for each thread. */
+static float **take_rooms(struct machine *machine, size_t threads, size_t size, struct err *err)
 {
-    size_t size = (size_t)PANEL_ROWS * COPY_COLUMNS;
-    machine->panels = arena_alloc(&machine->arena, threads, sizeof *machine->panels, err);
-    if (!machine->panels)
-        return -1;
-    for (size_t t = 0; t < threads; t++) {
-        machine->panels[t] = arena_alloc(&machine->arena, size, sizeof(float), err);
-        if (!machine->panels[t])
-            return -1;
+    float **rooms = arena_alloc(&machine->arena, threads, sizeof *rooms, err);
+    for (size_t t = 0; rooms && t < threads; t++) {
+        rooms[t] = arena_alloc(&machine->arena, size, sizeof *rooms[t], err);
+        if (!rooms[t])
+            return NULL;
     }
-    return 0;
+    return rooms;
+}
+
+static int take_all_rooms(struct machine *machine, size_t threads, struct err *err)
+{
+    machine->panels = take_rooms(machine, threads, (size_t)PANEL_ROWS * COPY_COLUMNS, err);
+    machine->sums = machine->panels ? take_rooms(machine, threads, SUMS_ROOM, err) : NULL;
+    return machine->sums ? 0 : -1;
 }
 
 int machine_open(struct machine *machine, size_t threads, struct err *err)
@@ -22,7 +27,7 @@ int machine_open(struct machine *machine, size_t threads, struct err *err)
     *machine = (struct machine){0};
     threads = threads ? threads : pool_processors();
     if (pool_open(&machine->pool, threads, err) || kernels_open(&machine->kernels, err) ||
-        take_panels(machine, threads, err)) {
+        take_all_rooms(machine, threads, err)) {
         machine_release(machine);
         return -1;
     }

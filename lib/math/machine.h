@@ -14,6 +14,7 @@ struct machine {
     struct pool *pool;
     struct kernels *kernels;
     float **panels;  /* [thread][PANEL_ROWS, COPY_COLUMNS] for a panel that is copied */
+    float **sums;    /* [thread][SUMS_ROOM] for what a product makes of a panel */
     uint32_t *pairs; /* [pairs_held] for a matrix that is rounded to bf16; see machine_hold_pairs */
     size_t pairs_held;
     struct arena arena;

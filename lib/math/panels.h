@@ -13,6 +13,9 @@
 /* Of packed panels; of those that are copied for one use; the rows that such a copy has at most. */
 enum { PANEL_COLUMNS = 32, COPY_COLUMNS = 64, PANEL_ROWS = 768 };
 
+/* The sums that a thread makes of a panel before they are finished, at most. */
+enum { SUMS_ROOM = 512 * COPY_COLUMNS };
+
 /* The floats that the panels of a matrix take; and write them: panel after panel of PANEL_COLUMNS
  * columns, [in][PANEL_COLUMNS] each, the last one filled up with zeros. It pays where one model
  * serves a lot of work. */

@@ -68,21 +68,6 @@ void add_rows(struct matrix y, struct matrix x)
             y.data[i] += x.data[i];
 }
 
-enum { USUAL_COLUMNS = 32 }; /* of a tile: with a number that is known, the loop has no rest */
-
-FOR_EACH_ISA
-void add_to_rows(struct matrix y, const float *vector)
-{
-    for (size_t row = 0; row < y.rows; row++, y.data += y.stride) {
-        if (y.columns == USUAL_COLUMNS)
-            for (size_t i = 0; i < USUAL_COLUMNS; i++)
-                y.data[i] += vector[i];
-        else
-            for (size_t i = 0; i < y.columns; i++)
-                y.data[i] += vector[i];
-    }
-}
-
 FOR_EACH_ISA
 void add_scaled_row(float *restrict y, const float *restrict x, size_t count, float factor,
                     const float *later)
@@ -144,11 +129,11 @@ float exp_row(float *x, size_t count, float max)
     size_t whole = count / LANES * LANES;
     for (size_t i = 0; i < whole; i += LANES)
         for (size_t lane = 0; lane < LANES; lane++) {
-            x[i + lane] = exp_float(x[i + lane] - max);
+            x[i + lane] = exp_negative(x[i + lane] - max);
             lanes[lane] += x[i + lane];
         }
     for (size_t i = whole; i < count; i++) {
-        x[i] = exp_float(x[i] - max);
+        x[i] = exp_negative(x[i] - max);
         lanes[i - whole] += x[i];
     }
     return add_lanes(lanes);

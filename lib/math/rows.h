@@ -26,9 +26,6 @@ void copy_rows(struct matrix y, struct matrix x);
 /* y += x. */
 void add_rows(struct matrix y, struct matrix x);
 
-/* Add the same vector [columns] to every row. */
-void add_to_rows(struct matrix y, const float *vector);
-
 /* y += factor · x, fused. What comes at `later`, `count` floats, is fetched meanwhile. */
 void add_scaled_row(float *restrict y, const float *restrict x, size_t count, float factor,
                     const float *later);

@@ -9,20 +9,6 @@ size_t matrix_stride(size_t columns)
     return (lines | 1) * LINE;
 }
 
-struct matrix matrix_rows(struct matrix whole, size_t first, size_t count)
-{
-    whole.data += first * whole.stride;
-    whole.rows = count;
-    return whole;
-}
-
-struct matrix matrix_columns(struct matrix whole, size_t first, size_t count)
-{
-    whole.data += first;
-    whole.columns = count;
-    return whole;
-}
-
 struct tensor tensor_of_matrix(struct matrix matrix)
 {
     return (struct tensor){

@@ -30,8 +30,19 @@ struct tensor {
 size_t matrix_stride(size_t columns);
 
 /* `count` rows from row `first` on; `count` columns from column `first` on. */
-struct matrix matrix_rows(struct matrix whole, size_t first, size_t count);
-struct matrix matrix_columns(struct matrix whole, size_t first, size_t count);
+static inline struct matrix matrix_rows(struct matrix whole, size_t first, size_t count)
+{
+    whole.data += first * whole.stride;
+    whole.rows = count;
+    return whole;
+}
+
+static inline struct matrix matrix_columns(struct matrix whole, size_t first, size_t count)
+{
+    whole.data += first;
+    whole.columns = count;
+    return whole;
+}
 
 /* A matrix as a tensor of two axes. */
 struct tensor tensor_of_matrix(struct matrix matrix);

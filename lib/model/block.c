@@ -73,12 +73,17 @@ static bool attend(struct pass *pass, size_t layer, struct matrix x, struct matr
     return over || attention(pass, layer);
 }
 
-/* out = from · w, and the residual stream x += out; or x = out, where there is no such stream. */
-static void write_out(const struct pass *pass, struct matrix from, const struct weight *w)
+/* out = from · w, and the residual stream x += out; or x = out, where there is no such stream. What
+ * only the stream wants is written nowhere else. */
+static void write_out(const struct pass *pass, enum site site, size_t layer, struct matrix from,
+                      const struct weight *w)
 {
     const struct scratch *s = &pass->scratch;
+    struct matrix out = s->out;
     if (!mechanism_lacks(&pass->config->mechanism, PART_RESIDUAL)) {
-        linear_add(pass->machine, s->x, s->out, from, w);
+        if (!pass_watches(pass, site, layer))
+            out.data = NULL;
+        linear_add(pass->machine, s->x, out, from, w);
         return;
     }
     linear(pass->machine, s->out, from, w, ACTIVATION_NONE);
@@ -117,7 +122,7 @@ static bool attention_sublayer(struct pass *pass, size_t layer, const struct att
         return true;
     if (attend(pass, layer, y, pass->part == PART_CROSS ? s->source : y, w))
         return true;
-    write_out(pass, s->context, &w->out);
+    write_out(pass, SITE_ATTN_OUT, layer, s->context, &w->out);
     return tap_rows(pass, SITE_ATTN_OUT, layer, s->out) ||
            tap_rows(pass, SITE_RESID_MID, layer, s->x) ||
            norm_behind(pass, SITE_LN_1, layer, &w->norm);
@@ -134,7 +139,7 @@ static bool mlp_sublayer(struct pass *pass, size_t layer, const struct mlp_weigh
     linear(pass->machine, s->hidden, y, &w->fc, pass->config->activation);
     if (tap_rows(pass, SITE_MLP_ACT, layer, s->hidden))
         return true;
-    write_out(pass, s->hidden, &w->proj);
+    write_out(pass, SITE_MLP_OUT, layer, s->hidden, &w->proj);
     return tap_rows(pass, SITE_MLP_OUT, layer, s->out) ||
            tap_rows(pass, SITE_RESID_POST, layer, s->x) ||
            norm_behind(pass, SITE_LN_2, layer, &w->norm);

@@ -31,7 +31,7 @@ FOR_EACH_ISA
 static void exponentials(float *y, const float *x, size_t count, float max)
 {
     for (size_t i = 0; i < count; i++)
-        y[i] = exp_float(x[i] - max);
+        y[i] = exp_negative(x[i] - max);
 }
 
 double logprob_total(const float *logits, size_t count)

@@ -35,9 +35,9 @@ void back_turn(struct machine *machine, struct matrix y, struct matrix x)
 void back_multiply(struct study *study, float *gradient, struct matrix turned, struct matrix dy)
 {
     struct matrix total = {gradient, turned.rows, dy.columns, dy.columns};
-    struct matrix product = {study->room.product, turned.rows, dy.columns, dy.columns};
+    struct matrix nowhere = {0};
     struct weight w = {.data = dy.data, .in = dy.rows, .out = dy.columns, .stride = dy.stride};
-    linear_add(study->plan.machine, total, product, turned, &w);
+    linear_add(study->plan.machine, total, nowhere, turned, &w);
 }
 
 /* Sums of blocks, all 0. */

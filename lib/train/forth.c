@@ -80,9 +80,8 @@ static void project(struct study *study, struct matrix y, struct matrix x, enum 
 static void curve_block(void *context, const struct block_of_rows *block)
 {
     const struct verb *verb = context;
-    struct matrix y = block_rows(verb->y, block);
-    copy_rows(y, block_rows(verb->x, block));
-    activate(y, verb->study->config->activation);
+    activate(block_rows(verb->y, block), block_rows(verb->x, block), NULL,
+             verb->study->config->activation);
 }
 
 /* y = the activation of x */

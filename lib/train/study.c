@@ -78,12 +78,11 @@ static int take_room(struct study *study, struct err *err)
     room->turned_stride = matrix_stride(study->rows);
     room->turned = arena_alloc(arena, tall, sizeof(float), err);
     room->turned_weight = arena_alloc(arena, matrix, sizeof(float), err);
-    room->product = arena_alloc(arena, matrix, sizeof(float), err);
     room->parts = arena_alloc(arena, blocks_count(study->rows) * 2 * widest, sizeof(float), err);
     room->losses = arena_alloc(arena, study->rows, sizeof *room->losses, err);
     room->logits = (struct matrix){NULL, chunk, c->vocab_size, matrix_stride(c->vocab_size)};
     room->logits.data = arena_alloc(arena, chunk * room->logits.stride, sizeof(float), err);
-    return room->turned && room->turned_weight && room->product && room->parts && room->losses &&
+    return room->turned && room->turned_weight && room->parts && room->losses &&
                    room->logits.data && !take_matrix(study, &room->out, c->n_embd, err)
                ? attend_take(study, err)
                : -1;

@@ -71,7 +71,6 @@ struct study_room {
     float *turned; /* activations, a column a row */
     size_t turned_stride;
     float *turned_weight;
-    float *product;    /* a weight's gradient, before it is added */
     float *parts;      /* [blocks, 2 · widest] sums of blocks */
     struct matrix out; /* [N, C] */
     struct matrix logits;

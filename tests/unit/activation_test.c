@@ -52,7 +52,8 @@ static const struct curve {
 
 static float activated(float x, enum activation activation)
 {
-    activate((struct matrix){&x, 1, 1, 1}, activation);
+    struct matrix one = {&x, 1, 1, 1};
+    activate(one, one, NULL, activation);
     return x;
 }
 
@@ -174,7 +175,8 @@ START_TEST(only_the_columns_of_a_matrix_are_touched)
         float x[ROWS * STRIDE];
         for (size_t i = 0; i < COUNT(x); i++)
             x[i] = (float)i / 10 - 3;
-        activate((struct matrix){x, ROWS, COLUMNS, STRIDE}, (enum activation)activation);
+        struct matrix matrix = {x, ROWS, COLUMNS, STRIDE};
+        activate(matrix, matrix, NULL, (enum activation)activation);
         for (size_t i = 0; i < COUNT(x); i++) {
             float before = (float)i / 10 - 3;
             bool inside = i % STRIDE < COLUMNS && activation != ACTIVATION_NONE;

@@ -131,9 +131,8 @@ static void check_bits(struct machine *machine, const struct example *e)
     float expected[SIZE_MAX_HERE];
     for (size_t row = 0; row < e->rows; row++) {
         memcpy(expected, judge.from_zero[e->depth] + row * judge.columns, sizeof expected);
-        for (size_t i = 0; e->bias && i < e->columns; i++)
-            expected[i] += e->bias[i];
-        activate((struct matrix){expected, 1, e->columns, e->columns}, e->activation);
+        struct matrix line = {expected, 1, e->columns, e->columns};
+        activate(line, line, e->bias, e->activation);
         if (memcmp(expected, y.data + row * y.stride, e->columns * sizeof *expected) != 0)
             ck_abort_msg("%s, %zu threads: [%zu, %zu] x [%zu, %zu]: row %zu has other bits",
                          kernels_target(machine->kernels), pool_threads(machine->pool), e->rows,

@@ -152,9 +152,7 @@ static bool is_exact(const struct gemm_rig *rig, const struct gemm_example *e, s
     const float *chain = rig->judge.from_zero[e->depth] + row * rig->judge.columns;
     struct matrix expected = {rig->row, 1, e->columns, e->columns};
     memcpy(rig->row, chain, e->columns * sizeof *chain);
-    if (e->bias)
-        add_to_rows(expected, rig->bias);
-    activate(expected, e->activation);
+    activate(expected, expected, e->bias ? rig->bias : NULL, e->activation);
     return memcmp(rig->row, found, e->columns * sizeof *found) == 0;
 }
 

@@ -215,14 +215,11 @@ START_TEST(rows_are_added_column_by_column)
 {
     float sum[] = {1, 2, 9, 3, 4, 9};
     float other[] = {10, 20, 30, 40};
-    float vector[] = {100, 200};
     struct matrix to = {sum, 2, 2, 3};
     add_rows(to, (struct matrix){other, 2, 2, 2});
     ck_assert_mem_eq(sum, ((float[]){11, 22, 9, 33, 44, 9}), sizeof sum);
-    add_to_rows(to, vector);
-    ck_assert_mem_eq(sum, ((float[]){111, 222, 9, 133, 244, 9}), sizeof sum);
     scale_row(sum, sum, 2, 0.5f);
-    ck_assert_mem_eq(sum, ((float[]){55.5f, 111, 9, 133, 244, 9}), sizeof sum);
+    ck_assert_mem_eq(sum, ((float[]){5.5f, 11, 9, 33, 44, 9}), sizeof sum);
 }
 END_TEST
 
