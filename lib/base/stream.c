@@ -74,7 +74,7 @@ static void release(struct stream *stream)
 int stream_to(struct stream *stream, int descriptor, struct err *err)
 {
     *stream = (struct stream){.descriptor = descriptor};
-    stream->buffer = heap_alloc(BUFFER_BYTES, 1, err);
+    stream->buffer = heap_resize(NULL, BUFFER_BYTES, 1, err); /* not cleared: few fill it */
     return stream->buffer ? 0 : -1;
 }
 
