@@ -178,9 +178,11 @@ static int read_group(const struct job *job, struct subject *subjects, size_t fi
 static int run_group(struct job *job, size_t *done, struct err *err)
 {
     struct arena *arena = &job->group;
+    size_t left = job->inputs.count - *done;
+    size_t most = left < GROUP_SENTENCES ? left : GROUP_SENTENCES;
     arena_clear(arena);
-    struct subject *subjects = arena_alloc(arena, GROUP_SENTENCES, sizeof *subjects, err);
-    struct report *reports = arena_alloc(arena, GROUP_SENTENCES, sizeof *reports, err);
+    struct subject *subjects = arena_alloc(arena, most, sizeof *subjects, err);
+    struct report *reports = arena_alloc(arena, most, sizeof *reports, err);
     struct look look = {
         .selection = &job->request.selection,
         .subjects = subjects,
