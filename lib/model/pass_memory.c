@@ -6,26 +6,27 @@
 #include "base/num.h"
 #include "model/pass.h"
 
-static int take_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns,
-                       size_t stride)
-{
-    size_t padded = 0;
-    size_t count = 0;
-    if (!num_add(&padded, rows, SPARE_ROWS) || !num_multiply(&count, padded, stride))
-        return err_memory(pass->err, (size_t)-1);
-    float *data = arena_room(pass->arena, count, sizeof *data, pass->err);
-    if (!data)
-        return -1;
-    memset(data + rows * stride, 0, SPARE_ROWS * stride * sizeof *data);
-    *matrix = (struct matrix){data, rows, columns, stride};
-    return 0;
-}
-
 /* A token matrix of the scratch. */
 struct buffer {
     struct matrix *matrix;
     size_t rows, columns;
+    size_t spare_rows;
 };
+
+static int take_matrix(struct pass *pass, const struct buffer *buffer, size_t stride)
+{
+    size_t padded = 0;
+    size_t count = 0;
+    if (!num_add(&padded, buffer->rows, buffer->spare_rows) ||
+        !num_multiply(&count, padded, stride))
+        return err_memory(pass->err, (size_t)-1);
+    float *data = arena_room(pass->arena, count, sizeof *data, pass->err);
+    if (!data)
+        return -1;
+    memset(data + buffer->rows * stride, 0, buffer->spare_rows * stride * sizeof *data);
+    *buffer->matrix = (struct matrix){data, buffer->rows, buffer->columns, stride};
+    return 0;
+}
 
 enum { BUFFERS_MAX = 9 };
 
@@ -35,8 +36,8 @@ static size_t list_keys(struct buffer list[2], struct scratch *s, const struct c
 {
     if (!c->projections)
         return 0;
-    list[0] = (struct buffer){&s->k, keys, c->n_kv_head * c->d_k};
-    list[1] = (struct buffer){&s->v, keys, c->n_kv_head * c->d_v};
+    list[0] = (struct buffer){&s->k, keys, c->n_kv_head * c->d_k, 0};
+    list[1] = (struct buffer){&s->v, keys, c->n_kv_head * c->d_v, SPARE_ROWS};
     return 2;
 }
 
@@ -46,18 +47,19 @@ static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
                            const struct config *c, size_t rows, size_t keys)
 {
     size_t count = 0;
-    list[count++] = (struct buffer){&s->x, rows, c->n_embd};
-    list[count++] = (struct buffer){&s->out, rows, c->n_embd};
+    size_t spare = c->projections ? 0 : SPARE_ROWS; /* else it is queries and values itself */
+    list[count++] = (struct buffer){&s->x, rows, c->n_embd, spare};
+    list[count++] = (struct buffer){&s->out, rows, c->n_embd, 0};
     if (c->projections)
-        list[count++] = (struct buffer){&s->q, rows, c->n_head * c->d_k};
+        list[count++] = (struct buffer){&s->q, rows, c->n_head * c->d_k, SPARE_ROWS};
     count += list_keys(list + count, s, c, keys);
-    list[count++] = (struct buffer){&s->context, rows, c->n_head * c->d_v};
+    list[count++] = (struct buffer){&s->context, rows, c->n_head * c->d_v, 0};
     if (c->kind != MODEL_ATTENTION) {
-        list[count++] = (struct buffer){&s->norm, rows, c->n_embd};
-        list[count++] = (struct buffer){&s->hidden, rows, c->n_inner};
+        list[count++] = (struct buffer){&s->norm, rows, c->n_embd, 0};
+        list[count++] = (struct buffer){&s->hidden, rows, c->n_inner, 0};
     }
     if (c->kind == MODEL_GPT2)
-        list[count++] = (struct buffer){&s->joined, 1, 3 * c->n_embd};
+        list[count++] = (struct buffer){&s->joined, 1, 3 * c->n_embd, 0};
     return count;
 }
 
@@ -65,7 +67,7 @@ static size_t bytes_of(const struct buffer *list, size_t count)
 {
     size_t floats = 0;
     for (size_t i = 0; i < count; i++)
-        floats += (list[i].rows + SPARE_ROWS) * matrix_stride(list[i].columns);
+        floats += (list[i].rows + list[i].spare_rows) * matrix_stride(list[i].columns);
     return floats * sizeof(float);
 }
 
@@ -83,8 +85,7 @@ size_t pass_memory_bytes(const struct config *config, size_t tokens)
 static int take_buffers(struct pass *pass, const struct buffer *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (take_matrix(pass, list[i].matrix, list[i].rows, list[i].columns,
-                        matrix_stride(list[i].columns)))
+        if (take_matrix(pass, &list[i], matrix_stride(list[i].columns)))
             return -1;
     return 0;
 }
@@ -119,7 +120,7 @@ static size_t logits_stride(size_t tokens)
 
 size_t pass_memory_logits_bytes(const struct config *config, size_t tokens)
 {
-    return (config->vocab_size + SPARE_ROWS) * logits_stride(tokens) * sizeof(float);
+    return config->vocab_size * logits_stride(tokens) * sizeof(float);
 }
 
 bool pass_memory_logits_are_in_rows(const struct pass *pass)
@@ -147,6 +148,6 @@ int pass_memory_take_logits(struct pass *pass)
         return 0;
     if (pass_memory_logits_are_in_rows(pass))
         return take_logit_rows(pass, tokens);
-    return take_matrix(pass, &pass->scratch.logits, pass->config->vocab_size, tokens,
-                       logits_stride(tokens));
+    struct buffer logits = {&pass->scratch.logits, pass->config->vocab_size, tokens, 0};
+    return take_matrix(pass, &logits, logits_stride(tokens));
 }

@@ -1,7 +1,7 @@
 /* pass_memory.h: the buffers of a pass, one layer deep.
  *
- * They are named after the tensor they hold; token matrices have a few rows more than there are
- * tokens, because kernels work on whole tiles.
+ * They are named after the tensor they hold; queries and values have a few rows more than there are
+ * tokens, because attention works on whole tiles.
  *
  *     if (pass_memory_take_stream(pass) || pass_memory_take_layer(pass)) ...
  *     linear(machine, pass->scratch.q, ...);
@@ -19,7 +19,7 @@
 
 struct pass;
 
-enum { SPARE_ROWS = 16 }; /* readable zero rows behind every token matrix */
+enum { SPARE_ROWS = 16 }; /* readable zero rows behind all queries, and behind all values */
 
 struct scratch {
     struct matrix x;       /* [T, C] the residual stream */
