@@ -9,13 +9,14 @@
 #include "text/label.h"
 #include "text/vocabulary.h"
 
-enum { DESCRIPTION_BYTES = 80, FIRST_ROOM = 256, WORD_BYTES_MAX = (1 << 30) - 1 };
+enum { DESCRIPTION_BYTES = 80, WORD_BYTES_MAX = (1 << 30) - 1 };
 
 /* One vocabulary on its way in. */
 struct reader {
     struct word_table *table;
     struct json_cursor at;
-    char kind;       /* '{' or '[' */
+    char kind; /* '{' or '[' */
+    size_t most_words;
     size_t id_limit; /* in proportion to the file */
     size_t file_bytes;
     struct err *err;
@@ -72,18 +73,20 @@ static int read_id(struct reader *reader, struct json_span word, size_t *id)
     return err_prefix(reader->err, "word '%s'", shown(text, word));
 }
 
-/* Places for all ids up to this one. Fresh memory rather than more of the old: where ids are far
- * apart, what lies between them is never touched, and costs nothing. */
-static int make_room(struct word_table *table, size_t id, struct err *err)
+/* Places for all ids up to this one: at first for as many as there can be words, which is all where
+ * they are counted through. Fresh memory rather than more of the old: where ids are far apart, what
+ * lies between them is never touched, and costs nothing. */
+static int make_room(const struct reader *reader, size_t id)
 {
-    size_t room = table->room ? table->room : FIRST_ROOM;
+    struct word_table *table = reader->table;
+    size_t room = table->room ? table->room : reader->most_words;
     if (id >= table->size)
         table->size = id + 1;
     if (table->size <= table->room)
         return 0;
     while (room < table->size)
         room *= 2;
-    struct word_place *places = heap_alloc(room, sizeof *places, err);
+    struct word_place *places = heap_alloc(room, sizeof *places, reader->err);
     if (!places)
         return -1;
     if (table->room)
@@ -147,7 +150,7 @@ static int add(struct reader *reader, struct json_span word, struct word_place p
     const char *bytes = table->bytes + place.start;
     struct hash_probe probe;
     uint32_t known = 0;
-    if (make_room(table, id, reader->err))
+    if (make_room(reader, id))
         return -1;
     if (find(table, bytes, place.size, place.form, &probe, &known))
         return err_set(reader->err, "word '%s' stands twice, with the ids %u and %zu",
@@ -200,9 +203,10 @@ static int read_words(struct reader *reader)
     if (text_bytes > WORD_BYTES_MAX)
         return err_set(reader->err, "expected at most %d bytes of words, found %zu", WORD_BYTES_MAX,
                        text_bytes);
-    table->bytes = arena_alloc(&table->arena, text_bytes, 1, reader->err);
+    reader->most_words = count_quotes(reader->at) / 2;
+    table->bytes = arena_room(&table->arena, text_bytes, 1, reader->err);
     if (!table->bytes ||
-        hash_index_init(&table->index, count_quotes(reader->at) / 2, &table->arena, reader->err))
+        hash_index_init(&table->index, reader->most_words, &table->arena, reader->err))
         return -1;
     json_cursor_enter(&reader->at);
     size_t count = 0;
