@@ -12,7 +12,7 @@ int bpe_init(struct bpe *bpe, size_t merge_count, struct err *err)
         bpe->byte_ids[i] = BPE_NONE;
     if (merge_count > HASH_NUMBER_MAX)
         return err_set(err, "expected at most %d merges, found %zu", HASH_NUMBER_MAX, merge_count);
-    bpe->merges = arena_alloc(&bpe->arena, merge_count, sizeof *bpe->merges, err);
+    bpe->merges = arena_room(&bpe->arena, merge_count, sizeof *bpe->merges, err);
     if (bpe->merges && hash_index_init(&bpe->pairs, merge_count, &bpe->arena, err) == 0)
         return 0;
     bpe_release(bpe);
