@@ -122,6 +122,19 @@ START_TEST(nan_stays_nan)
 }
 END_TEST
 
+START_TEST(the_short_way_for_negative_numbers_gives_the_same_bits)
+{
+    for (uint32_t bits = 0; bits <= bits_of(INFINITY); bits += 251) {
+        float x = -float_of(bits);
+        if (bits_of(exp_negative(x)) != bits_of(exp_float(x)))
+            ck_abort_msg("e^%.9g is %.9g, not %.9g", x, exp_negative(x), exp_float(x));
+    }
+    ck_assert(exp_negative(0.0f) == 1.0f);
+    ck_assert(exp_negative(-INFINITY) == 0.0f);
+    ck_assert(isnan(exp_negative(NAN)));
+}
+END_TEST
+
 /* Softmax counts on it: a larger score never gets a smaller weight. */
 START_TEST(a_larger_number_has_no_smaller_result)
 {
@@ -147,6 +160,7 @@ Suite *exp_suite(void)
     tcase_add_test(tests, what_is_too_large_is_infinite);
     tcase_add_test(tests, what_is_too_small_is_exactly_zero);
     tcase_add_test(tests, nan_stays_nan);
+    tcase_add_test(tests, the_short_way_for_negative_numbers_gives_the_same_bits);
     tcase_add_test(tests, a_larger_number_has_no_smaller_result);
     suite_add_tcase(suite, tests);
     return suite;

@@ -120,6 +120,7 @@ static struct matrix product_of(struct gemm_rig *rig, struct machine *machine,
     soil(&rig->total, total);
     fill(total, rig->judge.start, rig->judge.columns);
     linear_add(machine, total, y, x, &weight);
+    linear_add(machine, total, (struct matrix){0}, x, &weight);
     return y;
 }
 
@@ -156,14 +157,14 @@ static bool is_exact(const struct gemm_rig *rig, const struct gemm_example *e, s
     return memcmp(rig->row, found, e->columns * sizeof *found) == 0;
 }
 
-/* The total has the row's bits added to what was there. */
+/* The total has the row's bits added to what was there, with y and once more without. */
 static bool is_added(const struct gemm_rig *rig, const struct gemm_example *e, size_t row,
                      const float *added)
 {
     struct matrix total = total_of(rig, e);
     const float *start = rig->judge.start + row * rig->judge.columns;
     for (size_t i = 0; i < e->columns; i++)
-        rig->row[i] = start[i] + added[i];
+        rig->row[i] = start[i] + added[i] + added[i];
     return memcmp(rig->row, total.data + row * total.stride, e->columns * sizeof *added) == 0;
 }
 
