@@ -81,16 +81,6 @@ static void close_rig(void)
     tiny_model_release(&model);
 }
 
-static void judge(const struct sequence *sequence)
-{
-    static struct recording seen;
-    struct err err = {0};
-    seen = (struct recording){0};
-    ck_assert_msg(!rig_run(&rig, &seen, sequence, 1, &err), "%s", err.text);
-    rig_judge(&rig, &seen, 0, sequence);
-    recording_release(&seen);
-}
-
 static void judge_kind(const char *config, const char *attention)
 {
     static const size_t lengths[] = {1, 2, 16, 17, 33, 130};
@@ -101,7 +91,7 @@ static void judge_kind(const char *config, const char *attention)
             text.source_ids = rig_ids(&model, 200, 21 + 3 * lengths[i]);
             text.source_count = 21 + 3 * lengths[i];
         }
-        judge(&text);
+        rig_judge_text(&rig, &text);
     }
     close_rig();
 }

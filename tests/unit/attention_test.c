@@ -75,23 +75,14 @@ static void close_config(void)
     tiny_model_release(&model);
 }
 
-static void judge(const struct sequence *sequence)
-{
-    static struct recording seen;
-    struct err err = {0};
-    seen = (struct recording){0};
-    ck_assert_msg(!rig_run(&rig, &seen, sequence, 1, &err), "%s", err.text);
-    rig_judge(&rig, &seen, 0, sequence);
-    recording_release(&seen);
-}
-
 START_TEST(attention_to_the_own_text_is_as_the_formulas_say)
 {
     static const size_t lengths[] = {1, 2, 15, 16, 17, 63, 64, 65, 130, 200};
     for (size_t i = 0; i < COUNT(self_configs); i += one_of(3)) {
         open_config(self_configs[i], 1);
         for (size_t k = 0; k < COUNT(lengths); k++)
-            judge(&(struct sequence){.ids = rig_ids(&model, 5, lengths[k]), .count = lengths[k]});
+            rig_judge_text(&rig, &(struct sequence){.ids = rig_ids(&model, 5, lengths[k]),
+                                                    .count = lengths[k]});
         close_config();
     }
 }
@@ -116,7 +107,7 @@ START_TEST(attention_to_a_source_is_as_the_formulas_say)
         open_config(cross_configs[c], 1);
         for (size_t i = 0; i < COUNT(lengths); i++) {
             struct sequence sequence = pair(i);
-            judge(&sequence);
+            rig_judge_text(&rig, &sequence);
         }
         close_config();
     }

@@ -6,32 +6,17 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "config_text.h"
 #include "tiny_model.h"
 
 Suite *config_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static int open_text(struct config *config, const char *text, struct err *err)
-{
-    struct folder_file file = {"config.json", text, strlen(text)};
-    struct folder folder = {.path = "m", .files = &file, .file_count = 1};
-    *err = (struct err){0};
-    return config_open(config, &folder, err);
-}
-
-static struct config read(const char *text)
-{
-    struct config config;
-    struct err err;
-    ck_assert_msg(!open_text(&config, text, &err), "%s", err.text);
-    return config;
-}
-
 /* clang-format off */
 START_TEST(an_empty_gpt2_config_is_the_smallest_gpt2)
 {
-    struct config c = read(JSON({"model_type": "gpt2"}));
+    struct config c = config_of(JSON({"model_type": "gpt2"}));
     ck_assert_int_eq(c.kind, MODEL_GPT2);
     ck_assert_str_eq(config_kind_name(&c), "gpt2");
     ck_assert_uint_eq(c.vocab_size, 50257);
@@ -56,7 +41,7 @@ END_TEST
 
 START_TEST(every_key_of_gpt2_is_read)
 {
-    struct config c = read(JSON({
+    struct config c = config_of(JSON({
         "model_type": "gpt2", "vocab_size": 11, "n_positions": 22, "n_embd": 36, "n_layer": 3,
         "n_head": 9, "n_inner": 55, "activation_function": "relu", "layer_norm_epsilon": 0.25,
         "scale_attn_weights": false, "scale_attn_by_inverse_layer_idx": true,
@@ -81,13 +66,14 @@ END_TEST
 
 START_TEST(the_names_of_other_checkpoints_are_known)
 {
-    struct config c = read(JSON({"model_type": "gpt2", "hidden_size": 10, "num_hidden_layers": 2,
+    struct config c = config_of(
+                           JSON({"model_type": "gpt2", "hidden_size": 10, "num_hidden_layers": 2,
                                  "num_attention_heads": 5, "max_position_embeddings": 33}));
     ck_assert_uint_eq(c.n_embd, 10);
     ck_assert_uint_eq(c.n_layer, 2);
     ck_assert_uint_eq(c.n_head, 5);
     ck_assert_uint_eq(c.n_positions, 33);
-    c = read(JSON({"model_type": "attention", "vocab_size": 3, "hidden_size": 10,
+    c = config_of(JSON({"model_type": "attention", "vocab_size": 3, "hidden_size": 10,
                    "num_hidden_layers": 2, "num_attention_heads": 5}));
     ck_assert_uint_eq(c.n_embd, 10);
     ck_assert_uint_eq(c.n_layer, 2);
@@ -97,18 +83,18 @@ END_TEST
 
 START_TEST(a_keys_own_name_counts_more_than_its_others)
 {
-    struct config c = read(JSON({"model_type": "gpt2", "n_positions": 5, "n_ctx": 6,
+    struct config c = config_of(JSON({"model_type": "gpt2", "n_positions": 5, "n_ctx": 6,
                                  "max_position_embeddings": 7, "n_embd": 24, "hidden_size": 12}));
     ck_assert_uint_eq(c.n_positions, 5);
     ck_assert_uint_eq(c.n_embd, 24);
-    c = read(JSON({"model_type": "gpt2", "n_ctx": 6}));
+    c = config_of(JSON({"model_type": "gpt2", "n_ctx": 6}));
     ck_assert_uint_eq(c.n_positions, 6);
 }
 END_TEST
 
 START_TEST(null_is_as_good_as_absent)
 {
-    struct config c = read(JSON({
+    struct config c = config_of(JSON({
         "model_type": "gpt2", "n_inner": null, "n_embd": 24, "n_head": null, "hidden_size": null,
         "activation_function": null, "layer_norm_epsilon": null, "scale_attn_weights": null,
         "tie_word_embeddings": null, "bos_token_id": null}));
@@ -123,7 +109,7 @@ END_TEST
 
 START_TEST(bare_attention_has_one_head_unless_it_is_told)
 {
-    struct config c = read(JSON({"model_type": "attention", "vocab_size": 6, "n_embd": 16}));
+    struct config c = config_of(JSON({"model_type": "attention", "vocab_size": 6, "n_embd": 16}));
     ck_assert_int_eq(c.kind, MODEL_ATTENTION);
     ck_assert_str_eq(config_kind_name(&c), "attention");
     ck_assert_uint_eq(c.vocab_size, 6);
@@ -143,7 +129,7 @@ END_TEST
 
 START_TEST(every_key_of_bare_attention_is_read)
 {
-    struct config c = read(JSON({
+    struct config c = config_of(JSON({
         "model_type": "attention", "vocab_size": 6, "n_embd": 15, "n_layer": 4, "n_head": 6,
         "n_kv_head": 3, "d_k": 7, "d_v": 2, "causal": true, "projections": true, "out_proj": true,
         "bias": true, "scale": -2.5, "attention": "self"}));
@@ -154,7 +140,7 @@ START_TEST(every_key_of_bare_attention_is_read)
     ck_assert_uint_eq(c.d_v, 2);
     ck_assert(c.causal && c.projections && c.out_proj && c.bias && !c.cross);
     ck_assert(c.scale == -2.5f);
-    c = read(JSON({"model_type": "attention", "vocab_size": 6, "n_embd": 12, "n_head": 3,
+    c = config_of(JSON({"model_type": "attention", "vocab_size": 6, "n_embd": 12, "n_head": 3,
                    "attention": "cross", "projections": false, "n_layer": 2}));
     ck_assert(c.cross && !c.projections);
     ck_assert_uint_eq(c.d_k, 4);
@@ -276,7 +262,8 @@ static void check_refusal(const struct refusal *refusal, enum err_kind kind)
     struct config config;
     struct err err;
     snprintf(expected, sizeof expected, "'m/config.json': %s", refusal->message);
-    ck_assert_msg(open_text(&config, refusal->config, &err) == -1, "accepted: %s", refusal->config);
+    ck_assert_msg(config_open_text(&config, refusal->config, &err) == -1, "accepted: %s",
+                  refusal->config);
     ck_assert_str_eq(err.text, expected);
     ck_assert_int_eq(err.kind, kind);
 }
@@ -300,14 +287,14 @@ START_TEST(every_name_in_the_list_of_activations_is_one)
     struct config config;
     struct err err;
     char text[128];
-    open_text(&config, unsupported[2].config, &err);
+    config_open_text(&config, unsupported[2].config, &err);
     const char *list = strstr(err.text, "expected ") + strlen("expected ");
     for (; strncmp(list, "found", 5) != 0; list += strspn(list, " ,")) {
         size_t size = strcspn(list, " ,");
         if (strncmp(list, "or ", 3) != 0) {
             snprintf(text, sizeof text,
                      "{\"model_type\":\"gpt2\",\"activation_function\":\"%.*s\"}", (int)size, list);
-            read(text);
+            config_of(text);
         }
         list += size;
     }
@@ -336,7 +323,7 @@ START_TEST(an_allocation_that_fails_is_an_error)
         struct config config;
         struct err err;
         heap_fail_at(nth, 0);
-        failed = open_text(&config, "{\"model_type\":\"gpt2\"}", &err);
+        failed = config_open_text(&config, "{\"model_type\":\"gpt2\"}", &err);
         heap_fail_at(0, 0);
         ck_assert(!failed || strstr(err.text, "out of memory"));
         ck_assert(failed || nth > 3);

@@ -4,32 +4,17 @@
 #include <string.h>
 
 #include "model/config.h"
+#include "config_text.h"
 #include "tiny_model.h"
 
 Suite *config_transformer_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static int open_text(struct config *config, const char *text, struct err *err)
-{
-    struct folder_file file = {"config.json", text, strlen(text)};
-    struct folder folder = {.path = "m", .files = &file, .file_count = 1};
-    *err = (struct err){0};
-    return config_open(config, &folder, err);
-}
-
-static struct config read(const char *text)
-{
-    struct config config;
-    struct err err;
-    ck_assert_msg(!open_text(&config, text, &err), "%s", err.text);
-    return config;
-}
-
 /* clang-format off */
 START_TEST(unless_it_is_told_it_is_the_papers_as_torch_has_it)
 {
-    struct config c = read(JSON({"model_type": "transformer", "vocab_size": 6, "n_embd": 16}));
+    struct config c = config_of(JSON({"model_type": "transformer", "vocab_size": 6, "n_embd": 16}));
     ck_assert_int_eq(c.kind, MODEL_TRANSFORMER);
     ck_assert_str_eq(config_kind_name(&c), "transformer");
     ck_assert_uint_eq(c.vocab_size, 6);
@@ -56,7 +41,7 @@ END_TEST
 
 START_TEST(every_key_is_read)
 {
-    struct config c = read(JSON({
+    struct config c = config_of(JSON({
         "model_type": "transformer", "vocab_size": 6, "n_embd": 15, "n_positions": 9,
         "n_encoder_layer": 4, "n_layer": 3, "n_head": 5, "n_inner": 7,
         "activation_function": "gelu", "layer_norm_epsilon": 0.5, "positions": "learned",
@@ -71,7 +56,7 @@ START_TEST(every_key_is_read)
     ck_assert_int_eq(c.activation, ACTIVATION_GELU);
     ck_assert(c.epsilon == 0.5f && c.embedding_scale == 1);
     ck_assert(!c.sinusoids && c.norm_first && !c.final_norm && !c.bias && !c.tied);
-    c = read(JSON({"model_type": "transformer", "vocab_size": 6, "n_embd": 6, "n_positions": 9,
+    c = config_of(JSON({"model_type": "transformer", "vocab_size": 6, "n_embd": 6, "n_positions": 9,
                    "positions": "sinusoidal"}));
     ck_assert(c.sinusoids);
     ck_assert_uint_eq(c.n_positions, 9);
@@ -122,7 +107,7 @@ START_TEST(what_is_wrong_or_not_supported_is_named)
         struct config config;
         struct err err;
         snprintf(expected, sizeof expected, "'m/config.json': field %s", refusals[i].message);
-        ck_assert_msg(open_text(&config, refusals[i].config, &err) == -1, "accepted: %s",
+        ck_assert_msg(config_open_text(&config, refusals[i].config, &err) == -1, "accepted: %s",
                       refusals[i].config);
         ck_assert_str_eq(err.text, expected);
         ck_assert_int_eq(err.kind, refusals[i].kind);

@@ -148,6 +148,16 @@ const struct record *recording_find(const struct recording *recording, enum site
     return NULL;
 }
 
+void rig_judge_text(struct rig *rig, const struct sequence *sequence)
+{
+    static struct recording seen;
+    struct err err = {0};
+    seen = (struct recording){0};
+    ck_assert_msg(!rig_run(rig, &seen, sequence, 1, &err), "%s", err.text);
+    rig_judge(rig, &seen, 0, sequence);
+    recording_release(&seen);
+}
+
 void recording_release(struct recording *recording)
 {
     arena_release(&recording->arena);

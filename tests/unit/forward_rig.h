@@ -66,6 +66,9 @@ int rig_run(struct rig *rig, struct recording *recording, const struct sequence 
 void rig_judge(struct rig *rig, const struct recording *recording, size_t index,
                const struct sequence *sequence);
 
+/* Run one text alone, which must go well, and judge it. */
+void rig_judge_text(struct rig *rig, const struct sequence *sequence);
+
 /* What was announced of that sequence; NULL when nothing was. */
 const struct record *recording_find(const struct recording *recording, enum site site, int layer,
                                     size_t sequence);

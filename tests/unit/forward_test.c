@@ -53,12 +53,7 @@ static const char *const configs[] = {
 /* Run one text of `length` tokens and hold everything against the reference. */
 static void judge_length(struct rig *rig, size_t length)
 {
-    struct recording seen = {0};
-    struct err err = {0};
-    struct sequence sequence = {.ids = rig_ids(rig->model, 3, length), .count = length};
-    ck_assert_msg(!rig_run(rig, &seen, &sequence, 1, &err), "%s", err.text);
-    rig_judge(rig, &seen, 0, &sequence);
-    recording_release(&seen);
+    rig_judge_text(rig, &(struct sequence){.ids = rig_ids(rig->model, 3, length), .count = length});
 }
 
 static void judge_config(const char *config, const size_t *lengths, size_t count)

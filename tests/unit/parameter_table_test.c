@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config_text.h"
 #include "tiny_model.h"
 
 Suite *parameter_table_suite(void);
@@ -133,20 +134,11 @@ static const struct expected of_encoder[] = {
     {"enc.0.mlp.c_proj.bias", "[6]"},
 };
 
-static struct config read(const char *text)
-{
-    struct folder_file file = {"config.json", text, strlen(text)};
-    struct folder folder = {.path = "m", .files = &file, .file_count = 1};
-    struct config config;
-    ck_assert_int_eq(config_open(&config, &folder, NULL), 0);
-    return config;
-}
-
 /* Those of a model, of one of its layers, are these and no others, in this order. */
 static void check_table(const char *text, size_t layer, const struct expected *expected,
                         size_t count)
 {
-    struct config config = read(text);
+    struct config config = config_of(text);
     size_t found = 0;
     for (int id = 0; id < PARAMETERS; id++) {
         char name[PARAMETER_NAME_BYTES];
@@ -177,7 +169,7 @@ END_TEST
 
 START_TEST(only_an_untied_model_may_have_an_unembedding_of_its_own)
 {
-    struct config config = read(untied);
+    struct config config = config_of(untied);
     size_t shape[2];
     ck_assert(parameter_is_used(PARAMETER_LM_HEAD, 0, &config));
     ck_assert(parameter_rows[PARAMETER_LM_HEAD].optional);
@@ -206,7 +198,7 @@ END_TEST
 
 START_TEST(an_index_leads_to_its_parameter_and_back)
 {
-    struct config config = read(transformer);
+    struct config config = config_of(transformer);
     ck_assert_uint_eq(parameter_count(&config), PARAMETERS_OF_MODEL + 5 * PARAMETERS_OF_LAYER);
     for (size_t i = 0; i < parameter_count(&config); i++) {
         struct parameter_key key = parameter_key(i);

@@ -6,31 +6,15 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "forward_rig.h"
+#include "small_models.h"
 
 Suite *pass_failure_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { LENGTH = 18, SOURCE = 21 };
-
 /* clang-format off */
-static const char gpt2[] =
-    JSON({"model_type": "gpt2", "vocab_size": 40, "n_positions": 30, "n_embd": 12, "n_layer": 2,
-          "n_head": 3, "tie_word_embeddings": false});
-static const char self[] =
-    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 12, "n_layer": 2, "n_head": 6,
-          "n_kv_head": 2, "d_k": 5, "d_v": 4, "out_proj": true, "bias": true});
-static const char cross[] =
-    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 12, "n_layer": 2, "n_head": 3,
-          "out_proj": true, "bias": true, "attention": "cross"});
-static const char bare[] =
-    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 4, "projections": false});
 static const char two_heads[] = JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 4,
                                      "n_head": 2, "projections": false});
-static const char encoder[] =
-    JSON({"model_type": "transformer", "vocab_size": 40, "n_embd": 12, "n_encoder_layer": 2,
-          "n_layer": 2, "n_head": 3, "n_inner": 16, "tie_word_embeddings": false});
 static const char with_activation[] =
     JSON({"model_type": "gpt2", "vocab_size": 40, "n_positions": 30, "n_embd": 12, "n_layer": 2,
           "n_head": 3, "activation_function": "%s"});
@@ -40,30 +24,10 @@ static struct tiny_model model;
 static struct rig rig;
 static struct recording seen;
 
-static struct sequence text(void)
-{
-    struct sequence sequence = {.ids = rig_ids(&model, 0, LENGTH), .count = LENGTH};
-    if (model.config.cross) {
-        sequence.source_ids = rig_ids(&model, 100, SOURCE);
-        sequence.source_count = SOURCE;
-    }
-    return sequence;
-}
-
-static int run(struct err *err)
-{
-    struct sequence sequence = text();
-    seen = (struct recording){0};
-    *err = (struct err){0};
-    int failed = rig_run(&rig, &seen, &sequence, 1, err);
-    recording_release(&seen);
-    return failed;
-}
-
 /* An element that this text uses: embeddings have a row for every token and position. */
 static size_t used_element(const struct tiny_tensor *tensor, bool of_source)
 {
-    struct sequence sequence = text();
+    struct sequence sequence = small_text(&model);
     uint32_t id = of_source ? sequence.source_ids[3] : sequence.ids[3];
     if (strcmp(tensor->name, "wte.weight") == 0)
         return id * tensor->shape[1] + 2;
@@ -91,11 +55,11 @@ static void expect_blame(const char *tensor, float bad, size_t element)
              : bad > 0  ? "inf"
                         : "-inf",
              element);
-    ck_assert_msg(run(&err) == -1, "%s was not found", expected);
+    ck_assert_msg(small_run(&rig, &seen, &err) == -1, "%s was not found", expected);
     ck_assert_str_eq(err.text, expected);
     ck_assert_int_eq(err.kind, ERR_INPUT);
     rig_watch_all(&rig);
-    ck_assert_int_eq(run(&err), -1);
+    ck_assert_int_eq(small_run(&rig, &seen, &err), -1);
     ck_assert_str_eq(err.text, expected);
     rig_close(&rig);
 }
@@ -120,18 +84,18 @@ static void blame_every_tensor(const char *config, bool of_source)
 
 START_TEST(a_weight_that_is_not_finite_is_named_with_its_element)
 {
-    blame_every_tensor(gpt2, false);
-    blame_every_tensor(self, false);
-    blame_every_tensor(cross, false);
-    blame_every_tensor(bare, false);
-    blame_every_tensor(encoder, false);
+    blame_every_tensor(small_gpt2, false);
+    blame_every_tensor(small_self, false);
+    blame_every_tensor(small_cross, false);
+    blame_every_tensor(small_bare, false);
+    blame_every_tensor(small_encoder, false);
 }
 END_TEST
 
 START_TEST(an_embedding_that_only_the_source_uses_is_named_too)
 {
-    blame_every_tensor(cross, true);
-    blame_every_tensor(encoder, true);
+    blame_every_tensor(small_cross, true);
+    blame_every_tensor(small_encoder, true);
 }
 END_TEST
 
@@ -181,14 +145,14 @@ END_TEST
 START_TEST(an_overflow_of_the_embedding_is_no_announcement)
 {
     struct err err;
-    tiny_model_make(&model, gpt2);
+    tiny_model_make(&model, small_gpt2);
     tiny_model_tensor(&model, "wpe.weight")->values[3] = 3e38f;
     for (size_t id = 0; id < 40; id++)
         tiny_model_tensor(&model, "wte.weight")->values[12 * id + 3] = 3e38f;
     tiny_model_write(&model, 0);
     rig_open(&rig, &model, 1);
     watch_add(&rig.watch, SITE_EMBEDDING, 0);
-    ck_assert_int_eq(run(&err), -1);
+    ck_assert_int_eq(small_run(&rig, &seen, &err), -1);
     ck_assert_str_eq(err.text,
                      "'embedding': expected finite numbers, found infinity or nan (text 0)");
     ck_assert_uint_eq(seen.count, 0);
@@ -199,10 +163,10 @@ END_TEST
 
 START_TEST(an_error_of_the_sink_ends_the_pass_and_comes_back)
 {
-    tiny_model_make(&model, gpt2);
+    tiny_model_make(&model, small_gpt2);
     rig_open(&rig, &model, 1);
     rig_watch_all(&rig);
-    struct sequence texts[] = {text(), text()};
+    struct sequence texts[] = {small_text(&model), small_text(&model)};
     for (size_t nth = 1; nth <= 2 * (3 + 2 * 15); nth++) {
         char expected[64];
         struct err err = {0};
@@ -222,7 +186,8 @@ END_TEST
 /* Types that must be converted need memory while the pass runs. */
 START_TEST(every_allocation_that_fails_is_an_error)
 {
-    static const char *const configs[] = {gpt2, self, cross, bare, encoder};
+    static const char *const configs[] = {small_gpt2, small_self, small_cross, small_bare,
+                                          small_encoder};
     for (size_t i = 0; i < COUNT(configs) * PRECISIONS; i++) {
         size_t nth = 0;
         struct err err = {.kind = ERR_INPUT};
@@ -235,7 +200,7 @@ START_TEST(every_allocation_that_fails_is_an_error)
             watch_add(&rig.watch, last_site(), 1);
             watch_add(&rig.watch, SITE_WEIGHTS, 0);
             heap_fail_at(++nth, 0);
-            int failed = run(&err);
+            int failed = small_run(&rig, &seen, &err);
             heap_fail_at(0, 0);
             ck_assert_int_eq(failed ? 1 : 0, err.kind != ERR_NONE);
             ck_assert(!failed || strstr(err.text, "out of memory"));

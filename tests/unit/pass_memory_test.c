@@ -1,7 +1,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "forward_rig.h"
+#include "small_models.h"
 #include "model/attention.h"
 #include "model/mechanism_text.h"
 #include "model/pass_memory.h"
@@ -10,49 +10,21 @@ Suite *pass_memory_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { LENGTH = 18, SOURCE = 21 };
-
-/* clang-format off */
-static const char gpt2[] =
-    JSON({"model_type": "gpt2", "vocab_size": 40, "n_positions": 30, "n_embd": 12, "n_layer": 2,
-          "n_head": 3, "tie_word_embeddings": false});
-static const char self[] =
-    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 12, "n_layer": 2, "n_head": 6,
-          "n_kv_head": 2, "d_k": 5, "d_v": 4, "out_proj": true, "bias": true});
-static const char cross[] =
-    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 12, "n_layer": 2, "n_head": 3,
-          "out_proj": true, "bias": true, "attention": "cross"});
-static const char bare[] =
-    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 4, "projections": false});
-static const char encoder[] =
-    JSON({"model_type": "transformer", "vocab_size": 40, "n_embd": 12, "n_encoder_layer": 2,
-          "n_layer": 2, "n_head": 3, "n_inner": 16, "tie_word_embeddings": false});
-/* clang-format on */
-
 static struct tiny_model model;
 static struct rig rig;
 static struct recording seen;
 
-static struct sequence text(void)
-{
-    struct sequence sequence = {.ids = rig_ids(&model, 0, LENGTH), .count = LENGTH};
-    if (model.config.cross) {
-        sequence.source_ids = rig_ids(&model, 100, SOURCE);
-        sequence.source_count = SOURCE;
-    }
-    return sequence;
-}
-
 START_TEST(what_its_memory_held_before_does_not_show_in_a_pass)
 {
-    static const char *const configs[] = {gpt2, self, cross, bare, encoder};
+    static const char *const configs[] = {small_gpt2, small_self, small_cross, small_bare,
+                                          small_encoder};
     static struct recording again;
     for (size_t i = 0; i < COUNT(configs); i++) {
         struct arena memory = {0};
         tiny_model_make(&model, configs[i]);
         rig_open(&rig, &model, 2);
         rig_watch_all(&rig);
-        struct sequence sequences[2] = {text(), text()};
+        struct sequence sequences[2] = {small_text(&model), small_text(&model)};
         seen = again = (struct recording){0};
         ck_assert_int_eq(rig_run(&rig, &seen, sequences, 2, NULL), 0);
         rig_soil(&memory);
@@ -109,7 +81,8 @@ static size_t small_change(void)
 
 START_TEST(a_pass_takes_the_memory_that_it_says)
 {
-    static const char *const configs[] = {gpt2, self, cross, bare, encoder};
+    static const char *const configs[] = {small_gpt2, small_self, small_cross, small_bare,
+                                          small_encoder};
     static const size_t lengths[] = {1, 18, 30};
     for (size_t i = 0; i < COUNT(configs) * COUNT(lengths); i++) {
         tiny_model_make(&model, configs[i / COUNT(lengths)]);
@@ -138,7 +111,7 @@ START_TEST(every_way_to_attend_takes_the_memory_that_it_says)
 {
     static const char *const ways[] = {"window:4", "strided:3+global:2", "random:5", "random:400",
                                        "linear",   "blocked:8"};
-    static const char *const configs[] = {self, encoder};
+    static const char *const configs[] = {small_self, small_encoder};
     for (size_t i = 0; i < COUNT(ways) * 4; i++) {
         size_t threads = 1 + 2 * (i % 2);
         tiny_model_make(&model, configs[i / 2 % 2]);

@@ -4,30 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "forward_rig.h"
+#include "small_models.h"
 #include "patience.h"
 
 Suite *pass_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { LENGTH = 18, SOURCE = 21 };
-
 /* clang-format off */
-static const char gpt2[] =
-    JSON({"model_type": "gpt2", "vocab_size": 40, "n_positions": 30, "n_embd": 12, "n_layer": 2,
-          "n_head": 3, "tie_word_embeddings": false});
-static const char self[] =
-    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 12, "n_layer": 2, "n_head": 6,
-          "n_kv_head": 2, "d_k": 5, "d_v": 4, "out_proj": true, "bias": true});
-static const char cross[] =
-    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 12, "n_layer": 2, "n_head": 3,
-          "out_proj": true, "bias": true, "attention": "cross"});
-static const char bare[] =
-    JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 4, "projections": false});
-static const char encoder[] =
-    JSON({"model_type": "transformer", "vocab_size": 40, "n_embd": 12, "n_encoder_layer": 2,
-          "n_layer": 2, "n_head": 3, "n_inner": 16, "tie_word_embeddings": false});
 static const char encoder_pre[] =
     JSON({"model_type": "transformer", "vocab_size": 40, "n_embd": 12, "n_encoder_layer": 2,
           "n_layer": 2, "n_head": 3, "norm_first": true, "positions": "learned", "n_positions": 30,
@@ -37,26 +21,6 @@ static const char encoder_pre[] =
 static struct tiny_model model;
 static struct rig rig;
 static struct recording seen;
-
-static struct sequence text(void)
-{
-    struct sequence sequence = {.ids = rig_ids(&model, 0, LENGTH), .count = LENGTH};
-    if (model.config.cross) {
-        sequence.source_ids = rig_ids(&model, 100, SOURCE);
-        sequence.source_count = SOURCE;
-    }
-    return sequence;
-}
-
-static int run(struct err *err)
-{
-    struct sequence sequence = text();
-    seen = (struct recording){0};
-    *err = (struct err){0};
-    int failed = rig_run(&rig, &seen, &sequence, 1, err);
-    recording_release(&seen);
-    return failed;
-}
 
 /* What looks, and what is looked at. */
 static size_t queries_of(enum site site)
@@ -96,12 +60,13 @@ static void check_shape(const struct record *record)
 
 START_TEST(views_have_the_axes_of_their_site)
 {
-    static const char *const configs[] = {gpt2, self, cross, bare, encoder};
+    static const char *const configs[] = {small_gpt2, small_self, small_cross, small_bare,
+                                          small_encoder};
     for (size_t i = 0; i < COUNT(configs); i++) {
         tiny_model_make(&model, configs[i]);
         rig_open(&rig, &model, 1);
         rig_watch_all(&rig);
-        struct sequence sequence = text();
+        struct sequence sequence = small_text(&model);
         seen = (struct recording){0};
         ck_assert_int_eq(rig_run(&rig, &seen, &sequence, 1, NULL), 0);
         ck_assert_uint_gt(seen.count, 5);
@@ -127,7 +92,7 @@ static void check_order(const char *config, size_t sites)
     tiny_model_make(&model, config);
     rig_open(&rig, &model, 1);
     rig_watch_all(&rig);
-    struct sequence sequences[2] = {text(), text()};
+    struct sequence sequences[2] = {small_text(&model), small_text(&model)};
     seen = (struct recording){0};
     ck_assert_int_eq(rig_run(&rig, &seen, sequences, 2, NULL), 0);
     ck_assert_uint_eq(seen.count, 2 * sites);
@@ -145,9 +110,9 @@ static void check_order(const char *config, size_t sites)
 
 START_TEST(announcements_come_in_the_order_of_the_pass)
 {
-    check_order(gpt2, 3 + 2 * 15);
-    check_order(cross, 2 + 2 * 8);
-    check_order(encoder, 2 + 2 * 15 + 1 + 2 * 25 + 2);
+    check_order(small_gpt2, 3 + 2 * 15);
+    check_order(small_cross, 2 + 2 * 8);
+    check_order(small_encoder, 2 + 2 * 15 + 1 + 2 * 25 + 2);
     check_order(encoder_pre, 2 + 2 * 15 + 2 * 25 + 1);
 }
 END_TEST
@@ -224,7 +189,7 @@ static int run_poisoned(const char *config, enum site site, size_t layer,
     tiny_model_write(&model, 0);
     rig_open(&rig, &model, 1);
     watch_add(&rig.watch, site, layer);
-    int failed = run(err);
+    int failed = small_run(&rig, &seen, err);
     rig_close(&rig);
     tiny_model_release(&model);
     return failed;
@@ -243,7 +208,7 @@ static void count_layers(size_t layers[SITE_COUNT], const char *config)
 
 START_TEST(what_comes_after_the_last_watched_site_is_not_computed)
 {
-    static const char *const configs[] = {gpt2, encoder};
+    static const char *const configs[] = {small_gpt2, small_encoder};
     size_t layers[SITE_COUNT];
     for (size_t i = 0; i < COUNT(configs) * SITE_COUNT; i += one_of(5)) {
         const char *config = configs[i / SITE_COUNT];
@@ -280,7 +245,8 @@ START_TEST(an_encoder_that_nobody_looks_at_is_not_run)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct err err;
-        int failed = run_poisoned(encoder, cases[i].site, cases[i].layer, is_of_encoder, &err);
+        int failed =
+            run_poisoned(small_encoder, cases[i].site, cases[i].layer, is_of_encoder, &err);
         ck_assert_msg(!failed == !cases[i].looks, "%s %zu: %s", site_rows[cases[i].site].name,
                       cases[i].layer, err.text);
     }
@@ -290,9 +256,9 @@ END_TEST
 START_TEST(nothing_watched_is_nothing_announced)
 {
     struct err err;
-    tiny_model_make(&model, gpt2);
+    tiny_model_make(&model, small_gpt2);
     rig_open(&rig, &model, 1);
-    ck_assert_int_eq(run(&err), 0);
+    ck_assert_int_eq(small_run(&rig, &seen, &err), 0);
     ck_assert_uint_eq(seen.count, 0);
     rig_close(&rig);
     tiny_model_release(&model);
