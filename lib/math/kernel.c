@@ -4,8 +4,6 @@
 #include <libxsmm_cpuid.h>
 #include <libxsmm_version.h>
 
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,8 +11,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
-#include "math/bf16.h"
-#include "math/isa.h"
+#include "math/plain_kernel.h"
 
 enum {
     KERNELS_MAX = 512,
@@ -231,66 +228,13 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
     *kernel = kernels->slots[slot];
 }
 
-/* The same chain of multiply-adds as the generated code, one row of C at a time. */
-FOR_EACH_ISA
-static void plain_product(const struct kernel_shape *shape, const float *a, const float *b,
-                          float *c)
-{
-    for (int row = 0; row < shape->n; row++, b += shape->b_stride, c += shape->c_stride) {
-        if (!shape->accumulate)
-            memset(c, 0, (size_t)shape->m * sizeof *c);
-        for (int i = 0; i < shape->k; i++) {
-            const float *panel = a + (size_t)i * (size_t)shape->a_stride;
-            for (int column = 0; column < shape->m; column++)
-                c[column] = fmaf(b[i], panel[column], c[column]);
-        }
-    }
-}
-
 void kernel_call(const struct kernel *kernel, const float *a, const float *b, float *c,
                  const float *next_a)
 {
     if (kernel->code)
         kernel->code(a, b, c, next_a, b, c);
     else
-        plain_product(&kernel->shape, a, b, c);
-}
-
-/* What instructions for bf16 make of subnormal numbers. */
-static inline float flushed(float x)
-{
-    return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
-}
-
-static inline float first_of(uint32_t pair)
-{
-    return flushed(bf16_value((uint16_t)pair));
-}
-
-static inline float second_of(uint32_t pair)
-{
-    return flushed(bf16_value((uint16_t)(pair >> 16)));
-}
-
-/* c += a pair of B times a row of A. */
-FOR_EACH_ISA
-static void add_pairs(float *restrict c, uint32_t b, const uint32_t *restrict a, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        float sum = flushed(fmaf(second_of(b), second_of(a[i]), flushed(c[i])));
-        c[i] = flushed(fmaf(first_of(b), first_of(a[i]), sum));
-    }
-}
-
-static void plain_product_of_pairs(const struct kernel_shape *shape, const uint32_t *a,
-                                   const uint32_t *b, float *c)
-{
-    for (int row = 0; row < shape->n; row++, b += shape->b_stride, c += shape->c_stride) {
-        if (!shape->accumulate)
-            memset(c, 0, (size_t)shape->m * sizeof *c);
-        for (int i = 0; i < shape->k; i++)
-            add_pairs(c, b[i], a + (size_t)i * (size_t)shape->a_stride, (size_t)shape->m);
-    }
+        plain_kernel_product(&kernel->shape, a, b, c);
 }
 
 void kernel_call_pairs(const struct kernel *kernel, const uint32_t *a, const uint32_t *b, float *c,
@@ -299,5 +243,5 @@ void kernel_call_pairs(const struct kernel *kernel, const uint32_t *a, const uin
     if (kernel->code)
         kernel->code(a, b, c, next_a, b, c);
     else
-        plain_product_of_pairs(&kernel->shape, a, b, c);
+        plain_kernel_product_of_pairs(&kernel->shape, a, b, c);
 }
