@@ -47,12 +47,47 @@ static const struct target_row {
     {"clx", LIBXSMM_X86_AVX512_CLX},  {"cpx", LIBXSMM_X86_AVX512_CPX},
 };
 
-/* What the processor has, or less where LIBXSMM_TARGET asks for less. */
+#if defined(__x86_64__) && defined(__GNUC__)
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl");
+}
+
+/* What the processor has. libxsmm_cpuid tells the same, but asks the processor anew, and under a
+ * hypervisor each question is a trap. */
+static int best_target(void)
+{
+    if (has_avx512() && __builtin_cpu_supports("avx512vnni"))
+        return __builtin_cpu_supports("avx512bf16") ? LIBXSMM_X86_AVX512_CPX
+                                                    : LIBXSMM_X86_AVX512_CLX;
+    if (has_avx512())
+        return LIBXSMM_X86_AVX512_CORE;
+    if (has_avx2())
+        return LIBXSMM_X86_AVX2;
+    if (__builtin_cpu_supports("avx"))
+        return LIBXSMM_X86_AVX;
+    if (__builtin_cpu_supports("sse4.2"))
+        return LIBXSMM_X86_SSE4;
+    return __builtin_cpu_supports("sse3") ? LIBXSMM_X86_SSE3 : LIBXSMM_X86_GENERIC;
+}
+#else
+static int best_target(void)
+{
+    return LIBXSMM_X86_GENERIC;
+}
+#endif
+
+/* The same, or less where LIBXSMM_TARGET asks for less. */
 static int choose_target(void)
 {
-    int target = libxsmm_cpuid();
-    if (target < LIBXSMM_X86_SSE3)
-        target = LIBXSMM_X86_GENERIC;
+    int target = best_target();
     const char *wish = getenv("LIBXSMM_TARGET");
     for (size_t i = 0; wish && i < sizeof target_rows / sizeof *target_rows; i++)
         if (strcasecmp(wish, target_rows[i].name) == 0 && target_rows[i].target < target)
