@@ -79,6 +79,7 @@ struct product {
     struct matrix x;
     const struct weight *w;
     struct finish finish;
+    double work; /* multiply-adds */
     struct plan plan;
     struct cut groups, tiles, columns, sum; /* of all rows, of all rows again, of W */
     float *const *copies, *const *sums;     /* [thread] room for a panel's chunk, and its sums */
@@ -97,7 +98,7 @@ static void fetch_set(struct kernels *kernels, const struct product *p, struct k
         return;
     for (shape.accumulate = 0; shape.accumulate <= (p->sum.count > 1); shape.accumulate++)
         for (shape.prefetch = 0; shape.prefetch <= p->plan.prefetch; shape.prefetch++)
-            kernels_get(kernels, &set->forms[shape.accumulate][shape.prefetch], &shape);
+            kernels_get(kernels, &set->forms[shape.accumulate][shape.prefetch], &shape, p->work);
 }
 
 static void fetch_kernels(struct kernels *kernels, struct product *p)
@@ -219,6 +220,7 @@ static void multiply(struct machine *machine, struct product *p)
         multiply_bf16(machine, p->x, p->w, &p->finish);
         return;
     }
+    p->work = (double)rows * (double)p->w->out * (double)p->x.columns;
     p->plan = choose_plan(p->w, rows, pool_threads(machine->pool));
     size_t group = p->w->panels ? GROUP_ROWS : IN_PLACE_GROUP;
     p->groups = cut_into(rows, group, group);
@@ -232,7 +234,7 @@ static void multiply(struct machine *machine, struct product *p)
     pool_run(machine->pool,
              (struct loop){
                  .rounds = p->groups.count * p->columns.count,
-                 .work = (double)rows * (double)p->w->out * (double)p->x.columns,
+                 .work = p->work,
                  .round = p->plan.row ? compute_columns : compute_panel,
              },
              p);

@@ -110,6 +110,7 @@ struct kernel_set {
 struct job {
     const struct weight *w;
     const struct finish *finish;
+    double work; /* multiply-adds */
     struct rounding x;
     struct cut groups, tiles, columns, sum; /* of all rows, of all rows again, of W, of its pairs */
     float *const *sums;                     /* [thread][GROUP_ROWS, PAIR_COLUMNS] */
@@ -123,7 +124,7 @@ static void fetch_set(struct kernels *kernels, const struct job *job, struct ker
         return;
     for (shape.accumulate = 0; shape.accumulate <= (job->sum.count > 1); shape.accumulate++)
         for (shape.prefetch = 0; shape.prefetch <= 1; shape.prefetch++)
-            kernels_get(kernels, &set->forms[shape.accumulate][shape.prefetch], &shape);
+            kernels_get(kernels, &set->forms[shape.accumulate][shape.prefetch], &shape, job->work);
 }
 
 static void fetch_kernels(struct kernels *kernels, struct job *job)
@@ -197,6 +198,7 @@ void multiply_bf16(struct machine *machine, struct matrix x, const struct weight
     struct job job = {
         .w = w,
         .finish = finish,
+        .work = (double)x.rows * (double)w->out * (double)x.columns,
         .x = round_input(machine, x),
         .groups = cut_into(x.rows, GROUP_ROWS, GROUP_ROWS),
         .tiles = cut_into(x.rows, TILE_ROWS, TILE_ROWS),
@@ -208,7 +210,7 @@ void multiply_bf16(struct machine *machine, struct matrix x, const struct weight
     pool_run(machine->pool,
              (struct loop){
                  .rounds = job.groups.count * job.columns.count,
-                 .work = (double)x.rows * (double)w->out * (double)x.columns,
+                 .work = job.work,
                  .round = compute_panel,
              },
              &job);

@@ -4,33 +4,44 @@
 #include <libxsmm_cpuid.h>
 #include <libxsmm_version.h>
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/arena.h"
+#include "base/hash_index.h"
 #include "base/heap.h"
 #include "math/plain_kernel.h"
 
 enum {
     KERNELS_MAX = 512,
-    SLOTS = 1024, /* of the hash table: a power of two, never more than half full */
     CODE_BYTES = 8 * 1024 * 1024,
     KERNEL_CODE_MAX = 64 * 1024, /* one kernel; the largest seen has 12 KiB */
     CODE_ALIGN = 64,
     VECTOR = 16,            /* floats of an AVX-512 register */
     WIDTH_MAX = 4 * VECTOR, /* columns that libxsmm computes at a time */
     ROWS_OF_ONE_CHAIN = 12,
+    WORK_FOR_CODE = 2 * 1024 * 1024, /* multiply-adds in which code saves what it takes to write */
+};
+
+struct entry {
+    struct kernel kernel;
+    double work;  /* multiply-adds that it was fetched for so far */
+    bool settled; /* it has its code, or never will */
 };
 
 struct kernels {
-    int target; /* libxsmm's number of an instruction set, or LIBXSMM_X86_GENERIC: plain C */
-    struct kernel slots[SLOTS];
-    bool taken[SLOTS];
+    int target;    /* libxsmm's number of an instruction set, or LIBXSMM_X86_GENERIC: plain C */
+    bool all_code; /* for little work, too */
+    struct hash_index index;
+    struct entry *entries; /* [count], with room for KERNELS_MAX */
     size_t count;
-    unsigned char *written, *run; /* two views of CODE_BYTES of code; NULL: there is none */
+    unsigned char *written, *run; /* two views of CODE_BYTES of code; NULL: there is none yet */
     size_t code_used;
+    struct arena arena;
 };
 
 /* libxsmm's own names for LIBXSMM_TARGET. */
@@ -112,14 +123,29 @@ static void map_code(struct kernels *kernels)
     close(descriptor);
 }
 
+/* Is there room for code? It is mapped when somebody asks. */
+static bool can_write(struct kernels *kernels)
+{
+    if (kernels->target == LIBXSMM_X86_GENERIC)
+        return false;
+    if (!kernels->written && !kernels->run)
+        map_code(kernels);
+    if (!kernels->written || !kernels->run)
+        kernels->target = LIBXSMM_X86_GENERIC;
+    return kernels->target != LIBXSMM_X86_GENERIC;
+}
+
 int kernels_open(struct kernels **kernels, struct err *err)
 {
     struct kernels *opened = heap_alloc(1, sizeof *opened, err);
     if (!opened)
         return -1;
     opened->target = choose_target();
-    if (opened->target != LIBXSMM_X86_GENERIC)
-        map_code(opened);
+    opened->entries = arena_room(&opened->arena, KERNELS_MAX, sizeof *opened->entries, err);
+    if (!opened->entries || hash_index_init(&opened->index, KERNELS_MAX, &opened->arena, err)) {
+        kernels_free(opened);
+        return -1;
+    }
     *kernels = opened;
     return 0;
 }
@@ -132,12 +158,18 @@ void kernels_free(struct kernels *kernels)
         munmap(kernels->written, CODE_BYTES);
     if (kernels->run)
         munmap(kernels->run, CODE_BYTES);
+    arena_release(&kernels->arena);
     heap_free(kernels);
 }
 
-const char *kernels_target(const struct kernels *kernels)
+void kernels_write_all(struct kernels *kernels)
 {
-    if (!kernels->run)
+    kernels->all_code = true;
+}
+
+const char *kernels_target(struct kernels *kernels)
+{
+    if (!can_write(kernels))
         return "c";
     if (kernels->target >= LIBXSMM_X86_AVX512)
         return "avx512";
@@ -148,9 +180,9 @@ const char *kernels_target(const struct kernels *kernels)
     return "sse";
 }
 
-bool kernels_have_bf16(const struct kernels *kernels)
+bool kernels_have_bf16(struct kernels *kernels)
 {
-    return kernels->run && kernels->target >= LIBXSMM_X86_AVX512_CPX;
+    return kernels->target >= LIBXSMM_X86_AVX512_CPX && can_write(kernels);
 }
 
 const char *kernels_library(void)
@@ -164,7 +196,7 @@ void kernels_begin(struct kernels *kernels)
                 kernels->code_used + KERNELS_AT_ONCE * KERNEL_CODE_MAX <= CODE_BYTES;
     if (room)
         return;
-    memset(kernels->taken, 0, sizeof kernels->taken);
+    memset(kernels->index.slots, 0, (kernels->index.mask + 1) * sizeof *kernels->index.slots);
     kernels->count = 0;
     kernels->code_used = 0;
 }
@@ -176,19 +208,30 @@ static bool same_shape(const struct kernel_shape *a, const struct kernel_shape *
            a->accumulate == b->accumulate && a->prefetch == b->prefetch && a->pairs == b->pairs;
 }
 
-static size_t slot_of(const struct kernels *kernels, const struct kernel_shape *shape)
+static uint64_t hash_shape(const struct kernel_shape *shape)
 {
-    size_t hash = (size_t)shape->m;
-    hash = hash * 31 + (size_t)shape->n;
-    hash = hash * 31 + (size_t)shape->k;
-    hash = hash * 31 + (size_t)shape->a_stride;
-    hash = hash * 31 + (size_t)shape->b_stride;
-    hash = hash * 31 + (size_t)shape->c_stride;
-    hash = hash * 31 + (size_t)(4 * shape->pairs + 2 * shape->accumulate + shape->prefetch);
-    size_t slot = (hash ^ hash >> 10) % SLOTS;
-    while (kernels->taken[slot] && !same_shape(&kernels->slots[slot].shape, shape))
-        slot = (slot + 1) % SLOTS;
-    return slot;
+    uint64_t flags = (uint64_t)(4 * shape->pairs + 2 * shape->accumulate + shape->prefetch);
+    uint64_t hash = hash_mix((uint64_t)shape->m, (uint64_t)shape->n);
+    hash = hash_mix(hash, (uint64_t)shape->k);
+    hash = hash_mix(hash, (uint64_t)shape->a_stride);
+    hash = hash_mix(hash, (uint64_t)shape->b_stride);
+    hash = hash_mix(hash, (uint64_t)shape->c_stride);
+    return hash_mix(hash, flags);
+}
+
+/* The entry of a shape, which is new and without code the first time. */
+static struct entry *entry_of(struct kernels *kernels, const struct kernel_shape *shape)
+{
+    uint32_t number = 0;
+    struct hash_probe probe = hash_probe(&kernels->index, hash_shape(shape));
+    while (hash_next(&probe, &number))
+        if (same_shape(&kernels->entries[number].kernel.shape, shape))
+            return &kernels->entries[number];
+    assert(kernels->count < KERNELS_MAX);
+    number = (uint32_t)kernels->count++;
+    hash_put(&probe, number);
+    kernels->entries[number] = (struct entry){.kernel.shape = *shape};
+    return &kernels->entries[number];
 }
 
 static const libxsmm_gemm_descriptor *describe(libxsmm_descriptor_blob *blob,
@@ -237,7 +280,7 @@ static bool splits_sums(const struct kernel_shape *shape)
 static void *generate(struct kernels *kernels, const struct kernel_shape *shape)
 {
     int target = kernels->target;
-    if (!kernels->written || !kernels->run)
+    if (!can_write(kernels))
         return NULL;
     if (shape->pairs && (!kernels_have_bf16(kernels) || splits_sums(shape)))
         return NULL;
@@ -249,18 +292,25 @@ static void *generate(struct kernels *kernels, const struct kernel_shape *shape)
     return size ? kernels->run + at : NULL;
 }
 
-void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape)
+/* Before AVX2 code has no fused multiply-add, and other bits than C: there it is all code. C for
+ * pairs is slow. */
+static bool is_worth_code(const struct kernels *kernels, const struct entry *entry)
 {
-    size_t slot = slot_of(kernels, shape);
-    if (!kernels->taken[slot]) {
-        struct kernel *fresh = &kernels->slots[slot];
-        *fresh = (struct kernel){.shape = *shape};
+    return kernels->all_code || entry->work >= WORK_FOR_CODE || entry->kernel.shape.pairs ||
+           kernels->target < LIBXSMM_X86_AVX2;
+}
+
+void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape,
+                 double work)
+{
+    struct entry *entry = entry_of(kernels, shape);
+    entry->work += work;
+    if (!entry->settled && is_worth_code(kernels, entry)) {
         void *code = generate(kernels, shape);
-        memcpy(&fresh->code, &code, sizeof code); /* ISO C has no cast from data to code */
-        kernels->taken[slot] = true;
-        kernels->count++;
+        memcpy(&entry->kernel.code, &code, sizeof code); /* ISO C has no cast from data to code */
+        entry->settled = true;
     }
-    *kernel = kernels->slots[slot];
+    *kernel = entry->kernel;
 }
 
 void kernel_call(const struct kernel *kernel, const float *a, const float *b, float *c,

@@ -5,14 +5,15 @@
  * B hold floats, or pairs of bf16 numbers (bf16.h); C holds floats.
  *
  * Machine code comes from libxsmm's generator straight into memory of ours: no start-up, no lock
- * file, no exit handler. Where there is none (LIBXSMM_TARGET=generic, another processor) plain C of
- * the same signature takes over. Every element is one chain of fused multiply-adds in the order of
- * k, whatever the shape, so AVX-512, AVX2 and the tiling of a product all give the same bits.
+ * file, no exit handler. Where there is none (LIBXSMM_TARGET=generic, another processor), or the
+ * work is less than that of writing code, plain C takes over. Every element is one chain of fused
+ * multiply-adds in the order of k, whatever the shape, so AVX-512, AVX2, C and the tiling of a
+ * product all give the same bits.
  * So do pairs, in the order of the processor's own instruction, vdpbf16ps: of each pair the second
  * product comes first, and what is subnormal counts as 0, before and after.
  *
  *     struct kernel kernel;
- *     kernels_get(kernels, &kernel, &(struct kernel_shape){.m = 64, .n = 6, .k = 768, ...});
+ *     kernels_get(kernels, &kernel, &(struct kernel_shape){.m = 64, .n = 6, .k = 768, ...}, work);
  *     kernel_call(&kernel, a, b, c);
  */
 #ifndef ATTN_MATH_KERNEL_H
@@ -52,16 +53,20 @@ void kernels_free(struct kernels *kernels);
 /* Begin to fetch kernels that are used together. Kernels fetched before may be gone after this. */
 void kernels_begin(struct kernels *kernels);
 
-/* The kernel of that shape, generated at its first use. Never from within a loop that threads
- * share. */
-void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape);
+/* The kernel of that shape, for about so many multiply-adds: when all that it was fetched for comes
+ * to enough, its code is written. Never from within a loop that threads share. */
+void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape,
+                 double work);
+
+/* From now on write code for any work. */
+void kernels_write_all(struct kernels *kernels);
 
 /* "avx512", "avx2", "avx", "sse" or "c", for --version. */
-const char *kernels_target(const struct kernels *kernels);
+const char *kernels_target(struct kernels *kernels);
 
 /* Does the processor, or the older one that LIBXSMM_TARGET names, have instructions for bf16? Where
  * it has not, kernels of pairs are plain C, and slow. */
-bool kernels_have_bf16(const struct kernels *kernels);
+bool kernels_have_bf16(struct kernels *kernels);
 
 /* The library that writes them, with its version. */
 const char *kernels_library(void);

@@ -20,7 +20,7 @@ bool precision_find(const char *name, enum precision *precision)
     return false;
 }
 
-int precision_check(enum precision precision, const struct kernels *kernels, struct err *err)
+int precision_check(enum precision precision, struct kernels *kernels, struct err *err)
 {
     if (precision == PRECISION_FP32 || kernels_have_bf16(kernels))
         return 0;

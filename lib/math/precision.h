@@ -20,6 +20,6 @@ const char *precision_name(enum precision precision);
 bool precision_find(const char *name, enum precision *precision);
 
 /* Refuse, as not supported, what the kernels have no instructions for. */
-int precision_check(enum precision precision, const struct kernels *kernels, struct err *err);
+int precision_check(enum precision precision, struct kernels *kernels, struct err *err);
 
 #endif

@@ -39,6 +39,15 @@ bool strip_measure(struct attention_size *size, const struct attention_demand *d
     return num_multiply(&size->panels, strip_round_up(demand->fresh_keys, KEY_PANEL), c->d_k);
 }
 
+/* What all heads do with a kernel: about a call for every strip. */
+static double work_of(const struct layer_job *layer, const struct kernel_shape *shape)
+{
+    const struct pass *pass = layer->pass;
+    size_t strips = pass->batch->tokens / (size_t)shape->n + 1;
+    double calls = (double)(pass->config->n_head * strips);
+    return calls * (double)shape->m * (double)shape->n * (double)shape->k;
+}
+
 void strip_fetch_scores(struct layer_job *layer, size_t row_size, size_t keys)
 {
     const struct pass *pass = layer->pass;
@@ -52,7 +61,8 @@ void strip_fetch_scores(struct layer_job *layer, size_t row_size, size_t keys)
     };
     if (layer->bf16)
         attention_bf16_score_shape(&shape, layer);
-    kernels_get(pass->machine->kernels, &layer->score_kernels[row_size][keys / STEP - 1], &shape);
+    kernels_get(pass->machine->kernels, &layer->score_kernels[row_size][keys / STEP - 1], &shape,
+                work_of(layer, &shape));
 }
 
 void strip_fetch_context(struct layer_job *layer, size_t row_size, size_t keys, bool add)
@@ -70,7 +80,7 @@ void strip_fetch_context(struct layer_job *layer, size_t row_size, size_t keys, 
     if (layer->bf16)
         attention_bf16_context_shape(&shape, layer);
     kernels_get(pass->machine->kernels, &layer->context_kernels[row_size][keys / STEP - 1][add],
-                &shape);
+                &shape, work_of(layer, &shape));
 }
 
 void strip_fetch_all(struct layer_job *layer, size_t row_size)

@@ -25,6 +25,7 @@ struct layer_work {
     size_t layer;
     size_t width; /* of a head */
     float scale;
+    double work;                      /* multiply-adds */
     struct pair scores[SIZES][SIZES]; /* [queries, keys] = [queries, d] · [d, keys] */
     struct pair slopes[SIZES][SIZES]; /* the same of the gradient of context */
     struct pair mixes[SIZES][SIZES];  /* [queries, d] = [queries, keys] · [keys, d]: context */
@@ -269,9 +270,9 @@ static void back_round(void *context, size_t round, size_t thread)
 static void fetch(const struct layer_work *layer, struct pair *pair, struct kernel_shape shape)
 {
     struct kernels *kernels = layer->study->plan.machine->kernels;
-    kernels_get(kernels, &pair->set, &shape);
+    kernels_get(kernels, &pair->set, &shape, layer->work);
     shape.accumulate = 1;
-    kernels_get(kernels, &pair->add, &shape);
+    kernels_get(kernels, &pair->add, &shape, layer->work);
 }
 
 static void fetch_size(struct layer_work *layer, size_t rows, size_t keys)
@@ -327,13 +328,12 @@ static void run(struct study *study, size_t layer,
         .layer = layer,
         .width = c->d_k,
         .scale = config_scale(c, layer),
+        .work = 2 * (double)study->rows * (double)study->plan.tokens * (double)c->n_embd,
     };
-    double cells = (double)study->rows * (double)study->plan.tokens * (double)c->n_embd;
+    size_t rounds = study->plan.texts * c->n_head;
     fetch_kernels(&work);
-    pool_run(
-        study->plan.machine->pool,
-        (struct loop){.rounds = study->plan.texts * c->n_head, .work = 2 * cells, .round = round},
-        &work);
+    pool_run(study->plan.machine->pool,
+             (struct loop){.rounds = rounds, .work = work.work, .round = round}, &work);
 }
 
 void attend_forth(struct study *study, size_t layer)

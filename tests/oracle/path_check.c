@@ -250,6 +250,7 @@ static void check_precision(struct tally *tally, enum precision precision,
             struct machine machine;
             if (set_target(targets[i]) || machine_open(&machine, threads, &err))
                 break;
+            kernels_write_all(machine.kernels);
             check_machine(tally, &machine, precision, subjects, count);
             machine_release(&machine);
         }

@@ -45,6 +45,7 @@ static void check_all(size_t threads)
     struct machine machine;
     struct err err = {0};
     ck_assert_int_eq(machine_open(&machine, threads, &err), 0);
+    kernels_write_all(machine.kernels);
     matrix_memory = guarded_open(ROWS_MOST * (COLUMNS_MOST + 3));
     x_memory = guarded_open(COLUMNS_MOST);
     y_memory = guarded_open(ROWS_MOST);

@@ -14,6 +14,7 @@ void rig_open(struct rig *rig, struct tiny_model *model, size_t threads)
     ck_assert_msg(!weights_open(&rig->weights, &model->config, &model->folder, &err), "%s",
                   err.text);
     ck_assert_int_eq(machine_open(&rig->machine, threads, NULL), 0);
+    kernels_write_all(rig->machine.kernels);
     rig_watch_nothing(rig);
 }
 

@@ -51,6 +51,7 @@ void gemm_rig_machine(struct machine *machine, const char *target, size_t thread
     if (target)
         ck_assert_int_eq(setenv("LIBXSMM_TARGET", target, 1), 0);
     ck_assert_msg(!machine_open(machine, threads, &err), "%s", err.text);
+    kernels_write_all(machine->kernels);
 }
 
 bool gemm_rig_is_fused(const struct machine *machine)

@@ -38,6 +38,7 @@ void growth_threads(struct growth *growth, size_t threads)
 {
     machine_release(&growth->model.machine);
     ck_assert_int_eq(machine_open(&growth->model.machine, threads, NULL), 0);
+    kernels_write_all(growth->model.machine.kernels);
 }
 
 void growth_step(struct growth *growth, size_t count)

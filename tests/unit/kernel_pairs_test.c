@@ -97,7 +97,7 @@ static void check_bits(struct kernels *kernels, const struct kernel_shape *shape
     float *c = laid_out_c(shape);
     const float *expected = shape->accumulate ? judge.from_start[depth] : judge.from_zero[depth];
     kernels_begin(kernels);
-    kernels_get(kernels, &kernel, shape);
+    kernels_get(kernels, &kernel, shape, 0);
     kernel_call_pairs(&kernel, a, b, c, a);
     for (size_t row = 0; row < (size_t)shape->n; row++) {
         const float *found = c + row * (size_t)shape->c_stride;
@@ -167,7 +167,7 @@ START_TEST(where_there_are_instructions_panels_are_generated_code)
         struct kernel kernel;
         struct kernel_shape shape = shape_of(64, n, n % COUNT(depths), n);
         kernels_begin(kernels);
-        kernels_get(kernels, &kernel, &shape);
+        kernels_get(kernels, &kernel, &shape, 0);
         ck_assert_msg(kernel.code != NULL, "%zu rows", n);
     }
     kernels_free(kernels);
@@ -199,7 +199,7 @@ static float element(struct kernels *kernels, const float x[2], const float w[2]
     }
     bf16_pair_row(&b, x, 2);
     kernels_begin(kernels);
-    kernels_get(kernels, &kernel, &shape);
+    kernels_get(kernels, &kernel, &shape, 0);
     kernel_call_pairs(&kernel, a, &b, c, a);
     for (size_t i = 1; i < M; i++)
         ck_assert_mem_eq(&c[i], &c[0], sizeof *c);

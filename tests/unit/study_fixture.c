@@ -42,6 +42,7 @@ void study_fixture_open(struct study_fixture *fixture, const char *name, size_t 
              machine_open(&fixture->machine, threads, &err) ||
              draft_open(&fixture->draft, name, fixture->config.bytes, fixture->config.size, &err);
     ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
+    kernels_write_all(fixture->machine.kernels);
     for (size_t i = 0; i < fixture->draft.count; i++) {
         struct draft_tensor *tensor = &fixture->draft.tensors[i];
         memcpy(tensor->data, study_fixture_golden(fixture, "w.", tensor->name),
