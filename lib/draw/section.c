@@ -32,11 +32,13 @@ static int gather(struct section_sheets *what, const struct report *report, enum
         what->heads = kept_sheet_count(kept);
         if (!sheets)
             sheets = arena_alloc(arena, what->layers * what->heads, sizeof *sheets, err);
-        for (size_t head = 0; head < what->heads && sheets; head++)
+        if (!sheets) /* nor asked for again, when some would be missing */
+            return -1;
+        for (size_t head = 0; head < what->heads; head++)
             sheets[count++] = kept_sheet(report, kept, head);
     }
     what->sheets = sheets;
-    return sheets ? 0 : -1;
+    return 0;
 }
 
 /* Attention: from queries to keys, and never below 0. */
