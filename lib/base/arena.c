@@ -93,8 +93,12 @@ static struct piece take(struct arena *arena, size_t count, size_t size, struct 
     }
     bytes = round_up(bytes ? bytes : 1);
     struct arena_block *block = arena->newest;
-    if (!block || block->size_bytes - block->used_bytes < bytes)
+    if (!block || block->size_bytes - block->used_bytes < bytes) {
         block = add_block(arena, bytes, err);
+    } else if (heap_fails_here()) {
+        err_memory(err, bytes);
+        block = NULL;
+    }
     if (!block)
         return (struct piece){0};
     arena->taken_bytes += bytes;

@@ -15,7 +15,7 @@ static atomic_size_t fail_countdown; /* 0: no fault is planned */
 static atomic_int fail_for_ever;
 static atomic_bool has_failed;
 
-static int planned_fault(void)
+bool heap_fails_here(void)
 {
     size_t left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
     while (left > 0) {
@@ -26,7 +26,7 @@ static int planned_fault(void)
             return left == 1;
         }
     }
-    return 0;
+    return false;
 }
 
 /* Large memory in large pages: fewer faults, fewer walks through page tables. Only a wish. */
@@ -46,7 +46,7 @@ void *heap_alloc(size_t count, size_t size, struct err *err)
         err_memory(err, (size_t)-1);
         return NULL;
     }
-    if (!planned_fault())
+    if (!heap_fails_here())
         memory = calloc(1, bytes ? bytes : 1);
     if (!memory)
         err_memory(err, bytes);
@@ -63,7 +63,7 @@ void *heap_resize(void *memory, size_t count, size_t size, struct err *err)
         err_memory(err, (size_t)-1);
         return NULL;
     }
-    if (!planned_fault())
+    if (!heap_fails_here())
         grown = realloc(memory, bytes ? bytes : 1);
     if (!grown)
         err_memory(err, bytes);
@@ -77,7 +77,7 @@ void heap_free(void *memory)
 
 void *heap_hook(size_t size)
 {
-    return planned_fault() ? NULL : malloc(size);
+    return heap_fails_here() ? NULL : malloc(size);
 }
 
 void heap_fail_at(size_t nth, int for_ever)

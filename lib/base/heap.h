@@ -36,4 +36,8 @@ void heap_fail_at(size_t nth, int for_ever);
 /* Test: true when that allocation has come, and failed. */
 bool heap_has_failed(void);
 
+/* Count as an allocation what is shared out of memory that is there; true: it is the one that is to
+ * fail. */
+bool heap_fails_here(void);
+
 #endif

@@ -89,10 +89,10 @@ START_TEST(a_cleared_arena_hands_out_the_same_memory_zeroed)
     memset(first, 0xff, 600);
     arena_clear(&arena);
     ck_assert_uint_eq(arena.taken_bytes, 0);
-    heap_fail_at(1, 1);
+    struct arena_block *block = arena.newest;
     char *small = arena_alloc(&arena, 64, 1, NULL);
     char *again = arena_alloc(&arena, 1000, 1, NULL); /* partly fresh */
-    heap_fail_at(0, 0);
+    ck_assert_ptr_eq(arena.newest, block);
     ck_assert_ptr_eq(small, first);
     ck_assert_mem_eq(small, zeros, 64);
     ck_assert_mem_eq(again, zeros, 1000);
@@ -103,18 +103,34 @@ END_TEST
 START_TEST(a_cleared_arena_soon_takes_nothing_from_the_heap)
 {
     struct arena arena = {0};
+    struct arena_block *block = NULL;
     for (int round = 0; round < 4; round++) {
-        if (round == 2) /* the first round found how much it takes, the second had it in one */
-            heap_fail_at(1, 1);
         for (size_t size = 1; size <= LARGE_BYTES; size *= 10) {
             char *piece = arena_alloc(&arena, size, 1, NULL);
             ck_assert_ptr_nonnull(piece);
             ck_assert_int_eq(piece[0] | piece[size / 2] | piece[size - 1], 0);
             memset(piece, 0xff, size);
         }
+        if (round == 1) /* the first found how much it takes, this one had it in one */
+            block = arena.newest;
+        ck_assert(round == 0 || arena.newest == block);
         arena_clear(&arena);
     }
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(a_piece_of_a_block_that_is_there_can_be_made_to_fail)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    char *first = arena_alloc(&arena, 16, 1, NULL);
+    heap_fail_at(2, 0);
+    char *second = arena_alloc(&arena, 16, 1, &err);
+    ck_assert_ptr_null(arena_alloc(&arena, 16, 1, &err));
     heap_fail_at(0, 0);
+    ck_assert_str_eq(err.text, "out of memory: 64 bytes more could not be had");
+    ck_assert_ptr_eq(arena_alloc(&arena, 16, 1, NULL), second + (second - first));
     arena_release(&arena);
 }
 END_TEST
@@ -188,6 +204,7 @@ Suite *arena_suite(void)
     tcase_add_test(tests, a_released_arena_can_be_used_again);
     tcase_add_test(tests, a_cleared_arena_hands_out_the_same_memory_zeroed);
     tcase_add_test(tests, a_cleared_arena_soon_takes_nothing_from_the_heap);
+    tcase_add_test(tests, a_piece_of_a_block_that_is_there_can_be_made_to_fail);
     tcase_add_test(tests, room_is_the_memory_as_it_was_left);
     tcase_add_test(tests, an_empty_arena_may_be_cleared);
     tcase_add_test(tests, a_size_that_overflows_is_refused);
