@@ -298,7 +298,7 @@ START_TEST(every_allocation_that_fails_is_an_error)
     viewer_release(&viewer);
     for (int for_ever = 0; for_ever < 2; for_ever++) {
         int failed = -1;
-        for (size_t nth = 1; failed; nth += for_ever ? 7 : one_of(41)) {
+        for (size_t nth = 1; failed; nth += one_of(41) + nth / 32) {
             struct arena own = {0};
             err = (struct err){0};
             heap_fail_at(nth, for_ever);
