@@ -115,10 +115,20 @@ static size_t grapheme_width(const char *bytes, size_t size)
     return widest;
 }
 
+static bool is_plain(char c)
+{
+    return c >= ' ' && c <= '~';
+}
+
 size_t utf8_width(const char *bytes, size_t size)
 {
     size_t columns = 0;
     for (size_t at = 0; at < size;) {
+        if (is_plain(bytes[at]) && (at + 1 == size || is_plain(bytes[at + 1]))) {
+            columns++; /* nothing joins it, and no table needs to say so */
+            at++;
+            continue;
+        }
         size_t length = utf8_grapheme(bytes + at, size - at);
         if (length == 0)
             length = 1;

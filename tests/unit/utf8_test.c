@@ -130,6 +130,7 @@ START_TEST(a_text_has_characters_and_columns_as_readers_count_them)
         {"Life", 1, 4},
         {"\r\n", 2, 0},
         {"e\xCC\x81s", 3, 2},
+        {"se\xCC\x81", 1, 2},
         {"爱a", 3, 3},
         {"ｅ", 3, 2},
         {"한", 3, 2},
