@@ -1,15 +1,43 @@
 #include "lens/numeral.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { BEFORE_DECIMALS = 5 }; /* columns for the sign, the whole part and the point */
 
+static const double powers[NUMERAL_DIGITS_MAX + 1] = {1,   1e1, 1e2, 1e3, 1e4,
+                                                      1e5, 1e6, 1e7, 1e8, 1e9};
+
+/* "%.*f" of what is not too large, several times as fast. A float times a power of ten, of 24 and
+ * of 21 bits at most, is exact in a double, so that there is one rounding, as in printf: to the
+ * nearest, or to even. */
+static size_t write_decimals(char text[NUMERAL_BYTES], int digits, float value)
+{
+    char reversed[NUMERAL_BYTES];
+    size_t size = 0;
+    uint64_t rest = (uint64_t)llrint(fabs((double)value) * powers[digits]);
+    for (int place = 0; place <= digits || rest > 0; place++, rest /= 10) {
+        if (place == digits && digits > 0)
+            reversed[size++] = '.';
+        reversed[size++] = (char)('0' + rest % 10);
+    }
+    if (signbit(value))
+        reversed[size++] = '-';
+    for (size_t i = 0; i < size; i++)
+        text[i] = reversed[size - 1 - i];
+    text[size] = '\0';
+    return size;
+}
+
 size_t numeral_write(char text[NUMERAL_BYTES], struct numeral numeral, float value)
 {
     int digits = numeral.digits;
+    if (!numeral.scientific && fabsf(value) < 1e6f)
+        return write_decimals(text, digits, value);
     if (numeral.scientific)
         digits = digits > 2 ? digits - 2 : 1;
     int size =
@@ -21,8 +49,9 @@ struct numeral numeral_between(float low, float high, int digits)
 {
     char text[NUMERAL_BYTES];
     struct numeral numeral = {.digits = digits};
+    assert(digits >= 0 && digits <= NUMERAL_DIGITS_MAX);
     float largest = fmaxf(-low, high);
-    float smallest = (float)pow(10, digits > 2 ? 1 - digits : -digits);
+    float smallest = (float)(1 / powers[digits > 2 ? digits - 1 : digits]);
     size_t most = (size_t)(BEFORE_DECIMALS + digits);
     /* With nothing larger than `smallest`, decimals would show little but zeros. */
     numeral.scientific = (largest > 0 && largest < smallest) ||

@@ -3,7 +3,10 @@
 #include <check.h>
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "dice.h"
 
 Suite *numeral_suite(void);
 
@@ -76,6 +79,27 @@ START_TEST(in_latex_infinity_is_a_sign_and_exponents_have_no_blanks)
 }
 END_TEST
 
+/* Of all sizes, signs and numbers of decimals; many of these are halfway between two numerals. */
+START_TEST(decimals_are_those_of_printf)
+{
+    static const float edges[] = {0,       -0.0f,   0.5f,        1.5f,   2.5f,
+                                  -0.125f, 0.375f,  999.9995f,   1e6f,   999999.94f,
+                                  FLT_MIN, -1e-45f, 0.09999999f, FLT_MAX};
+    uint32_t dice = 5;
+    for (size_t i = 0; i < 40000; i++) {
+        float value = i < COUNT(edges) ? edges[i] : (float)((int)dice_bits(&dice) >> i % 24) / 4096;
+        char text[NUMERAL_BYTES];
+        char expected[NUMERAL_BYTES];
+        struct numeral numeral = {.digits = (int)(i % (NUMERAL_DIGITS_MAX + 1))};
+        for (int step = 0; step < 3; step++, value /= 97) {
+            snprintf(expected, sizeof expected, "%.*f", numeral.digits, (double)value);
+            ck_assert_uint_eq(numeral_write(text, numeral, value), strlen(expected));
+            ck_assert_str_eq(text, expected);
+        }
+    }
+}
+END_TEST
+
 START_TEST(the_longest_number_has_room)
 {
     char text[NUMERAL_BYTES];
@@ -91,6 +115,7 @@ Suite *numeral_suite(void)
     tcase_add_test(tests, numbers_of_one_kind_are_written_alike);
     tcase_add_test(tests, what_is_not_finite_does_not_count);
     tcase_add_test(tests, in_latex_infinity_is_a_sign_and_exponents_have_no_blanks);
+    tcase_add_test(tests, decimals_are_those_of_printf);
     tcase_add_test(tests, the_longest_number_has_room);
     suite_add_tcase(suite, tests);
     return suite;
