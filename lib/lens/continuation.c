@@ -122,6 +122,12 @@ static int check_model(struct continuation *text, struct err *err)
         bool about_option = err && err->kind == ERR_USAGE;
         return about_option ? -1 : err_prefix(err, "'%s'", model->name);
     }
+    if (model->config.n_encoder_layer)
+        return err_unsupported(err,
+                               "'%s': a text cannot grow token by token where it attends to "
+                               "another text: expected causal self-attention, found "
+                               "cross-attention",
+                               model->name);
     if (!model_has_site(&model->config, SITE_LOGITS))
         return err_unsupported(err,
                                "'%s': a model of type \"%s\" has no logits to choose a next "

@@ -38,7 +38,7 @@ static struct attention_demand demand_of(const struct pass *pass)
         .causal = batch->causal,
     };
     for (size_t s = 0; s < batch->count; s++)
-        if (!batch->sequences[s].cache && batch->keys[s].count > demand.fresh_keys)
+        if (!pass_cache(pass, s) && batch->keys[s].count > demand.fresh_keys)
             demand.fresh_keys = batch->keys[s].count;
     for (int i = 0; i < SQUARES; i++)
         demand.squares |= squares_are_wanted(pass, (enum site)(SITE_SCORES + i));
@@ -214,7 +214,7 @@ static struct head_job job_of(const struct layer_job *layer, size_t sequence, si
         .k = head_part(s->k, keys, group, c->d_k),
         .v = head_part(s->v, keys, group, c->d_v),
         .context = head_part(s->context, queries, head, c->d_v),
-        .cache = pass->batch->sequences[sequence].cache,
+        .cache = pass_cache(pass, sequence),
         .sequence = sequence,
         .head = head,
         .group = group,
@@ -285,7 +285,7 @@ static void store_head(void *context, size_t round, size_t thread)
     size_t sequence = round / c->n_kv_head;
     size_t group = round % c->n_kv_head;
     struct span rows = pass->batch->keys[sequence];
-    struct cache *cache = pass->batch->sequences[sequence].cache;
+    struct cache *cache = pass_cache(pass, sequence);
     (void)thread;
     if (cache)
         cache_store(cache, job->layer, group, head_part(s->k, rows, group, c->d_k),
@@ -298,7 +298,7 @@ void attention_store(struct pass *pass, size_t layer)
     struct layer_job job = {.pass = pass, .layer = layer};
     struct loop loop = {
         .rounds = pass->batch->count * c->n_kv_head,
-        .work = (double)pass->batch->tokens * (double)(c->n_kv_head * (c->d_k + c->d_v)),
+        .work = (double)pass->batch->key_tokens * (double)(c->n_kv_head * (c->d_k + c->d_v)),
         .round = store_head,
     };
     pool_run(pass->machine->pool, loop, &job);

@@ -37,7 +37,7 @@ static int prepare(struct layer_job *layer)
         size_t queries = batch->queries[s].count;
         for (size_t first = 0; first < queries; first += STRIP) {
             size_t rows = queries - first < STRIP ? queries - first : STRIP;
-            size_t keys = causal ? batch->past[s] + first + rows : batch->keys[s].count;
+            size_t keys = causal ? batch->past[s] + first + rows : batch_keys(batch, s);
             fetch_kernels_of(layer, strip_row_size(rows), keys);
         }
     }

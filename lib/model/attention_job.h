@@ -80,7 +80,7 @@ struct head_job {
     struct cache *cache;            /* NULL, or where all keys and values are */
     size_t sequence, head;
     size_t group;                               /* of keys and values */
-    size_t past, keys;                          /* keys before the first query's own; all of them */
+    size_t past, keys;                          /* queries before the first; keys, all of them */
     float *scores, *softmax, *masked, *weights; /* [T, S] where wanted, else NULL */
     uint64_t chance;                            /* a number for the head, to draw others by */
 };

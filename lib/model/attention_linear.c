@@ -68,7 +68,8 @@ static void catch_up(const struct head_job *head, const struct running_sum *sum,
 {
     struct room room = room_of(head);
     struct matrix k = matrix_rows(room.q, 0, 1); /* nobody asks meanwhile */
-    for (; kept->count < head->past; kept->count++) {
+    size_t past = head->keys - head->k.rows;
+    for (; kept->count < past; kept->count++) {
         const float *from = strip_panel(head, kept->count) + kept->count % KEY_PANEL;
         struct matrix v = matrix_rows(head->v, 0, 1);
         v.data = (float *)strip_values(head, kept->count); /* it is only read */

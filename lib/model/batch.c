@@ -27,11 +27,19 @@ static int check_ids(const struct config *config, const uint32_t *ids, size_t co
     return 0;
 }
 
+static size_t in_cache(const struct cache *cache)
+{
+    return cache ? cache->count : 0;
+}
+
 static int check_sequence(const struct config *config, const struct sequence *sequence,
                           struct err *err)
 {
-    size_t past = sequence->cache ? sequence->cache->count : 0;
+    size_t past = in_cache(sequence->cache);
+    size_t encoded = in_cache(sequence->source_cache);
     assert(!sequence->cache || sequence->cache->config == config);
+    assert(!sequence->source_cache == !(sequence->cache && config->n_encoder_layer));
+    assert(!encoded || encoded == sequence->source_count);
     if (check_ids(config, sequence->ids, sequence->count, past, err))
         return -1;
     if (!config->cross)
@@ -57,32 +65,41 @@ static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
     struct span *queries = arena_alloc(arena, batch->count, sizeof *queries, err);
     struct span *sources = arena_alloc(arena, batch->count, sizeof *sources, err);
     size_t *past = arena_alloc(arena, batch->count, sizeof *past, err);
-    if (!queries || !sources || !past)
+    size_t *past_sources = arena_alloc(arena, batch->count, sizeof *past_sources, err);
+    if (!queries || !sources || !past || !past_sources)
         return -1;
     for (size_t s = 0; s < batch->count; s++) {
         const struct sequence *sequence = &batch->sequences[s];
+        past[s] = in_cache(sequence->cache);
+        past_sources[s] = in_cache(sequence->source_cache);
         queries[s] = (struct span){batch->tokens, sequence->count};
-        sources[s] = (struct span){batch->source_tokens, sequence->source_count};
-        past[s] = sequence->cache ? sequence->cache->count : 0;
-        batch->tokens += sequence->count;
-        batch->source_tokens += sequence->source_count;
+        sources[s] = (struct span){batch->source_tokens, sequence->source_count - past_sources[s]};
+        batch->tokens += queries[s].count;
+        batch->source_tokens += sources[s].count;
         batch->longest_queries = larger(batch->longest_queries, sequence->count);
         batch->cached |= sequence->cache != NULL;
     }
     batch->queries = queries;
     batch->sources = sources;
     batch->past = past;
+    batch->past_sources = past_sources;
     return 0;
 }
 
-/* Let every sequence look at its own rows or at its source's. */
-static void look_at(struct batch *batch, const struct span *keys, size_t key_tokens)
+static void find_longest_keys(struct batch *batch)
 {
-    batch->keys = keys;
-    batch->key_tokens = key_tokens;
     batch->longest_keys = 0;
     for (size_t s = 0; s < batch->count; s++)
         batch->longest_keys = larger(batch->longest_keys, batch_keys(batch, s));
+}
+
+/* Let every sequence look at itself. */
+static void look_at_themselves(struct batch *batch)
+{
+    batch->keys = batch->queries;
+    batch->past_keys = batch->past;
+    batch->key_tokens = batch->tokens;
+    find_longest_keys(batch);
 }
 
 int batch_init(struct batch *batch, const struct config *config, const struct sequence *sequences,
@@ -94,7 +111,7 @@ int batch_init(struct batch *batch, const struct config *config, const struct se
             return -1;
     if (lay_out(batch, arena, err))
         return -1;
-    look_at(batch, batch->queries, batch->tokens);
+    look_at_themselves(batch);
     batch->causal = config->causal;
     if (config_is_cross(config))
         *batch = batch_at_sources(batch);
@@ -109,12 +126,13 @@ int batch_of_sources(struct batch *sources, const struct batch *batch, struct ar
         return -1;
     for (size_t s = 0; s < batch->count; s++) {
         texts[s].ids = batch->sequences[s].source_ids;
-        texts[s].count = batch->sequences[s].source_count;
+        texts[s].count = batch->sources[s].count;
     }
     *sources = (struct batch){.sequences = texts, .count = batch->count, .first = batch->first};
     if (lay_out(sources, arena, err))
         return -1;
-    look_at(sources, sources->queries, sources->tokens);
+    look_at_themselves(sources);
+    sources->cached = batch->cached;
     return 0;
 }
 
@@ -122,6 +140,9 @@ struct batch batch_at_sources(const struct batch *batch)
 {
     struct batch at_sources = *batch;
     at_sources.causal = false;
-    look_at(&at_sources, batch->sources, batch->source_tokens);
+    at_sources.keys = batch->sources;
+    at_sources.past_keys = batch->past_sources;
+    at_sources.key_tokens = batch->source_tokens;
+    find_longest_keys(&at_sources);
     return at_sources;
 }

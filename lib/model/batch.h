@@ -3,7 +3,7 @@
  * Sequence s owns rows first … first + count - 1 of every token matrix. In cross-attention each has
  * a source as well, with rows of its own in other matrices, which its queries look at; elsewhere
  * the keys' span is the queries'. A sequence with a cache goes on from what is in it: those tokens
- * have no rows any more, but they are seen.
+ * have no rows any more, but they are seen. So it is with a source that is in a cache of its own.
  *
  *     struct sequence sequence = {.ids = ids, .count = 6};
  *     struct batch batch;
@@ -26,7 +26,9 @@ struct sequence {
     size_t count;
     const uint32_t *source_ids; /* cross-attention only */
     size_t source_count;
-    struct cache *cache; /* NULL, or what comes before the ids; no two sequences share one */
+    struct cache *cache;        /* NULL, or what comes before the ids; no two sequences share one */
+    struct cache *source_cache; /* beside it where there is an encoder: of the source, which the
+                                   first pass puts in; it is the same in those that follow */
 };
 
 struct span {
@@ -38,22 +40,25 @@ struct batch {
     size_t count;
     size_t first; /* the number of the first one, for messages: there may be batches before it */
     const struct span *queries; /* [count] rows of each sequence */
-    const struct span *sources; /* [count] rows of its source; empty without cross-attention */
-    const struct span *keys;    /* [count] rows that it looks at, of one or the other … */
-    const size_t *past;   /* [count] … and the tokens in its cache, which come before them */
-    size_t tokens;        /* rows of all sequences */
-    size_t source_tokens; /* rows of all sources */
-    size_t key_tokens;    /* rows that are looked at: one of the two */
+    const struct span *sources; /* [count] rows of its source; empty without cross-attention, and
+                                   where the source is in its cache */
+    const struct span *keys;    /* [count] rows that it looks at: those of one or the other */
+    const size_t *past;         /* [count] tokens in its cache, which come before its rows … */
+    const size_t *past_sources; /* [count] … and in that of its source … */
+    const size_t *past_keys;    /* [count] … and in the one that it looks at */
+    size_t tokens;              /* rows of all sequences */
+    size_t source_tokens;       /* rows of all sources */
+    size_t key_tokens;          /* rows that are looked at: one of the two */
     size_t longest_queries;
     size_t longest_keys; /* that one sequence sees, those in its cache included */
-    bool cached;         /* some sequence has a cache */
+    bool cached;         /* some sequence has a cache; of sources: what they give goes there */
     bool causal;         /* a query sees itself and the keys before it, else all of them */
 };
 
 /* How many keys a sequence sees. */
 static inline size_t batch_keys(const struct batch *batch, size_t sequence)
 {
-    return batch->past[sequence] + batch->keys[sequence].count;
+    return batch->past_keys[sequence] + batch->keys[sequence].count;
 }
 
 /* Refuse a text of no tokens, or of more than the model has positions. */
@@ -65,7 +70,8 @@ int batch_check_length(const struct config *config, size_t count, struct err *er
 int batch_init(struct batch *batch, const struct config *config, const struct sequence *sequences,
                size_t count, struct arena *arena, struct err *err);
 
-/* The sources of a batch as texts of their own, which look at themselves. */
+/* The sources of a batch as texts of their own, which look at themselves. One that is in its cache
+ * is an empty text. */
 int batch_of_sources(struct batch *sources, const struct batch *batch, struct arena *arena,
                      struct err *err);
 

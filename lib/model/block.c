@@ -44,12 +44,13 @@ static bool project_together(struct pass *pass, size_t layer, struct matrix x,
     return true;
 }
 
-/* One of q, k and v: computed only where it is needed and not there. True: the pass is over. */
+/* One of q, k and v: computed only where it is needed and not there. (Keys of a source that is in
+ * its cache have no rows.) True: the pass is over. */
 static bool project(struct pass *pass, size_t layer, enum site site, struct matrix y,
                     struct matrix x, const struct weight *w)
 {
     size_t width = site == SITE_V ? pass->config->d_v : pass->config->d_k;
-    if (w && weight_exists(w) && is_needed(pass, site, layer))
+    if (w && weight_exists(w) && y.rows && is_needed(pass, site, layer))
         project_heads(pass, pass_heads(pass, site, layer), y, x, w, width);
     return tap_heads(pass, site, layer, y);
 }
@@ -68,7 +69,7 @@ static bool attend(struct pass *pass, size_t layer, struct matrix x, struct matr
     bool over = project(pass, layer, SITE_Q, s->q, x, done ? NULL : &w->q) ||
                 project(pass, layer, SITE_K, s->k, source, done ? NULL : &w->k) ||
                 project(pass, layer, SITE_V, s->v, source, done ? NULL : &w->v);
-    if (pass->batch->cached && !pass->tap->failed)
+    if (pass->batch->cached && s->k.rows && !pass->tap->failed)
         attention_store(pass, layer); /* the last values may be all that the pass goes on for */
     return over || attention(pass, layer);
 }

@@ -9,7 +9,7 @@
 int cache_init(struct cache *cache, const struct config *config, struct err *err)
 {
     *cache = (struct cache){.config = config};
-    if (config->cross)
+    if (config_is_cross(config))
         return err_unsupported(err, "a text cannot grow token by token where it attends to another "
                                     "text: expected causal self-attention, found cross-attention");
     if (config->mechanism.renormalise)
@@ -20,6 +20,12 @@ int cache_init(struct cache *cache, const struct config *config, struct err *err
                                "a text cannot grow token by token where every token sees those "
                                "behind it: expected field 'causal' to be true, found false");
     return 0;
+}
+
+void cache_init_source(struct cache *cache, const struct config *config)
+{
+    assert(config->n_encoder_layer);
+    *cache = (struct cache){.config = config};
 }
 
 void cache_release(struct cache *cache)

@@ -12,6 +12,10 @@
  *     ... forward ...                                   (7)
  *     cache_release(&cache);
  *
+ * With an encoder there is a second one, of the source:
+ *
+ *     struct sequence text = {ids, 1, source_ids, 8, &cache, &source_cache};
+ *
  * Keys lie as attention reads them, in panels of KEY_PANEL keys turned on their side; values in
  * rows. What a pass that attends in bf16 puts in is rounded, in pairs (head_pairs.h), and only such
  * passes can read it. Memory comes in pages of KEY_PANEL tokens of all layers, when they are
@@ -48,9 +52,14 @@ struct cache {
     struct arena arena;
 };
 
-/* Nothing is in it yet. Refused, as not supported: attention that looks ahead, or at another text.
- */
+/* Nothing is in it yet. Refused, as not supported: attention that looks ahead, or at another text
+ * alone. */
 int cache_init(struct cache *cache, const struct config *config, struct err *err);
+
+/* The same for a source, where there is an encoder. It stands beside the cache of each sequence
+ * that looks at that source: the first pass puts in what the decoder's layers make of the encoder's
+ * output, and none runs the encoder again. */
+void cache_init_source(struct cache *cache, const struct config *config);
 void cache_release(struct cache *cache);
 
 /* What the keys and values of so many tokens take. */

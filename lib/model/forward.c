@@ -138,12 +138,13 @@ static bool run_layers(struct pass *pass)
     return false;
 }
 
-/* Is the source of use for anything that is watched? */
+/* Is there a source that is not in a cache, and of use for one or for anything that is watched? */
 static bool needs_sources(const struct pass *pass)
 {
     enum site first_look = pass->config->n_encoder_layer ? SITE_CROSS_K : SITE_K;
-    return pass->config->cross && (watch_has_any(pass->tap->watch, PART_SOURCE) ||
-                                   watch_from(pass->tap->watch, first_look, 0));
+    return pass->batch->source_tokens &&
+           (pass->batch->cached || watch_has_any(pass->tap->watch, PART_SOURCE) ||
+            watch_from(pass->tap->watch, first_look, 0));
 }
 
 /* The encoder: a pass of its own over the sources. What comes out is what the sentences look at.

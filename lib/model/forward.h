@@ -18,8 +18,9 @@ struct run {
 
 /* Run the batch as far as the last watched site, announcing on the way. Buffers come from `arena`,
  * which belongs to the caller. Where sequences have caches, keys and values of every layer are
- * computed and kept. Returns -1 with the first error, the sink's included; then the caches are as
- * they were. */
+ * computed and kept, those of an encoder's output in their first pass alone: a source that is in
+ * its cache is not read, and nothing is announced of it. Returns -1 with the first error, the
+ * sink's included; then the caches are as they were. */
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err);
 
 #endif

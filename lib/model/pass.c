@@ -17,13 +17,19 @@ enum precision pass_attention_precision(const struct pass *pass)
     return rounded ? pass->weights->precision : PRECISION_FP32;
 }
 
+struct cache *pass_cache(const struct pass *pass, size_t sequence)
+{
+    const struct sequence *text = &pass->batch->sequences[sequence];
+    return pass->part == PART_CROSS ? text->source_cache : text->cache;
+}
+
 static int reserve_caches(struct pass *pass)
 {
     const struct batch *batch = pass->batch;
     for (size_t s = 0; s < batch->count; s++) {
-        struct cache *cache = batch->sequences[s].cache;
-        if (cache && cache_reserve(cache, pass_attention_precision(pass), batch->queries[s].count,
-                                   pass->err))
+        struct cache *cache = pass_cache(pass, s);
+        if (cache &&
+            cache_reserve(cache, pass_attention_precision(pass), batch->keys[s].count, pass->err))
             return -1;
     }
     return 0;
@@ -65,35 +71,59 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
     cross->scratch.drawn = NULL;
     if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
         return 0;
-    return pass_memory_take_keys(cross) || squares_init(cross) ? -1 : 0;
+    return pass_memory_take_keys(cross) || squares_init(cross) || reserve_caches(cross) ? -1 : 0;
 }
 
 void pass_keep_caches(struct pass *pass)
 {
-    for (size_t s = 0; s < pass->batch->count; s++)
-        if (pass->batch->sequences[s].cache)
-            cache_add(pass->batch->sequences[s].cache, pass->batch->queries[s].count);
+    const struct batch *batch = pass->batch;
+    for (size_t s = 0; s < batch->count; s++) {
+        if (batch->sequences[s].cache)
+            cache_add(batch->sequences[s].cache, batch->queries[s].count);
+        if (batch->sequences[s].source_cache)
+            cache_add(batch->sequences[s].source_cache, batch->sources[s].count);
+    }
 }
 
 void pass_forget_caches(struct pass *pass)
 {
-    for (size_t s = 0; s < pass->batch->count; s++)
-        if (pass->batch->sequences[s].cache)
-            cache_forget(pass->batch->sequences[s].cache, pass->batch->past[s]);
+    const struct batch *batch = pass->batch;
+    for (size_t s = 0; s < batch->count; s++) {
+        if (batch->sequences[s].cache)
+            cache_forget(batch->sequences[s].cache, batch->past[s]);
+        if (batch->sequences[s].source_cache)
+            cache_forget(batch->sequences[s].source_cache, batch->past_sources[s]);
+    }
 }
 
-/* Where a site stands in the order of the pass. */
-static size_t place_of(enum site site, size_t layer)
+/* Where a site stands in the order of the pass. A norm that comes last stands with its sum. */
+static size_t place_of(const struct pass *pass, enum site site, size_t layer)
 {
+    enum site sum = site_rows[site].behind;
     if (site_rows[site].in_layer)
-        return 1 + layer * SITE_COUNT + site;
+        return 1 + layer * SITE_COUNT + (sum && !pass->config->norm_first ? sum : site);
     return site == SITE_EMBEDDING ? 0 : (size_t)-1;
 }
 
-/* The last thing that goes into caches. */
+/* The last thing that goes into caches. What an encoder gives goes there through the decoder. */
 static size_t place_of_caches(const struct pass *pass)
 {
-    return place_of(SITE_V, pass->config->n_layer - 1);
+    bool sources = pass->config->n_encoder_layer && pass->batch->source_tokens;
+    if (pass->part == PART_SOURCE)
+        return SIZE_MAX;
+    return place_of(pass, sources ? SITE_CROSS_V : SITE_V, pass->config->n_layer - 1);
+}
+
+/* Is this site, or anything from it on, on the way there? And anything behind it? */
+static bool leads_to_caches(const struct pass *pass, enum site own, size_t layer)
+{
+    return pass->batch->cached && place_of(pass, own, layer) <= place_of_caches(pass);
+}
+
+static bool caches_lie_behind(const struct pass *pass, enum site own, size_t layer)
+{
+    return pass->batch->cached &&
+           (pass->part == PART_SOURCE || place_of(pass, own, layer) < place_of_caches(pass));
 }
 
 bool pass_watches(const struct pass *pass, enum site site, size_t layer)
@@ -104,8 +134,8 @@ bool pass_watches(const struct pass *pass, enum site site, size_t layer)
 
 bool pass_goes_to(const struct pass *pass, enum site site, size_t layer)
 {
-    return watch_from(pass->tap->watch, site_of(pass->part, site), layer) ||
-           (pass->batch->cached && place_of(site, layer) <= place_of_caches(pass));
+    enum site own = site_of(pass->part, site);
+    return watch_from(pass->tap->watch, own, layer) || leads_to_caches(pass, own, layer);
 }
 
 enum site pass_last_site(const struct pass *pass, size_t layer)
@@ -143,8 +173,7 @@ bool pass_is_over(const struct pass *pass, enum site site, size_t layer)
         return true;
     if (site_rows[own].part != pass->part) /* it has no such site */
         return false;
-    return !watch_after(pass->tap->watch, own, layer) &&
-           !(pass->batch->cached && place_of(site, layer) < place_of_caches(pass));
+    return !watch_after(pass->tap->watch, own, layer) && !caches_lie_behind(pass, own, layer);
 }
 
 void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm)

@@ -39,7 +39,8 @@ struct pass {
     struct err *err;
 };
 
-/* Reserve the buffers that this pass will use, and no others; in caches, room for its tokens. */
+/* Reserve the buffers that this pass will use, and no others; in caches, room for its tokens, or in
+ * those of sources for them. */
 int pass_init(struct pass *pass);
 
 /* The pass again, with `batch`, which looks at the sources: its stream and the buffers of what it
@@ -70,6 +71,10 @@ void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const 
 /* True when `site` of `layer` is watched; when anything from it on is, or goes into a cache. */
 bool pass_watches(const struct pass *pass, enum site site, size_t layer);
 bool pass_goes_to(const struct pass *pass, enum site site, size_t layer);
+
+/* Where the keys and values that a sequence looks at are kept: its cache, or its source's; NULL:
+ * nowhere. */
+struct cache *pass_cache(const struct pass *pass, size_t sequence);
 
 /* The last site of a layer that anything watched, or a cache, is made from. */
 enum site pass_last_site(const struct pass *pass, size_t layer);

@@ -117,11 +117,11 @@ void tap_show(struct pass *pass, enum site site, size_t layer, size_t sequence,
         pass->tap->failed = true;
 }
 
-/* Hand one sequence's values to the sink, if all of them are numbers. */
+/* Hand one sequence's values to the sink, if there are any and all of them are numbers. */
 static void announce(struct pass *pass, enum site site, size_t layer, size_t sequence,
                      struct tensor values)
 {
-    if (pass->tap->failed)
+    if (pass->tap->failed || values.shape[values.rank - 2] == 0)
         return;
     bool has_heads = values.rank == 3;
     struct span all = {0, values.shape[0]};

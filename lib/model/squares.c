@@ -68,7 +68,7 @@ static int borrow(struct pass *pass, enum site site, size_t layer, float **place
             .keys = batch_keys(batch, s),
             .heads = places + s * heads,
         };
-        if (pass->tap->lend(pass->tap->context, &room, pass->err))
+        if (room.queries && pass->tap->lend(pass->tap->context, &room, pass->err))
             return -1;
     }
     return 0;
@@ -121,7 +121,8 @@ bool squares_announce(struct pass *pass, enum site site, size_t layer)
             .shape = {heads, batch->queries[s].count, keys},
             .stride = {cells_of(pass, s), keys, 1},
         };
-        tap_show(pass, site, layer, s, values);
+        if (batch->queries[s].count)
+            tap_show(pass, site, layer, s, values);
         own += heads * cells_of(pass, s);
     }
     return pass_is_over(pass, site, layer);

@@ -74,16 +74,24 @@ static int grow(const struct path *path, struct subject *subject, struct path_ru
                 size_t piece, struct err *err)
 {
     const struct sequence *whole = &run->text->sequence;
+    const struct config *config = &subject->model.config;
     struct cache cache;
-    int failed = cache_init(&cache, &subject->model.config, err);
+    struct cache of_source = {0};
+    int failed = cache_init(&cache, config, err);
+    if (config->n_encoder_layer)
+        cache_init_source(&of_source, config);
     while (!failed && cache.count < whole->count) {
         size_t rest = whole->count - cache.count;
-        struct sequence next = {
-            .ids = whole->ids + cache.count, .count = rest < piece ? rest : piece, .cache = &cache};
+        struct sequence next = *whole;
+        next.ids += cache.count;
+        next.count = rest < piece ? rest : piece;
+        next.cache = &cache;
+        next.source_cache = config->n_encoder_layer ? &of_source : NULL;
         run->past = cache.count;
         run->sequences = &next;
         failed = pass(path, subject, run, 1, err);
     }
+    cache_release(&of_source);
     cache_release(&cache);
     return failed ? -1 : 0;
 }
@@ -141,7 +149,7 @@ static const struct way {
 
 static bool can_be_cached(const struct config *config)
 {
-    return config->causal && !config->cross;
+    return config->causal && !config_is_cross(config);
 }
 
 static int check_text(const struct path *path, struct subject *subject, struct path_text *text,

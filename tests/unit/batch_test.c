@@ -140,7 +140,8 @@ START_TEST(what_the_model_cannot_read_is_refused)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct sequence sequences[] = {{.ids = ids, .count = 1}, cases[i].sequence};
         if (cases[i].config->cross)
-            sequences[0] = (struct sequence){ids, 1, ids, 1, NULL};
+            sequences[0] =
+                (struct sequence){.ids = ids, .count = 1, .source_ids = ids, .source_count = 1};
         err = (struct err){0};
         ck_assert_int_eq(batch_init(&batch, cases[i].config, sequences, 2, &arena, &err), -1);
         ck_assert_str_eq(err.text, cases[i].message);

@@ -10,75 +10,50 @@
 
 Suite *cache_suite(void);
 
+/* A sequence's own cache of its source, as a pass has filled it just now, or empty. */
+static void take_source(struct growth *growth, struct sequence *sequence, struct cache *cache,
+                        bool empty)
+{
+    ck_assert_uint_eq(growth->of_source.count, GROWTH_SOURCE);
+    *cache = growth->of_source;
+    cache_init_source(&growth->of_source, &growth->model.config);
+    if (empty)
+        cache_forget(cache, 0);
+    sequence->source_cache = cache;
+}
+
 START_TEST(texts_of_different_lengths_grow_side_by_side)
 {
     enum { TEXTS = 5 };
     static const size_t lengths[TEXTS] = {1, 64, 0, 17, 130};
     static const size_t more[TEXTS] = {1, 3, 20, 70, 1};
-    static const char *const configs[] = {growth_gpt2, growth_grouped};
+    static const char *const configs[] = {growth_gpt2, growth_grouped, growth_norms_last,
+                                          growth_norms_first};
     static struct growth growth;
     static struct record part;
-    for (size_t c = 0; c < 2; c++) {
+    for (size_t c = 0; c < 4; c++) {
         struct cache caches[TEXTS] = {0};
+        struct cache of_sources[TEXTS] = {0};
         struct sequence sequences[TEXTS] = {0};
         growth_open(&growth, configs[c], 150, (enum precision)_i);
         for (size_t i = 0; i < TEXTS; i++) {
-            sequences[i] = (struct sequence){.ids = growth.ids + lengths[i], .count = more[i]};
+            sequences[i] = growth_part(&growth, lengths[i], more[i], NULL);
             if (lengths[i] == 0)
                 continue; /* this one has no cache */
             ck_assert_int_eq(cache_init(&caches[i], &growth.model.config, NULL), 0);
             growth_fill(&growth, &caches[i], lengths[i]);
             sequences[i].cache = &caches[i];
+            if (sequences[i].source_count)
+                take_source(&growth, &sequences[i], &of_sources[i], i == 3);
         }
         struct record_watch watch = record_all(&growth.model);
         record_pass(&part, &growth.model, sequences, TEXTS, &watch);
         for (size_t i = 0; i < TEXTS; i++) {
             record_expect_rows(&growth.whole, 0, &part, i, lengths[i]);
             cache_release(&caches[i]);
+            cache_release(&of_sources[i]);
         }
         record_release(&part);
-        growth_release(&growth);
-    }
-}
-END_TEST
-
-START_TEST(what_is_watched_does_not_change_what_is_kept)
-{
-    static const enum site sites[] = {SITE_EMBEDDING, SITE_Q,       SITE_V,   SITE_WEIGHTS,
-                                      SITE_CONTEXT,   SITE_MLP_OUT, SITE_LN_F};
-    static struct growth growth;
-    static struct record part;
-    growth_open(&growth, growth_gpt2, 150, (enum precision)_i);
-    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
-        for (size_t layer = 0; layer < 3; layer++) {
-            struct record_watch watch = {.sites = site_bit(sites[i]), .first_layer = layer};
-            struct sequence text = {.ids = growth.ids, .count = 40, .cache = &growth.cache};
-            cache_forget(&growth.cache, 0);
-            record_pass(&part, &growth.model, &text, 1, &watch);
-            record_expect_rows(&growth.whole, 0, &part, 0, 0);
-            record_release(&part);
-            growth_step(&growth, 1);
-        }
-    growth_release(&growth);
-}
-END_TEST
-
-/* Also of those that nobody looks at now. */
-START_TEST(every_head_is_kept)
-{
-    static const enum site sites[] = {SITE_Q, SITE_K, SITE_WEIGHTS, SITE_CONTEXT};
-    static const char *const configs[] = {growth_gpt2, growth_grouped};
-    static struct growth growth;
-    static struct record part;
-    for (size_t i = 0; i < 2 * sizeof sites / sizeof *sites; i++) {
-        growth_open(&growth, configs[i % 2], 60, (enum precision)_i);
-        struct record_watch watch = {.sites = site_bit(sites[i / 2]),
-                                     .first_layer = growth.model.config.n_layer - 1,
-                                     .head_count = 1};
-        struct sequence text = {.ids = growth.ids, .count = 40, .cache = &growth.cache};
-        record_pass(&part, &growth.model, &text, 1, &watch);
-        record_release(&part);
-        growth_step(&growth, 20);
         growth_release(&growth);
     }
 }
@@ -164,6 +139,36 @@ START_TEST(numbers_that_failed_are_not_multiplied_with_0)
 }
 END_TEST
 
+/* The first pass of a text and its source fails; what came of it is nowhere. */
+static void fail_first(struct growth *growth, int layer)
+{
+    struct err err = {0};
+    struct sequence first = growth_part(growth, 0, 30, &growth->cache);
+    fail_pass(growth, &first, refuse, &layer, &err);
+    ck_assert_str_eq(err.text, "no more");
+    ck_assert_uint_eq(growth->cache.count, 0);
+    ck_assert_uint_eq(growth->of_source.count, 0);
+}
+
+START_TEST(a_pass_that_fails_leaves_the_cache_of_a_source_as_it_was)
+{
+    static struct growth growth;
+    growth_open(&growth, growth_norms_first, 150, PRECISION_FP32);
+    for (int layer = 0; layer < 2; layer++) {
+        struct err err = {0};
+        fail_first(&growth, layer);
+        growth_step(&growth, 30);
+        struct sequence next = growth_part(&growth, 30, 20, &growth.cache);
+        fail_pass(&growth, &next, refuse, &layer, &err);
+        ck_assert_uint_eq(growth.of_source.count, GROWTH_SOURCE);
+        growth_step(&growth, 1);
+        cache_forget(&growth.cache, 0);
+        cache_forget(&growth.of_source, 0);
+    }
+    growth_release(&growth);
+}
+END_TEST
+
 START_TEST(a_pass_that_fails_leaves_the_cache_as_it_was)
 {
     static struct growth growth;
@@ -171,7 +176,7 @@ START_TEST(a_pass_that_fails_leaves_the_cache_as_it_was)
     for (int layer = 0; layer < 2; layer++) {
         struct err err = {0};
         growth_fill(&growth, &growth.cache, 30);
-        struct sequence next = {.ids = growth.ids + 30, .count = 50, .cache = &growth.cache};
+        struct sequence next = growth_part(&growth, 30, 50, &growth.cache);
         fail_pass(&growth, &next, refuse, &layer, &err);
         ck_assert_str_eq(err.text, "no more");
         ck_assert_uint_eq(growth.cache.count, 30);
@@ -289,6 +294,10 @@ START_TEST(attention_that_looks_ahead_is_refused)
     ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
     ck_assert_str_eq(err.text, "a text cannot grow token by token where it attends to another "
                                "text: expected causal self-attention, found cross-attention");
+    err_clear(&err);
+    config.causal = true;
+    config.n_encoder_layer = 1;
+    ck_assert_int_eq(cache_init(&cache, &config, &err), 0);
 }
 END_TEST
 
@@ -297,12 +306,11 @@ Suite *cache_suite(void)
     Suite *suite = suite_create("cache");
     TCase *tests = tcase_create("cache");
     tcase_add_loop_test(tests, texts_of_different_lengths_grow_side_by_side, 0, PRECISIONS);
-    tcase_add_loop_test(tests, what_is_watched_does_not_change_what_is_kept, 0, PRECISIONS);
-    tcase_add_loop_test(tests, every_head_is_kept, 0, PRECISIONS);
     tcase_add_loop_test(tests, the_logits_of_the_last_tokens_are_those_of_all, 0, PRECISIONS);
     tcase_add_loop_test(tests, tokens_that_are_forgotten_leave_no_trace, 0, PRECISIONS);
     tcase_add_test(tests, numbers_that_failed_are_not_multiplied_with_0);
     tcase_add_test(tests, a_pass_that_fails_leaves_the_cache_as_it_was);
+    tcase_add_test(tests, a_pass_that_fails_leaves_the_cache_of_a_source_as_it_was);
     tcase_add_test(tests, without_memory_for_a_page_nothing_is_lost);
     tcase_add_test(tests, a_text_ends_with_the_models_positions);
     tcase_add_test(tests, in_bf16_a_cache_of_wide_heads_takes_half);

@@ -14,6 +14,25 @@ const char growth_bare[] = "{\"model_type\": \"attention\", \"n_head\": 3, \"n_e
                            "\"n_layer\": 2, \"vocab_size\": 30, \"causal\": true, "
                            "\"projections\": false}";
 
+const char growth_norms_last[] = "{\"model_type\": \"transformer\", \"n_encoder_layer\": 1, "
+                                 "\"n_layer\": 3, \"n_head\": 3, \"n_embd\": 18, \"n_inner\": 20, "
+                                 "\"vocab_size\": 40, \"final_norm\": false}";
+const char growth_norms_first[] = "{\"model_type\": \"transformer\", \"n_encoder_layer\": 3, "
+                                  "\"n_layer\": 2, \"n_head\": 2, \"n_embd\": 20, "
+                                  "\"vocab_size\": 40, \"norm_first\": true, "
+                                  "\"positions\": \"learned\", \"n_positions\": 150}";
+
+struct sequence growth_part(struct growth *growth, size_t first, size_t count, struct cache *cache)
+{
+    struct sequence part = {.ids = growth->ids + first, .count = count, .cache = cache};
+    if (!growth->model.config.n_encoder_layer)
+        return part;
+    part.source_ids = growth->source_ids;
+    part.source_count = GROWTH_SOURCE;
+    part.source_cache = cache ? &growth->of_source : NULL;
+    return part;
+}
+
 void growth_open(struct growth *growth, const char *config, size_t count, enum precision precision)
 {
     ck_assert_uint_le(count, GROWTH_MAX);
@@ -21,15 +40,21 @@ void growth_open(struct growth *growth, const char *config, size_t count, enum p
     growth->model.weights.precision = precision;
     random_ids(growth->ids, count, growth->model.config.vocab_size);
     growth->count = count;
+    for (size_t i = 0; i < GROWTH_SOURCE; i++)
+        growth->source_ids[i] = growth->ids[count - 1 - i % count];
     struct record_watch watch = record_all(&growth->model);
-    struct sequence text = {.ids = growth->ids, .count = count};
+    struct sequence text = growth_part(growth, 0, count, NULL);
     record_pass(&growth->whole, &growth->model, &text, 1, &watch);
     ck_assert_int_eq(cache_init(&growth->cache, &growth->model.config, NULL), 0);
+    growth->of_source = (struct cache){0};
+    if (growth->model.config.n_encoder_layer)
+        cache_init_source(&growth->of_source, &growth->model.config);
 }
 
 void growth_release(struct growth *growth)
 {
     cache_release(&growth->cache);
+    cache_release(&growth->of_source);
     record_release(&growth->whole);
     random_model_release(&growth->model);
 }
@@ -47,8 +72,7 @@ void growth_step(struct growth *growth, size_t count)
     size_t past = growth->cache.count;
     size_t rest = growth->count - past;
     struct record_watch watch = record_all(&growth->model);
-    struct sequence next = {
-        .ids = growth->ids + past, .count = count < rest ? count : rest, .cache = &growth->cache};
+    struct sequence next = growth_part(growth, past, count < rest ? count : rest, &growth->cache);
     record_pass(&part, &growth->model, &next, 1, &watch);
     ck_assert_uint_eq(growth->cache.count, past + next.count);
     record_expect_rows(&growth->whole, 0, &part, 0, past);
@@ -58,6 +82,8 @@ void growth_step(struct growth *growth, size_t count)
 void growth_by(struct growth *growth, size_t count)
 {
     cache_forget(&growth->cache, 0);
+    if (growth->model.config.n_encoder_layer)
+        cache_forget(&growth->of_source, 0);
     while (growth->cache.count < growth->count)
         growth_step(growth, count);
 }
@@ -66,7 +92,7 @@ void growth_fill(struct growth *growth, struct cache *cache, size_t count)
 {
     static struct record nothing;
     struct record_watch watch = {0};
-    struct sequence text = {.ids = growth->ids, .count = count, .cache = cache};
+    struct sequence text = growth_part(growth, 0, count, cache);
     record_pass(&nothing, &growth->model, &text, 1, &watch);
     ck_assert_uint_eq(nothing.count, 0);
     ck_assert_uint_eq(cache->count, count);

@@ -13,6 +13,10 @@ Suite *growth_suite(void);
 static const char wide[] = "{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 12, "
                            "\"n_embd\": 768, \"n_positions\": 70, \"vocab_size\": 700}";
 
+static const char translating[] = "{\"model_type\": \"transformer\", \"n_encoder_layer\": 1, "
+                                  "\"n_layer\": 2, \"n_head\": 12, \"n_embd\": 768, "
+                                  "\"n_inner\": 800, \"vocab_size\": 700}";
+
 /* Worth two threads with some hundred tokens. */
 static const char middling[] = "{\"model_type\": \"gpt2\", \"n_layer\": 2, \"n_head\": 3, "
                                "\"n_embd\": 96, \"n_positions\": 130, \"vocab_size\": 71}";
@@ -44,7 +48,7 @@ static void check_beginnings(size_t step)
     static struct record shorter;
     struct record_watch watch = record_all(&growth.model);
     for (size_t length = 1; length <= growth.count; length += step) {
-        struct sequence beginning = {.ids = growth.ids, .count = length};
+        struct sequence beginning = growth_part(&growth, 0, length, NULL);
         record_pass(&shorter, &growth.model, &beginning, 1, &watch);
         record_expect_rows(&growth.whole, 0, &shorter, 0, 0);
         record_release(&shorter);
@@ -60,11 +64,29 @@ START_TEST(a_text_that_grows_has_the_bits_of_the_whole_at_every_length)
 }
 END_TEST
 
+START_TEST(so_has_one_that_looks_at_a_source)
+{
+    bool first = (size_t)_i >= COUNT(ways);
+    open_way(first ? growth_norms_first : growth_norms_last, 66, &ways[(size_t)_i % COUNT(ways)]);
+    check_beginnings(one_of(9) * 3);
+    growth_by(&growth, one_of(9));
+    growth_release(&growth);
+}
+END_TEST
+
 START_TEST(a_token_that_is_shared_by_threads_has_the_bits_of_the_whole)
 {
     open_way(one_of(2) == 1 ? wide : middling, 70, &ways[_i]); /* minutes each under valgrind */
     check_beginnings(one_of(5) * 7);
     growth_by(&growth, one_of(23));
+    growth_release(&growth);
+}
+END_TEST
+
+START_TEST(so_has_one_that_looks_at_a_source_of_which_threads_share_a_token)
+{
+    open_way(one_of(2) == 1 ? translating : growth_norms_last, 20, &ways[_i]);
+    growth_by(&growth, one_of(7));
     growth_release(&growth);
 }
 END_TEST
@@ -114,8 +136,9 @@ END_TEST
 
 START_TEST(a_text_may_grow_in_pieces_of_any_size)
 {
-    static const char *const configs[] = {growth_tiny, growth_gpt2, growth_grouped, growth_bare};
-    static const size_t lengths[] = {64, 150, 200, 200};
+    static const char *const configs[] = {growth_tiny, growth_gpt2, growth_grouped, growth_bare,
+                                          growth_norms_first};
+    static const size_t lengths[] = {64, 150, 200, 200, 150};
     static const size_t pieces[] = {1, 2, 15, 16, 17, 63, 64, 65, 150};
     for (size_t i = 0; i < COUNT(configs); i++) {
         growth_open(&growth, configs[i], lengths[i], (enum precision)_i);
@@ -149,6 +172,9 @@ Suite *growth_suite(void)
     tcase_add_loop_test(tests, a_text_that_grows_has_the_bits_of_the_whole_at_every_length, 0,
                         count);
     tcase_add_loop_test(tests, a_token_that_is_shared_by_threads_has_the_bits_of_the_whole, 0,
+                        count);
+    tcase_add_loop_test(tests, so_has_one_that_looks_at_a_source, 0, 2 * count);
+    tcase_add_loop_test(tests, so_has_one_that_looks_at_a_source_of_which_threads_share_a_token, 0,
                         count);
     tcase_add_loop_test(tests, texts_of_every_length_share_a_batch, 0, count);
     tcase_add_loop_test(tests, caches_of_every_length_share_a_batch, 0, count);

@@ -50,7 +50,7 @@ void record_pass(struct record *record, struct random_model *model,
 void record_release(struct record *record);
 
 /* Every value of `part`'s sequence is, to the bit, what `whole` has of its sequence for the rows
- * from `first` on. */
+ * from `first` on; of a source's rows, for all. */
 void record_expect_rows(const struct record *whole, size_t whole_sequence,
                         const struct record *part, size_t part_sequence, size_t first);
 
