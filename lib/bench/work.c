@@ -79,19 +79,22 @@ static int pattern_pairs(double *pairs, const struct config *c, size_t tokens, s
     uint32_t *singles = arena_alloc(&arena, pattern_singles(pattern, tokens), sizeof *singles, err);
     size_t random = pattern->random < tokens ? pattern->random : tokens;
     uint32_t *drawn = arena_alloc(&arena, random + 1, sizeof *drawn, err);
+    uint64_t *words = arena_alloc(&arena, key_set_words(tokens), sizeof *words, err);
+    struct key_set set = key_set_of(words, tokens);
+    bool taken = singles && drawn && words;
     *pairs = 0;
-    for (size_t query = 0; singles && drawn && query < tokens; query++) {
+    for (size_t query = 0; taken && query < tokens; query++) {
         struct view view = {.query = query, .visible = c->causal ? query + 1 : tokens};
         struct sight sight;
         if (pattern->random) {
             view.drawn = drawn;
-            view.drawn_count = pattern_draw(pattern, query, view.visible, drawn);
+            view.drawn_count = pattern_draw(pattern, &view, &set, drawn);
         }
         pattern_look(&sight, pattern, &view, singles);
         *pairs += (double)(sight.low + sight.end - sight.first + sight.single_count);
     }
     arena_release(&arena);
-    return singles && drawn ? 0 : -1;
+    return taken ? 0 : -1;
 }
 
 int work_of_attention(double *products, const struct config *c, size_t tokens, struct err *err)

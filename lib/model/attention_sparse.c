@@ -50,12 +50,17 @@ static int draw_sequence(struct pass *pass, size_t sequence)
     if (!num_multiply(&count, queries, room))
         return err_memory(pass->err, SIZE_MAX);
     uint32_t *drawn = arena_room(pass->arena, count, sizeof *drawn, pass->err);
-    for (size_t i = 0; drawn && i < queries; i++) {
-        size_t visible = pass->batch->causal ? past + i + 1 : keys;
-        pattern_draw(pattern, past + i, visible, drawn + i * room);
+    uint64_t *words = arena_alloc(pass->arena, key_set_words(keys), sizeof *words, pass->err);
+    if (!drawn || !words)
+        return -1;
+    struct key_set set = key_set_of(words, keys);
+    for (size_t i = 0; i < queries; i++) {
+        struct view view = {.query = past + i,
+                            .visible = pass->batch->causal ? past + i + 1 : keys};
+        pattern_draw(pattern, &view, &set, drawn + i * room);
     }
     pass->scratch.drawn[sequence] = drawn;
-    return drawn ? 0 : -1;
+    return 0;
 }
 
 static int draw_keys(struct pass *pass)

@@ -1,8 +1,5 @@
 #include "model/pattern.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #include "math/chance.h"
 
 static size_t smaller(size_t a, size_t b)
@@ -17,41 +14,22 @@ size_t pattern_singles(const struct pattern *pattern, size_t keys)
     return smaller(keys, strided + random);
 }
 
-/* Put a key into its place among rising ones; false, if it is there already. */
-static bool insert(uint32_t *keys, size_t count, uint32_t key)
-{
-    size_t low = 0;
-    for (size_t high = count; low < high;) {
-        size_t middle = (low + high) / 2;
-        if (keys[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < count && keys[low] == key)
-        return false;
-    memmove(keys + low + 1, keys + low, (count - low) * sizeof *keys);
-    keys[low] = key;
-    return true;
-}
-
 /* Floyd's way to draw some of a number of things, each as likely: as many draws as there are
  * things to draw. The others are counted without the query's own key. */
-size_t pattern_draw(const struct pattern *pattern, size_t query, size_t visible, uint32_t *drawn)
+size_t pattern_draw(const struct pattern *pattern, const struct view *view, struct key_set *set,
+                    uint32_t *drawn)
 {
-    size_t others = visible - 1;
+    size_t others = view->visible - 1;
     size_t count = smaller(pattern->random, others);
-    uint64_t row = chance(chance(pattern->seed) + query);
+    uint64_t row = chance(chance(pattern->seed) + view->query);
     for (size_t i = 0; i < count; i++) {
-        uint32_t last = (uint32_t)(others - count + i);
-        uint32_t pick = chance_below(chance(row + i), last + 1);
-        if (!insert(drawn, i, pick))
-            insert(drawn, i, last);
+        size_t last = others - count + i;
+        size_t pick = chance_below(chance(row + i), (uint32_t)last + 1);
+        if (!key_set_add(set, pick + (pick >= view->query)))
+            key_set_add(set, last + (last >= view->query));
     }
-    for (size_t i = 0; i < count; i++)
-        drawn[i] += drawn[i] >= query;
-    insert(drawn, count, (uint32_t)query);
-    return count + 1;
+    key_set_add(set, view->query);
+    return key_set_empty(set, drawn);
 }
 
 void pattern_stretches(struct sight *sight, const struct pattern *pattern, const struct view *view)
@@ -70,6 +48,14 @@ void pattern_stretches(struct sight *sight, const struct pattern *pattern, const
     sight->single_count = 0;
 }
 
+/* Keep a key that is in neither stretch: written first, and counted where it is, there is nothing
+ * to guess wrong. */
+static void keep_single(struct sight *sight, uint32_t *singles, size_t key)
+{
+    singles[sight->single_count] = (uint32_t)key;
+    sight->single_count += (key >= sight->low) & ((key < sight->first) | (key >= sight->end));
+}
+
 void pattern_look(struct sight *sight, const struct pattern *pattern, const struct view *view,
                   uint32_t *singles)
 {
@@ -78,12 +64,12 @@ void pattern_look(struct sight *sight, const struct pattern *pattern, const stru
     size_t drawn = 0;
     pattern_stretches(sight, pattern, view);
     sight->singles = singles;
-    while (strided < view->visible || drawn < view->drawn_count) {
-        size_t random = drawn < view->drawn_count ? view->drawn[drawn] : view->visible;
-        size_t key = smaller(strided, random);
-        strided += strided == key ? step : 0;
-        drawn += random == key;
-        if (key >= sight->low && (key < sight->first || key >= sight->end))
-            singles[sight->single_count++] = (uint32_t)key;
+    for (; strided < view->visible; strided += step) {
+        for (; drawn < view->drawn_count && view->drawn[drawn] < strided; drawn++)
+            keep_single(sight, singles, view->drawn[drawn]);
+        drawn += drawn < view->drawn_count && view->drawn[drawn] == strided;
+        keep_single(sight, singles, strided);
     }
+    for (; drawn < view->drawn_count; drawn++)
+        keep_single(sight, singles, view->drawn[drawn]);
 }

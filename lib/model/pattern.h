@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/key_set.h"
+
 struct pattern {
     size_t window, stride, global, random; /* 0: it has no such part */
     uint64_t seed;                         /* of the random keys */
@@ -41,9 +43,11 @@ struct sight {
 /* How many single keys a query that sees at most `keys` can have. */
 size_t pattern_singles(const struct pattern *pattern, size_t keys);
 
-/* The keys of the random part, rising, the query's own among them; fewer where the mask leaves
- * fewer. Returns how many; `drawn` has room for pattern->random + 1. */
-size_t pattern_draw(const struct pattern *pattern, size_t query, size_t visible, uint32_t *drawn);
+/* The keys of the random part that a view draws, rising, the query's own among them; fewer where
+ * the mask leaves fewer. Returns how many; `drawn` has room for pattern->random + 1. The set, which
+ * has room for all keys that are visible, is empty before and afterwards. */
+size_t pattern_draw(const struct pattern *pattern, const struct view *view, struct key_set *set,
+                    uint32_t *drawn);
 
 /* The two stretches of what a query sees; no single keys. */
 void pattern_stretches(struct sight *sight, const struct pattern *pattern, const struct view *view);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { DRAWN_MAX = 600 };
+enum { DRAWN_MAX = 600, SET_WORDS = 16 };
 
 /* --- what is seen ----------------------------------------------------------------------------- */
 
@@ -17,10 +17,13 @@ struct draw {
 
 static void draw(struct draw *drawn, const struct reference_row *row)
 {
+    static uint64_t words[SET_WORDS];
     const struct pattern *pattern = &row->config->mechanism.pattern;
-    size_t visible = row->causal ? row->query + 1 : row->keys;
+    struct view view = {.query = row->query, .visible = row->causal ? row->query + 1 : row->keys};
+    struct key_set set = key_set_of(words, row->keys);
+    ck_assert_uint_le(key_set_words(row->keys), SET_WORDS);
     ck_assert_uint_lt(pattern->random, DRAWN_MAX);
-    drawn->count = pattern->random ? pattern_draw(pattern, row->query, visible, drawn->keys) : 0;
+    drawn->count = pattern->random ? pattern_draw(pattern, &view, &set, drawn->keys) : 0;
 }
 
 static bool is_drawn(const struct draw *drawn, size_t key)

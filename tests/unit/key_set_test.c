@@ -1,0 +1,72 @@
+#include "model/key_set.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "dice.h"
+
+Suite *key_set_suite(void);
+
+enum { LIMIT = 10000, WORDS = 200 };
+
+static uint64_t words[WORDS];
+
+static void fill_and_empty(size_t limit, size_t count)
+{
+    static bool is_in[LIMIT];
+    static uint32_t keys[LIMIT];
+    struct key_set set = key_set_of(words, limit);
+    uint32_t dice = (uint32_t)(limit + count);
+    size_t fresh = 0;
+    memset(is_in, 0, sizeof is_in);
+    for (size_t i = 0; i < count; i++) {
+        size_t key = dice_bits(&dice) % limit;
+        ck_assert_int_eq(key_set_add(&set, key), !is_in[key]);
+        fresh += !is_in[key];
+        is_in[key] = true;
+    }
+    ck_assert_uint_eq(key_set_empty(&set, keys), fresh);
+    for (size_t i = 0; i < fresh; i++) {
+        ck_assert(is_in[keys[i]]);
+        ck_assert(i == 0 || keys[i] > keys[i - 1]);
+    }
+    for (size_t i = 0; i < key_set_words(limit); i++)
+        ck_assert_uint_eq(words[i], 0);
+}
+
+/* Around the ends of words, and of words of words. */
+START_TEST(keys_come_out_once_and_rising)
+{
+    static const size_t limits[] = {1, 2, 63, 64, 65, 128, 4095, 4096, 4097, LIMIT};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        ck_assert_uint_le(key_set_words(limits[i]), WORDS);
+        for (size_t count = 0; count < LIMIT; count = 3 * count + 1)
+            fill_and_empty(limits[i], count);
+    }
+}
+END_TEST
+
+START_TEST(the_last_key_has_a_place)
+{
+    static const size_t limits[] = {1, 64, 65, 4096, 4097, LIMIT};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        uint32_t key = 0;
+        struct key_set set = key_set_of(words, limits[i]);
+        ck_assert(key_set_add(&set, limits[i] - 1));
+        ck_assert(!key_set_add(&set, limits[i] - 1));
+        ck_assert_uint_eq(key_set_empty(&set, &key), 1);
+        ck_assert_uint_eq(key, limits[i] - 1);
+        ck_assert_uint_eq(key_set_empty(&set, &key), 0);
+    }
+}
+END_TEST
+
+Suite *key_set_suite(void)
+{
+    Suite *suite = suite_create("key_set");
+    TCase *tests = tcase_create("key_set");
+    tcase_add_test(tests, keys_come_out_once_and_rising);
+    tcase_add_test(tests, the_last_key_has_a_place);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
