@@ -17,15 +17,10 @@ static inline IN_AVX512 __m512 join_pairs(__m512 a, __m512 b, int high)
                                  : _mm512_unpacklo_pd(first, second));
 }
 
-/* columns[i][j] = from[j · stride + i]. Every step joins what lies twice as far apart. */
-static inline IN_AVX512 void transpose_block(__m512 columns[BLOCK], const float *from,
-                                             size_t stride)
+/* In place: rows become columns. Every step joins what lies twice as far apart. */
+static inline IN_AVX512 void turn_block(__m512 a[BLOCK])
 {
-    __m512 a[BLOCK];
     __m512 b[BLOCK];
-#pragma GCC unroll 16
-    for (size_t i = 0; i < BLOCK; i++)
-        a[i] = _mm512_loadu_ps(from + i * stride);
 #pragma GCC unroll 8
     for (int i = 0; i < BLOCK; i += 2) {
         b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]);
@@ -47,9 +42,19 @@ static inline IN_AVX512 void transpose_block(__m512 columns[BLOCK], const float 
     }
 #pragma GCC unroll 8
     for (int i = 0; i < 8; i++) {
-        columns[i] = _mm512_shuffle_f32x4(b[i], b[i + 8], 0x88);
-        columns[i + 8] = _mm512_shuffle_f32x4(b[i], b[i + 8], 0xdd);
+        a[i] = _mm512_shuffle_f32x4(b[i], b[i + 8], 0x88);
+        a[i + 8] = _mm512_shuffle_f32x4(b[i], b[i + 8], 0xdd);
     }
+}
+
+/* columns[i][j] = from[j · stride + i]. */
+static inline IN_AVX512 void transpose_block(__m512 columns[BLOCK], const float *from,
+                                             size_t stride)
+{
+#pragma GCC unroll 16
+    for (size_t i = 0; i < BLOCK; i++)
+        columns[i] = _mm512_loadu_ps(from + i * stride);
+    turn_block(columns);
 }
 
 #endif

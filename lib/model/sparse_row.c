@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "math/rows.h"
-#include "math/scattered_dots.h"
+#include "math/scattered.h"
 #include "math/spill.h"
 
 static const struct pattern *pattern_of(const struct head_job *head)

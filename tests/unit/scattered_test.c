@@ -1,0 +1,96 @@
+#include "math/scattered.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "guarded.h"
+#include "math/noise.h"
+
+Suite *scattered_suite(void);
+
+enum { ROWS = 70, WIDTH = 130 };
+
+static float rows[ROWS * WIDTH], x[WIDTH];
+
+/* One chain of fused multiply-adds, in order. */
+static float chain(const float *row, size_t width, size_t step)
+{
+    float sum = 0;
+    for (size_t i = 0; i < width; i++)
+        sum = fmaf(x[i], row[i * step], sum);
+    return sum;
+}
+
+START_TEST(each_is_one_chain_in_the_order_of_the_elements)
+{
+    noise_fill(rows, ROWS * WIDTH, 1, 0.0f, 1.0f);
+    noise_fill(x, WIDTH, 2, 0.0f, 1.0f);
+    for (size_t step = 1; step <= 2; step++)
+        for (size_t width = 1; width <= WIDTH / step; width += 1 + width / 2)
+            for (size_t count = 0; count <= ROWS; count++) {
+                const float *where[ROWS];
+                float found[ROWS + 1];
+                for (size_t i = 0; i < count; i++) /* anywhere, some twice */
+                    where[i] = rows + (i * 7 % 13 + i % 3) * WIDTH;
+                found[count] = 5;
+                scattered_dots(found, x, where, count, (struct scattered_form){width, step});
+                for (size_t i = 0; i < count; i++)
+                    ck_assert_float_eq(found[i], chain(where[i], width, step));
+                ck_assert_float_eq(found[count], 5);
+            }
+}
+END_TEST
+
+/* Of the rows, in their order, onto what is there. */
+START_TEST(a_sum_is_one_chain_in_the_order_of_the_rows)
+{
+    static float factors[ROWS];
+    noise_fill(rows, ROWS * WIDTH, 3, 0.0f, 1.0f);
+    noise_fill(factors, ROWS, 4, 0.0f, 1.0f);
+    for (size_t width = 1; width <= WIDTH; width += 1 + width / 4)
+        for (size_t count = 0; count <= ROWS; count += 1 + count / 4) {
+            const float *where[ROWS];
+            float found[WIDTH + 1];
+            for (size_t i = 0; i < count; i++)
+                where[i] = rows + (i * 7 % 13 + i % 3) * WIDTH;
+            for (size_t c = 0; c <= width; c++)
+                found[c] = (float)c;
+            scattered_sum(found, where, factors, count, width);
+            for (size_t c = 0; c < width; c++) {
+                float sum = (float)c;
+                for (size_t i = 0; i < count; i++)
+                    sum = fmaf(factors[i], where[i][c], sum);
+                ck_assert_float_eq(found[c], sum);
+            }
+            ck_assert_float_eq(found[width], (float)width);
+        }
+}
+END_TEST
+
+/* The last row of all may be the last thing that there is. */
+START_TEST(nothing_behind_a_row_is_read)
+{
+    for (size_t width = 1; width <= 80; width++) {
+        struct guarded memory = guarded_open(width);
+        const float *row = memset(guarded_take(&memory, width), 0, width * sizeof(float));
+        float found = 1;
+        float y[80] = {0};
+        scattered_dots(&found, x, &row, 1, (struct scattered_form){width, 1});
+        ck_assert_float_eq(found, 0);
+        scattered_sum(y, &row, &found, 1, width);
+        guarded_close(&memory);
+    }
+}
+END_TEST
+
+Suite *scattered_suite(void)
+{
+    Suite *suite = suite_create("scattered");
+    TCase *tests = tcase_create("scattered");
+    tcase_add_test(tests, each_is_one_chain_in_the_order_of_the_elements);
+    tcase_add_test(tests, a_sum_is_one_chain_in_the_order_of_the_rows);
+    tcase_add_test(tests, nothing_behind_a_row_is_read);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
