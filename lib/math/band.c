@@ -1,0 +1,186 @@
+#include "math/band.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "math/rows.h"
+
+/* The whole steps that a band stands in. */
+struct steps {
+    size_t first, end;
+};
+
+static struct steps steps_of(const struct band *band)
+{
+    size_t first = band->low > 0 ? 0 : band->first;
+    return (struct steps){
+        .first = first / BAND_STEP * BAND_STEP,
+        .end = (band->end + BAND_STEP - 1) / BAND_STEP * BAND_STEP,
+    };
+}
+
+/* One way to take the steps: each for all rows. */
+struct band_way {
+    void (*scale)(struct matrix rows, struct band *bands, float scale);
+    void (*exp)(struct matrix rows, struct band *bands);
+    void (*divide)(struct matrix rows, const struct band *bands);
+};
+
+/* --- plain C ---------------------------------------------------------------------------------- */
+
+static void hide(float *x, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++)
+        x[i] = -INFINITY;
+}
+
+static void scale_plain(struct matrix rows, struct band *bands, float scale)
+{
+    float *x = rows.data;
+    for (size_t row = 0; row < rows.rows; row++, x += rows.stride) {
+        struct band *band = &bands[row];
+        struct steps steps = steps_of(band);
+        size_t count = steps.end - steps.first;
+        scale_row(x + steps.first, x + steps.first, count, scale);
+        hide(x, band->low > steps.first ? band->low : steps.first, band->first);
+        hide(x, band->end, steps.end);
+        band->largest = largest_of_row(x + steps.first, count);
+    }
+}
+
+static void exp_plain(struct matrix rows, struct band *bands)
+{
+    float *x = rows.data;
+    for (size_t row = 0; row < rows.rows; row++, x += rows.stride) {
+        struct steps steps = steps_of(&bands[row]);
+        bands[row].sum = exp_row(x + steps.first, steps.end - steps.first, bands[row].largest);
+    }
+}
+
+static void divide_plain(struct matrix rows, const struct band *bands)
+{
+    float *x = rows.data;
+    for (size_t row = 0; row < rows.rows; row++, x += rows.stride) {
+        struct steps steps = steps_of(&bands[row]);
+        divide_row(x + steps.first, steps.end - steps.first, bands[row].sum);
+    }
+}
+
+static const struct band_way plain = {scale_plain, exp_plain, divide_plain};
+
+/* --- AVX-512 ---------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include "math/exp_avx512.h"
+
+#define IN_AVX512 __attribute__((target("avx512f")))
+
+/* What is hidden need not be written first. A lane is in the window if it is less than `size`
+ * behind its beginning; in front of that it is, unsigned, very far behind. */
+IN_AVX512 static float scale_row_avx512(float *x, struct band band, float scale)
+{
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512 hidden = _mm512_set1_ps(-INFINITY);
+    __m512i low = _mm512_set1_epi32((int)band.low);
+    __m512i first = _mm512_set1_epi32((int)band.first);
+    __m512i size = _mm512_set1_epi32((int)(band.end - band.first));
+    struct steps steps = steps_of(&band);
+    __m512 largest = hidden;
+    for (size_t i = steps.first; i < steps.end; i += BAND_STEP) {
+        __m512i column = _mm512_add_epi32(lanes, _mm512_set1_epi32((int)i));
+        __mmask16 seen = _mm512_cmplt_epu32_mask(column, low) |
+                         _mm512_cmplt_epu32_mask(_mm512_sub_epi32(column, first), size);
+        __m512 scaled =
+            _mm512_mask_mul_ps(hidden, seen, _mm512_loadu_ps(x + i), _mm512_set1_ps(scale));
+        _mm512_storeu_ps(x + i, scaled);
+        largest = _mm512_max_ps(scaled, largest); /* a NaN is passed over */
+    }
+    return _mm512_reduce_max_ps(largest);
+}
+
+IN_AVX512 static void scale_avx512(struct matrix rows, struct band *bands, float scale)
+{
+    for (size_t row = 0; row < rows.rows; row++)
+        bands[row].largest = scale_row_avx512(rows.data + row * rows.stride, bands[row], scale);
+}
+
+/* In the order of add_lanes. */
+IN_AVX512 static inline float sum_of_lanes(__m512 lanes)
+{
+    __m512 half = _mm512_add_ps(lanes, _mm512_shuffle_f32x4(lanes, lanes, 0x4e));
+    __m512 quarter = _mm512_add_ps(half, _mm512_shuffle_f32x4(half, half, 0xb1));
+    __m512 pair = _mm512_add_ps(quarter, _mm512_permute_ps(quarter, 0x4e));
+    return _mm512_cvtss_f32(_mm512_add_ps(pair, _mm512_permute_ps(pair, 0xb1)));
+}
+
+IN_AVX512 static void exp_avx512(struct matrix rows, struct band *bands)
+{
+    float *x = rows.data;
+    for (size_t row = 0; row < rows.rows; row++, x += rows.stride) {
+        struct steps steps = steps_of(&bands[row]);
+        __m512 largest = _mm512_set1_ps(bands[row].largest);
+        __m512 lanes = _mm512_setzero_ps();
+        for (size_t i = steps.first; i < steps.end; i += BAND_STEP) {
+            __m512 y = exp_negative_avx512(_mm512_sub_ps(_mm512_loadu_ps(x + i), largest));
+            _mm512_storeu_ps(x + i, y);
+            lanes = _mm512_add_ps(lanes, y);
+        }
+        bands[row].sum = sum_of_lanes(lanes);
+    }
+}
+
+IN_AVX512 static void divide_avx512(struct matrix rows, const struct band *bands)
+{
+    float *x = rows.data;
+    for (size_t row = 0; row < rows.rows; row++, x += rows.stride) {
+        struct steps steps = steps_of(&bands[row]);
+        __m512 sum = _mm512_set1_ps(bands[row].sum);
+        for (size_t i = steps.first; i < steps.end; i += BAND_STEP)
+            _mm512_storeu_ps(x + i, _mm512_div_ps(_mm512_loadu_ps(x + i), sum));
+    }
+}
+
+static const struct band_way avx512 = {scale_avx512, exp_avx512, divide_avx512};
+
+static const struct band_way *best(void)
+{
+    return __builtin_cpu_supports("avx512f") ? &avx512 : &plain;
+}
+#else
+static const struct band_way *best(void)
+{
+    return &plain;
+}
+#endif
+
+/* --- the steps -------------------------------------------------------------------------------- */
+
+void band_scale(struct matrix rows, struct band *bands, float scale)
+{
+    assert(rows.columns % BAND_STEP == 0);
+    best()->scale(rows, bands, scale);
+}
+
+static void clear_beside(float *x, size_t columns, const struct band *band)
+{
+    struct steps steps = steps_of(band);
+    for (size_t i = 0; i < steps.first; i++)
+        x[i] = 0.0f;
+    for (size_t i = steps.end; i < columns; i++)
+        x[i] = 0.0f;
+}
+
+bool band_softmax(struct matrix rows, struct band *bands)
+{
+    bool sound = true;
+    best()->exp(rows, bands);
+    for (size_t row = 0; row < rows.rows; row++)
+        sound &= isfinite(bands[row].largest) && bands[row].sum >= 1.0f && !isinf(bands[row].sum);
+    if (!sound)
+        return false;
+    best()->divide(rows, bands);
+    for (size_t row = 0; row < rows.rows; row++)
+        clear_beside(rows.data + row * rows.stride, rows.columns, &bands[row]);
+    return true;
+}
