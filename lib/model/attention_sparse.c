@@ -32,7 +32,8 @@ static bool measure(struct attention_size *size, const struct attention_demand *
     size->context_stride = c->d_v;
     size->single_rows = rows;
     size->single_room = pattern_singles(pattern_of(c), demand->keys);
-    size->row = demand->keys + rows * size->single_room; /* gathered, and single weights */
+    if (size->single_room) /* gathered, and single weights */
+        size->row = demand->keys + rows * size->single_room;
     size_t keys = reach ? strip_round_up(demand->fresh_keys, KEY_PANEL) : 0;
     return num_multiply(&size->panels, keys, c->d_k);
 }
@@ -96,41 +97,37 @@ static int prepare(struct layer_job *layer)
 
 /* --- the work --------------------------------------------------------------------------------- */
 
-/* context = weights · v, in the order of the keys. */
+/* context = weights · v: keys low, the window, single keys. */
 static void compute_context(const struct head_job *head, const struct strip *strip,
                             const struct sparse_reach *reach, const struct sparse_row *rows)
 {
     const struct attention_memory *memory = head->memory;
-    if (reach->low.end)
+    size_t rows_of_kernel = strip_rows_of_size(strip_row_size(strip->rows));
+    bool low = reach->low.end > 0;
+    bool window = reach->window.end > reach->window.first;
+    if (!low && !window)
+        memset(memory->context, 0, rows_of_kernel * memory->context_stride * sizeof(float));
+    if (low)
         strip_context(head, strip, reach->low, memory->scores, false);
-    else
-        memset(memory->context, 0,
-               strip_rows_of_size(strip_row_size(strip->rows)) * head->v.columns * sizeof(float));
-    for (size_t i = 0; i < strip->rows; i++)
-        sparse_row_add_singles(&rows[i], head, reach, (struct stretch){0, reach->window.first});
-    strip_context(head, strip, reach->window, memory->scores + reach->low.end, true);
-    for (size_t i = 0; i < strip->rows; i++)
-        sparse_row_add_singles(&rows[i], head, reach,
-                               (struct stretch){reach->window.end, head->keys});
+    if (window)
+        strip_context(head, strip, reach->window, memory->scores + reach->low.end, low);
+    for (size_t i = 0; memory->single_room && i < strip->rows; i++)
+        sparse_row_add_singles(&rows[i], head);
     strip_write_context(head, strip);
 }
 
 static enum head_fault compute_strip(const struct head_job *head, const struct strip *strip)
 {
     const struct attention_memory *memory = head->memory;
-    struct sparse_reach reach = sparse_reach_of(head, strip);
     struct sparse_row rows[STEP];
+    sparse_rows_begin(rows, head, strip);
+    struct sparse_reach reach = sparse_reach_of(head, rows, strip->rows);
     strip_scores(head, strip, reach.low, memory->scores);
     strip_scores(head, strip, reach.window, memory->scores + reach.low.end);
-    for (size_t i = 0; i < strip->rows; i++) {
-        sparse_row_begin(&rows[i], head, strip, i);
-        enum head_fault fault = sparse_row_weigh(&rows[i], head, &reach);
-        if (fault != HEAD_SOUND)
-            return fault;
-    }
-    if (head->layer->wants_context)
+    enum head_fault fault = sparse_rows_weigh(rows, strip->rows, head, &reach);
+    if (fault == HEAD_SOUND && head->layer->wants_context)
         compute_context(head, strip, &reach, rows);
-    return HEAD_SOUND;
+    return fault;
 }
 
 static enum head_fault compute(const struct head_job *head)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/band.h"
 #include "math/rows.h"
 #include "math/scattered.h"
 #include "math/spill.h"
@@ -14,17 +15,32 @@ static const struct pattern *pattern_of(const struct head_job *head)
 
 /* --- what is seen ----------------------------------------------------------------------------- */
 
-static struct view view_of(const struct head_job *head, size_t query)
+/* The random keys of a query. */
+static void find_drawn(struct view *view, const struct head_job *head, size_t query)
 {
-    const struct pass *pass = head->layer->pass;
     size_t random = pattern_of(head)->random;
-    struct view view = {.query = head->past + query, .visible = strip_visible(head, query)};
-    if (random) {
-        size_t room = random + 1 < head->keys ? random + 1 : head->keys;
-        view.drawn = pass->scratch.drawn[head->sequence] + query * room;
-        view.drawn_count = random < view.visible ? random + 1 : view.visible;
+    size_t room = random + 1 < head->keys ? random + 1 : head->keys;
+    view->drawn = head->layer->pass->scratch.drawn[head->sequence] + query * room;
+    view->drawn_count = random < view->visible ? random + 1 : view->visible;
+}
+
+void sparse_rows_begin(struct sparse_row *rows, const struct head_job *head,
+                       const struct strip *strip)
+{
+    const struct attention_memory *memory = head->memory;
+    const struct pattern *pattern = pattern_of(head);
+    for (size_t i = 0; i < strip->rows; i++) {
+        size_t query = strip->first + i;
+        struct view view = {.query = head->past + query, .visible = strip_visible(head, query)};
+        rows[i].query = query;
+        rows[i].index = i;
+        if (pattern->random)
+            find_drawn(&view, head, query);
+        if (memory->single_room)
+            pattern_look(&rows[i].sight, pattern, &view, memory->singles + i * memory->single_room);
+        else
+            pattern_stretches(&rows[i].sight, pattern, &view);
     }
-    return view;
 }
 
 static struct stretch whole_steps(size_t first, size_t end)
@@ -32,21 +48,19 @@ static struct stretch whole_steps(size_t first, size_t end)
     return (struct stretch){first / STEP * STEP, strip_round_up(end, STEP)};
 }
 
-struct sparse_reach sparse_reach_of(const struct head_job *head, const struct strip *strip)
+struct sparse_reach sparse_reach_of(const struct head_job *head, const struct sparse_row *rows,
+                                    size_t count)
 {
-    const struct pattern *pattern = pattern_of(head);
     size_t low = head->scores ? head->keys : 0;
     size_t first = SIZE_MAX;
     size_t end = 0;
-    for (size_t row = 0; row < strip->rows; row++) {
-        struct view view = view_of(head, strip->first + row);
-        struct sight sight;
-        pattern_stretches(&sight, pattern, &view);
-        low = sight.low > low ? sight.low : low;
-        if (sight.first == sight.end)
+    for (size_t row = 0; row < count; row++) {
+        const struct sight *sight = &rows[row].sight;
+        low = sight->low > low ? sight->low : low;
+        if (sight->first == sight->end)
             continue;
-        first = sight.first < first ? sight.first : first;
-        end = sight.end > end ? sight.end : end;
+        first = sight->first < first ? sight->first : first;
+        end = sight->end > end ? sight->end : end;
     }
     struct sparse_reach reach = {.low = whole_steps(0, low)};
     reach.window = end ? whole_steps(first, end) : (struct stretch){reach.low.end, reach.low.end};
@@ -58,205 +72,246 @@ struct sparse_reach sparse_reach_of(const struct head_job *head, const struct st
     return reach;
 }
 
-static bool holds(struct stretch stretch, size_t key)
-{
-    return key >= stretch.first && key < stretch.end;
-}
-
-/* Where a key's score stands in a row of the strip; SIZE_MAX: it has to be computed by itself. */
-static size_t column_of(const struct sparse_reach *reach, size_t key)
-{
-    if (holds(reach->low, key))
-        return key;
-    if (holds(reach->window, key))
-        return reach->low.end + key - reach->window.first;
-    return SIZE_MAX;
-}
-
 /* --- single keys ------------------------------------------------------------------------------ */
 
-/* Where a key lies, and how far its elements are apart. */
-static const float *key_at(const struct head_job *head, size_t key, size_t *step)
+/* Their weights, which stay beside the strip. */
+static float *weights_alone(const struct sparse_row *row, const struct head_job *head)
 {
-    *step = head->cache ? KEY_PANEL : 1;
-    if (head->cache)
-        return strip_panel(head, key) + key % KEY_PANEL;
-    return head->k.data + key * head->k.stride;
+    const struct attention_memory *memory = head->memory;
+    return memory->row + head->keys + row->index * memory->single_room;
 }
 
-/* Scores of single keys, a few at a time. */
-static void score_singles(const struct head_job *head, const struct sparse_reach *reach,
-                          const struct sparse_row *row, const uint32_t *keys, size_t count,
-                          float *to)
+enum { FEW = 64 }; /* at a time */
+
+static size_t few_of(size_t rest)
 {
-    enum { FEW = 32 };
-    const float *rows[FEW];
-    float found[FEW];
-    size_t places[FEW];
-    struct scattered_form form = {.width = head->q.columns};
+    return rest < FEW ? rest : FEW;
+}
+
+/* How many of them are in the cache. */
+static size_t cached_singles(const struct sparse_row *row, const struct head_job *head)
+{
+    size_t count = 0;
+    while (count < row->sight.single_count && row->sight.singles[count] < head->past)
+        count++;
+    return count;
+}
+
+static const float *key_at(const struct head_job *head, size_t key)
+{
+    if (key < head->past)
+        return strip_panel(head, key) + key % KEY_PANEL;
+    return head->k.data + (key - head->past) * head->k.stride;
+}
+
+static const float *value_at(const struct head_job *head, size_t key)
+{
+    if (key < head->past)
+        return strip_values(head, key);
+    return head->v.data + (key - head->past) * head->v.stride;
+}
+
+/* Scores of some single keys, whose elements are `step` apart. */
+static void score_some(const struct sparse_row *row, const struct head_job *head,
+                       struct stretch singles, size_t step, float *to)
+{
+    struct scattered_form form = {head->q.columns, step};
     const float *q = head->q.data + row->query * head->q.stride;
-    size_t waiting = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t column = column_of(reach, keys[i]);
-        if (column != SIZE_MAX) {
-            to[i] = row->in_strip[column];
-        } else {
-            rows[waiting] = key_at(head, keys[i], &form.step);
-            places[waiting++] = i;
-        }
-        if (waiting == FEW || (waiting && i + 1 == count)) {
-            scattered_dots(found, q, rows, waiting, form);
-            while (waiting > 0) {
-                waiting--;
-                to[places[waiting]] = found[waiting];
-            }
-        }
+    for (size_t first = singles.first; first < singles.end; first += FEW) {
+        const float *keys[FEW];
+        size_t count = few_of(singles.end - first);
+        for (size_t i = 0; i < count; i++)
+            keys[i] = key_at(head, row->sight.singles[first + i]);
+        scattered_dots(to + first, q, keys, count, form);
     }
 }
 
-/* --- a row ------------------------------------------------------------------------------------ */
+static void score_singles(const struct sparse_row *row, const struct head_job *head, float *to)
+{
+    size_t cached = cached_singles(row, head);
+    score_some(row, head, (struct stretch){0, cached}, KEY_PANEL, to);
+    score_some(row, head, (struct stretch){cached, row->sight.single_count}, 1, to);
+}
 
-/* Keys key … key + count - 1 of a row, whose values are gathered from `offset` on. */
-struct piece {
-    size_t key, count, offset;
+void sparse_row_add_singles(const struct sparse_row *row, const struct head_job *head)
+{
+    const struct attention_memory *memory = head->memory;
+    float *context = memory->context + row->index * memory->context_stride;
+    for (size_t first = 0; first < row->sight.single_count; first += FEW) {
+        const float *values[FEW];
+        const float *weights = weights_alone(row, head) + first;
+        size_t count = few_of(row->sight.single_count - first);
+        for (size_t i = 0; i < count; i++)
+            values[i] = value_at(head, row->sight.singles[first + i]);
+        scattered_sum(context, values, weights, count, head->v.columns);
+    }
+}
+
+/* --- rows of squares -------------------------------------------------------------------------- */
+
+/* The numbers of a row: where those of the keys low, of the window, and of single keys lie. */
+struct numbers {
+    float *low, *window, *singles;
 };
 
-/* Piece `at` of a row, in the order of the keys: the low stretch, single keys, the window, single
- * keys. */
-static struct piece piece_at(const struct sparse_row *row, size_t at)
-{
-    const struct sight *sight = &row->sight;
-    size_t window = sight->end - sight->first;
-    if (at == 0)
-        return (struct piece){0, sight->low, 0};
-    if (at <= row->before)
-        return (struct piece){sight->singles[at - 1], 1, sight->low + at - 1};
-    if (at == row->before + 1)
-        return (struct piece){sight->first, window, sight->low + row->before};
-    return (struct piece){sight->singles[at - 2], 1, sight->low + window + at - 2};
-}
+/* A row of a square, which is written from left to right. */
+struct put {
+    float *to;
+    size_t done;
+    float others; /* what is not seen */
+};
 
-static size_t piece_count(const struct sparse_row *row)
+static void put_piece(struct put *put, size_t key, const float *numbers, size_t count)
 {
-    return 2 + row->sight.single_count;
-}
-
-void sparse_row_begin(struct sparse_row *row, const struct head_job *head,
-                      const struct strip *strip, size_t index)
-{
-    const struct attention_memory *memory = head->memory;
-    uint32_t *singles = memory->singles + index * memory->single_room;
-    struct view view = view_of(head, strip->first + index);
-    row->query = strip->first + index;
-    row->index = index;
-    row->values = memory->row;
-    row->in_strip = memory->scores + index * memory->stride;
-    pattern_look(&row->sight, pattern_of(head), &view, singles);
-    row->count = row->sight.low + row->sight.end - row->sight.first + row->sight.single_count;
-    row->before = 0;
-    while (row->before < row->sight.single_count && singles[row->before] < row->sight.first)
-        row->before++;
-}
-
-/* The scores of all that the query sees, side by side: as they lie in the strip, where it sees one
- * stretch. */
-static void gather(const struct head_job *head, const struct sparse_reach *reach,
-                   struct sparse_row *row)
-{
-    const struct sight *sight = &row->sight;
-    row->together = sight->single_count == 0 && (sight->low == 0 || sight->first == sight->end);
-    if (row->together) {
-        row->values = row->in_strip + (sight->low ? 0 : column_of(reach, sight->first));
+    if (count == 0)
         return;
-    }
-    size_t window = sight->end - sight->first;
-    float *to = row->values;
-    memcpy(to, row->in_strip, sight->low * sizeof *to);
-    to += sight->low;
-    score_singles(head, reach, row, sight->singles, row->before, to);
-    to += row->before;
-    if (window)
-        memcpy(to, row->in_strip + column_of(reach, sight->first), window * sizeof *to);
-    to += window;
-    score_singles(head, reach, row, sight->singles + row->before, sight->single_count - row->before,
-                  to);
+    spill_fill(put->to + put->done, key - put->done, put->others);
+    spill_copy(put->to + key, numbers, count);
+    put->done = key + count;
 }
 
-/* Write a row of a square, if it is wanted: what is seen, and what the others are. */
+/* Write a row of a square, if it is wanted. */
 static void put_row(const struct head_job *head, float *square, const struct sparse_row *row,
-                    float others)
+                    const struct numbers *numbers, float others)
 {
-    float *to = square + row->query * head->keys;
-    size_t done = 0;
+    const struct sight *sight = &row->sight;
+    struct put put = {square + row->query * head->keys, 0, others};
+    size_t i = 0;
     if (!square)
         return;
-    for (size_t i = 0; i < piece_count(row); i++) {
-        struct piece piece = piece_at(row, i);
-        spill_fill(to + done, piece.count ? piece.key - done : 0, others);
-        spill_copy(to + piece.key, row->values + piece.offset, piece.count);
-        done = piece.count ? piece.key + piece.count : done;
-    }
-    spill_fill(to + done, head->keys - done, others);
+    put_piece(&put, 0, numbers->low, sight->low);
+    for (; i < sight->single_count && sight->singles[i] < sight->first; i++)
+        put_piece(&put, sight->singles[i], numbers->singles + i, 1);
+    put_piece(&put, sight->first, numbers->window, sight->end - sight->first);
+    for (; i < sight->single_count; i++)
+        put_piece(&put, sight->singles[i], numbers->singles + i, 1);
+    spill_fill(put.to + put.done, head->keys - put.done, others);
 }
 
-/* Put the weights back into the strip, where the others are 0; those of keys that are not there
- * stay beside it. */
-static void scatter(const struct head_job *head, const struct sparse_reach *reach,
-                    const struct sparse_row *row)
+/* Does anything happen to weights, before they are used? */
+static bool is_finished(const struct head_job *head)
+{
+    return head->weights || head->layer->pass->config->mechanism.dropout > 0;
+}
+
+/* Leave weights out, where the mechanism has dropout, and write those that stay. */
+static void finish_row(const struct head_job *head, const struct sparse_row *row,
+                       const struct numbers *weights)
+{
+    const struct sight *sight = &row->sight;
+    bool drops = head->layer->pass->config->mechanism.dropout > 0;
+    if (drops) {
+        strip_drop(head, weights->low, row->query, (struct stretch){0, sight->low});
+        strip_drop(head, weights->window, row->query, (struct stretch){sight->first, sight->end});
+    }
+    for (size_t i = 0; drops && i < sight->single_count; i++)
+        strip_drop(head, weights->singles + i, row->query,
+                   (struct stretch){sight->singles[i], sight->singles[i] + 1});
+    put_row(head, head->weights, row, weights, 0.0f);
+}
+
+/* --- weights ---------------------------------------------------------------------------------- */
+
+static size_t width_of(const struct sparse_reach *reach)
+{
+    return reach->low.end + reach->window.end - reach->window.first;
+}
+
+/* Where its stretches lie in a row of the strip. */
+static void find_band(struct band *band, const struct sight *sight,
+                      const struct sparse_reach *reach)
+{
+    bool window = sight->end > sight->first;
+    band->low = sight->low;
+    band->first = window ? reach->low.end + sight->first - reach->window.first : sight->low;
+    band->end = band->first + sight->end - sight->first;
+}
+
+static struct numbers in_strip(const struct sparse_row *row, const struct head_job *head,
+                               const struct band *band)
+{
+    float *strip = head->memory->scores + row->index * head->memory->stride;
+    return (struct numbers){.low = strip, .window = strip + band->first};
+}
+
+/* Rows that see nothing but stretches, where they lie. */
+static enum head_fault weigh_stretches(const struct sparse_row *rows, size_t count,
+                                       const struct head_job *head,
+                                       const struct sparse_reach *reach)
 {
     const struct attention_memory *memory = head->memory;
-    float *alone = memory->row + head->keys + row->index * memory->single_room;
-    size_t width = reach->low.end + reach->window.end - reach->window.first;
-    if (row->together) {
-        float *end = row->values + row->count;
-        memset(row->in_strip, 0, (size_t)((char *)row->values - (char *)row->in_strip));
-        memset(end, 0, (size_t)((char *)(row->in_strip + width) - (char *)end));
-        return;
+    struct matrix strip = {memory->scores, count, width_of(reach), memory->stride};
+    struct band bands[STEP];
+    strip.data += rows->index * strip.stride;
+    for (size_t i = 0; i < count; i++)
+        find_band(&bands[i], &rows[i].sight, reach);
+    band_scale(strip, bands, head->layer->scale);
+    for (size_t i = 0; head->masked && i < count; i++) {
+        struct numbers masked = in_strip(&rows[i], head, &bands[i]);
+        put_row(head, head->masked, &rows[i], &masked, -INFINITY);
     }
-    memset(row->in_strip, 0, width * sizeof *row->in_strip);
-    for (size_t i = 0, single = 0; i < piece_count(row); i++) {
-        struct piece piece = piece_at(row, i);
-        const float *from = row->values + piece.offset;
-        size_t column = column_of(reach, piece.key);
-        if (i != 0 && i != row->before + 1)
-            alone[single++] = column == SIZE_MAX ? *from : 0.0f;
-        if (column != SIZE_MAX)
-            memcpy(row->in_strip + column, from, piece.count * sizeof *from);
-    }
-}
-
-enum head_fault sparse_row_weigh(struct sparse_row *row, const struct head_job *head,
-                                 const struct sparse_reach *reach)
-{
-    bool drops = head->layer->pass->config->mechanism.dropout > 0;
-    if (head->scores && first_bad(row->in_strip, head->keys) < head->keys)
+    if (!band_softmax(strip, bands))
         return HEAD_NO_NUMBER;
-    strip_put_row(head, head->scores, row->query, row->in_strip, head->keys, 0.0f);
-    gather(head, reach, row);
-    scale_row(row->values, row->values, row->count, head->layer->scale);
-    put_row(head, head->masked, row, -INFINITY);
-    if (!softmax_row(row->values, row->count))
-        return HEAD_NO_NUMBER;
-    for (size_t i = 0; drops && i < piece_count(row); i++) {
-        struct piece piece = piece_at(row, i);
-        strip_drop(head, row->values + piece.offset, row->query,
-                   (struct stretch){piece.key, piece.key + piece.count});
+    for (size_t i = 0; is_finished(head) && i < count; i++) {
+        struct numbers weights = in_strip(&rows[i], head, &bands[i]);
+        finish_row(head, &rows[i], &weights);
     }
-    put_row(head, head->weights, row, 0.0f);
-    scatter(head, reach, row);
     return HEAD_SOUND;
 }
 
-void sparse_row_add_singles(const struct sparse_row *row, const struct head_job *head,
-                            const struct sparse_reach *reach, struct stretch keys)
+/* A row with single keys, gathered; weights of stretches are put back into the strip, those of
+ * single keys beside it. */
+static enum head_fault weigh_gathered(const struct sparse_row *row, const struct head_job *head,
+                                      const struct sparse_reach *reach)
 {
-    const struct attention_memory *memory = head->memory;
-    const float *weights = memory->row + head->keys + row->index * memory->single_room;
-    float *context = memory->context + row->index * head->v.columns;
-    for (size_t i = 0; i < row->sight.single_count; i++) {
-        size_t key = row->sight.singles[i];
-        const float *v = strip_values(head, key);
-        if (holds(keys, key) && column_of(reach, key) == SIZE_MAX)
-            add_scaled_row(context, v, head->v.columns, weights[i], v);
+    const struct sight *sight = &row->sight;
+    struct band band;
+    find_band(&band, sight, reach);
+    struct numbers strip = in_strip(row, head, &band);
+    size_t low = sight->low * sizeof(float);
+    size_t window = (sight->end - sight->first) * sizeof(float);
+    size_t count = sight->low + sight->end - sight->first + sight->single_count;
+    float *all = head->memory->row;
+    struct numbers gathered = {all, all + sight->low, all + count - sight->single_count};
+    memcpy(gathered.low, strip.low, low);
+    memcpy(gathered.window, strip.window, window);
+    score_singles(row, head, gathered.singles);
+    scale_row(all, all, count, head->layer->scale);
+    put_row(head, head->masked, row, &gathered, -INFINITY);
+    if (!softmax_row(all, count))
+        return HEAD_NO_NUMBER;
+    finish_row(head, row, &gathered);
+    memset(strip.low, 0, width_of(reach) * sizeof(float));
+    memcpy(strip.low, gathered.low, low);
+    memcpy(strip.window, gathered.window, window);
+    memcpy(weights_alone(row, head), gathered.singles, sight->single_count * sizeof(float));
+    return HEAD_SOUND;
+}
+
+/* Raw scores are those of all keys. */
+static enum head_fault put_scores(const struct sparse_row *row, const struct head_job *head)
+{
+    const float *scores = head->memory->scores + row->index * head->memory->stride;
+    if (head->scores && first_bad(scores, head->keys) < head->keys)
+        return HEAD_NO_NUMBER;
+    strip_put_row(head, head->scores, row->query, scores, head->keys, 0.0f);
+    return HEAD_SOUND;
+}
+
+enum head_fault sparse_rows_weigh(const struct sparse_row *rows, size_t count,
+                                  const struct head_job *head, const struct sparse_reach *reach)
+{
+    enum head_fault fault = HEAD_SOUND;
+    for (size_t i = 0; head->scores && i < count && fault == HEAD_SOUND; i++)
+        fault = put_scores(&rows[i], head);
+    for (size_t i = 0; i < count && fault == HEAD_SOUND;) {
+        size_t first = i;
+        while (i < count && rows[i].sight.single_count == 0)
+            i++;
+        if (i > first)
+            fault = weigh_stretches(&rows[first], i - first, head, reach);
+        else
+            fault = weigh_gathered(&rows[i++], head, reach);
     }
+    return fault;
 }

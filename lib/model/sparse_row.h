@@ -1,14 +1,26 @@
 /* sparse_row.h: one query of sparse attention: its keys, their scores, its weights.
  *
- *     struct sparse_reach reach = sparse_reach_of(head, &strip);
+ * Its keys are taken in one order, wherever their scores come from: those of its two stretches,
+ * then single ones. So are its sums, and they have the same bits whatever queries it shares a strip
+ * with.
+ *
+ *     sparse_rows_begin(rows, head, &strip);
+ *     struct sparse_reach reach = sparse_reach_of(head, rows, strip.rows);
  *     ... scores of the reach into memory->scores ...
- *     sparse_row_begin(&row, head, &strip, i);
- *     enum head_fault fault = sparse_row_weigh(&row, head, &reach);
+ *     enum head_fault fault = sparse_rows_weigh(rows, strip.rows, head, &reach);
+ *     ... values of the reach, weighed, into memory->context ...
+ *     sparse_row_add_singles(&rows[i], head);
  */
 #ifndef ATTN_MODEL_SPARSE_ROW_H
 #define ATTN_MODEL_SPARSE_ROW_H
 
 #include "model/attention_strip.h"
+
+/* One query of a strip. */
+struct sparse_row {
+    size_t query, index; /* among the new ones, and in the strip */
+    struct sight sight;
+};
 
 /* What a strip computes by kernels: keys low, then those of the window, side by side in its
  * scores. */
@@ -16,32 +28,21 @@ struct sparse_reach {
     struct stretch low, window;
 };
 
-/* One query of a strip. */
-struct sparse_row {
-    size_t query, index; /* among the new ones, and in the strip */
-    struct sight sight;
-    size_t before;   /* single keys before the window */
-    float *values;   /* gathered: scores, then weights */
-    size_t count;    /* of them */
-    float *in_strip; /* its row of the strip's scores */
-    bool together;   /* the values lie there */
-};
+/* Find out what the queries of a strip see. The rows live as long as the strip is worked on. */
+void sparse_rows_begin(struct sparse_row *rows, const struct head_job *head,
+                       const struct strip *strip);
 
 /* The stretches that all queries of a strip see together, in whole steps. */
-struct sparse_reach sparse_reach_of(const struct head_job *head, const struct strip *strip);
+struct sparse_reach sparse_reach_of(const struct head_job *head, const struct sparse_row *rows,
+                                    size_t count);
 
-/* Find out what query `index` of a strip sees. The row lives as long as the strip is worked on. */
-void sparse_row_begin(struct sparse_row *row, const struct head_job *head,
-                      const struct strip *strip, size_t index);
+/* The scores of a strip's queries, those of the reach from the strip, become weights; squares that
+ * are wanted are written. Weights of stretches stand in the strip afterwards, where all others are
+ * 0. */
+enum head_fault sparse_rows_weigh(const struct sparse_row *rows, size_t count,
+                                  const struct head_job *head, const struct sparse_reach *reach);
 
-/* Its scores, those of the reach from the strip, become weights; squares that are wanted are
- * written. Weights of the reach stand in the strip afterwards, where all others are 0. */
-enum head_fault sparse_row_weigh(struct sparse_row *row, const struct head_job *head,
-                                 const struct sparse_reach *reach);
-
-/* Add the values of its single keys in a stretch, but for those in the reach, to its row of
- * memory->context. */
-void sparse_row_add_singles(const struct sparse_row *row, const struct head_job *head,
-                            const struct sparse_reach *reach, struct stretch keys);
+/* Add the values of single keys, weighed, to a query's row of memory->context. */
+void sparse_row_add_singles(const struct sparse_row *row, const struct head_job *head);
 
 #endif

@@ -23,8 +23,9 @@ static const char *const configs[] = {
 };
 
 static const char *const kinds[] = {
-    "window:9", "global:3",  "strided:5", "window:20+global:3+strided:7+random:2:1",
-    "linear",   "blocked:7",
+    "window:9",  "window:64", "global:3",
+    "strided:5", "random:20", "window:20+global:3+strided:7+random:2:1",
+    "linear",    "blocked:7",
 };
 
 enum { TOKENS = 130, SOURCE = 70 };

@@ -108,6 +108,23 @@ START_TEST(sparse_attention_is_as_the_definition_says)
 }
 END_TEST
 
+/* Around the edges of strips and panels, and of the panels that a thread keeps. */
+START_TEST(windows_are_exact_wherever_they_end)
+{
+    static const char *const windows[] = {"window:1",  "window:15", "window:16", "window:17",
+                                          "window:63", "window:64", "window:65"};
+    static const char *const configs[] = {causal_configs[1], open_configs[0]};
+    static const size_t lengths[] = {15, 63, 64, 65, 81, 330};
+    for (size_t i = 0; i < COUNT(windows) * COUNT(configs); i += one_of(3)) {
+        open_rig(configs[i % COUNT(configs)], windows[i / COUNT(configs)], 2);
+        for (size_t k = 0; k < COUNT(lengths); k++)
+            rig_judge_text(&rig, &(struct sequence){.ids = rig_ids(&model, 5, lengths[k]),
+                                                    .count = lengths[k]});
+        close_rig();
+    }
+}
+END_TEST
+
 START_TEST(linear_and_blocked_attention_are_as_the_definition_says)
 {
     for (size_t i = 0; i < COUNT(others); i += one_of(2)) {
@@ -123,8 +140,13 @@ END_TEST
 
 /* --- the same bits ---------------------------------------------------------------------------- */
 
-static const char *const few[] = {"window:20+global:3+strided:7+random:2:1", "strided:5",
-                                  "window:9", "linear", "blocked:7"};
+static const char *const few[] = {"window:20+global:3+strided:7+random:2:1",
+                                  "strided:5",
+                                  "random:20",
+                                  "window:9",
+                                  "window:33+global:20",
+                                  "linear",
+                                  "blocked:7"};
 
 static void check_same(const struct recording *part, const struct recording *whole, size_t index)
 {
@@ -220,6 +242,29 @@ START_TEST(every_instruction_set_gives_the_same_bits)
 }
 END_TEST
 
+/* Patterns that hide nothing. */
+START_TEST(a_pattern_of_all_keys_has_the_bits_of_dense_attention)
+{
+    static const char *const all[] = {"window:130", "global:130", "window:100+global:30",
+                                      "window:3+global:127", "strided:1"};
+    static struct recording dense, sparse_one;
+    for (size_t c = 0; c < COUNT(causal_configs); c++) {
+        open_rig(causal_configs[c], "dense", 1);
+        struct sequence text = {.ids = rig_ids(&model, 5, 130), .count = 130};
+        run_texts(&dense, &text, 1);
+        close_rig();
+        for (size_t k = 0; k < COUNT(all); k++) {
+            open_rig(causal_configs[c], all[k], 2);
+            run_texts(&sparse_one, &text, 1);
+            check_same(&sparse_one, &dense, 0);
+            recording_release(&sparse_one);
+            close_rig();
+        }
+        recording_release(&dense);
+    }
+}
+END_TEST
+
 /* --- what is special -------------------------------------------------------------------------- */
 
 START_TEST(weights_are_0_where_nothing_is_seen_and_rows_sum_to_1)
@@ -293,10 +338,12 @@ Suite *attention_kinds_suite(void)
     Suite *suite = suite_create("attention_kinds");
     TCase *tests = tcase_create("attention_kinds");
     tcase_add_test(tests, sparse_attention_is_as_the_definition_says);
+    tcase_add_test(tests, windows_are_exact_wherever_they_end);
     tcase_add_test(tests, linear_and_blocked_attention_are_as_the_definition_says);
     tcase_add_loop_test(tests, threads_and_neighbours_do_not_change_a_bit, 0, PRECISIONS);
     tcase_add_loop_test(tests, what_is_watched_does_not_change_a_bit, 0, PRECISIONS);
     tcase_add_loop_test(tests, every_instruction_set_gives_the_same_bits, 0, PRECISIONS);
+    tcase_add_test(tests, a_pattern_of_all_keys_has_the_bits_of_dense_attention);
     tcase_add_test(tests, weights_are_0_where_nothing_is_seen_and_rows_sum_to_1);
     tcase_add_test(tests, blocked_attention_is_dense_attention);
     tcase_add_test(tests, working_memory_grows_with_the_text_and_no_faster);
