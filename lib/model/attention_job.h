@@ -25,13 +25,13 @@ struct attention_pairs {
 
 /* What a thread works in. Not every kind uses all of it. */
 struct attention_memory {
-    float *panels;  /* [panel][dk, KEY_PANEL] the keys of one head, transposed */
+    float *panels;  /* [slots][dk, KEY_PANEL] keys of one head, transposed; or the last of them */
     float *scores;  /* [rows of a strip, stride] */
     float *context; /* [rows of a strip, context_stride] */
     float *row;     /* of one query, or a few numbers for each of a strip */
     float *sums;    /* of linear attention */
     uint32_t *singles;
-    size_t stride, context_stride;
+    size_t panel_slots, stride, context_stride;
     size_t single_room; /* of each query */
     struct attention_pairs pairs;
 };

@@ -151,7 +151,7 @@ static enum head_fault compute_context(const struct head_job *head)
 static void turn_phi(const struct head_job *head)
 {
     size_t width = head->k.columns;
-    strip_turn_keys(head);
+    strip_turn_keys(head, 0, head->keys);
     for (size_t key = 0; key < head->keys; key += KEY_PANEL) {
         struct matrix to = {head->memory->panels + key * width, width, KEY_PANEL, KEY_PANEL};
         struct matrix from = to;

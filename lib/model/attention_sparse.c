@@ -22,6 +22,17 @@ static size_t widest_reach(const struct attention_demand *demand)
     return p->global || demand->scores || some > all ? all : some;
 }
 
+/* The panels that keys of a reach can stand in, which begins anywhere. What is always in reach
+ * keeps all panels. */
+static size_t panels_of(const struct attention_demand *demand, size_t reach)
+{
+    size_t all = strip_round_up(demand->fresh_keys, KEY_PANEL);
+    size_t some = strip_round_up(reach + KEY_PANEL - STEP, KEY_PANEL);
+    if (reach == 0)
+        return 0;
+    return pattern_of(demand->config)->global || demand->scores || some > all ? all : some;
+}
+
 static bool measure(struct attention_size *size, const struct attention_demand *demand)
 {
     const struct config *c = demand->config;
@@ -34,8 +45,7 @@ static bool measure(struct attention_size *size, const struct attention_demand *
     size->single_room = pattern_singles(pattern_of(c), demand->keys);
     if (size->single_room) /* gathered, and single weights */
         size->row = demand->keys + rows * size->single_room;
-    size_t keys = reach ? strip_round_up(demand->fresh_keys, KEY_PANEL) : 0;
-    return num_multiply(&size->panels, keys, c->d_k);
+    return num_multiply(&size->panels, panels_of(demand, reach), c->d_k);
 }
 
 /* The random keys of every query of a sequence, the same for all layers and heads. */
@@ -116,12 +126,15 @@ static void compute_context(const struct head_job *head, const struct strip *str
     strip_write_context(head, strip);
 }
 
-static enum head_fault compute_strip(const struct head_job *head, const struct strip *strip)
+/* `turned`: the keys that have been turned so far. */
+static enum head_fault compute_strip(const struct head_job *head, const struct strip *strip,
+                                     size_t *turned)
 {
     const struct attention_memory *memory = head->memory;
     struct sparse_row rows[STEP];
     sparse_rows_begin(rows, head, strip);
     struct sparse_reach reach = sparse_reach_of(head, rows, strip->rows);
+    *turned = strip_turn_keys(head, *turned, reach.window.end);
     strip_scores(head, strip, reach.low, memory->scores);
     strip_scores(head, strip, reach.window, memory->scores + reach.low.end);
     enum head_fault fault = sparse_rows_weigh(rows, strip->rows, head, &reach);
@@ -133,12 +146,10 @@ static enum head_fault compute_strip(const struct head_job *head, const struct s
 static enum head_fault compute(const struct head_job *head)
 {
     enum head_fault fault = HEAD_SOUND;
-    const struct pattern *pattern = pattern_of(head->layer->pass->config);
-    if (pattern->window || pattern->global || head->scores)
-        strip_turn_keys(head);
+    size_t turned = 0;
     for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STEP) {
         struct strip strip = strip_at(head, first, STEP);
-        fault = compute_strip(head, &strip);
+        fault = compute_strip(head, &strip, &turned);
     }
     return fault;
 }

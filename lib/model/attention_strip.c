@@ -109,22 +109,33 @@ void strip_turn_panel(const struct head_job *head, size_t key, float *panel)
               matrix_rows(keys, key, count));
 }
 
-void strip_turn_keys(const struct head_job *head)
+/* The slot of a key's panel. */
+static float *slot_of(const struct head_job *head, size_t key)
 {
-    for (size_t key = 0; !head->cache && key < head->k.rows; key += KEY_PANEL)
-        strip_turn_panel(head, key, head->memory->panels + key * head->k.columns);
+    size_t slot = key / KEY_PANEL % head->memory->panel_slots;
+    return head->memory->panels + slot * KEY_PANEL * head->k.columns;
+}
+
+size_t strip_turn_keys(const struct head_job *head, size_t key, size_t end)
+{
+    for (; !head->cache && key < end && key < head->k.rows; key += KEY_PANEL)
+        strip_turn_panel(head, key, slot_of(head, key));
+    return key;
 }
 
 void strip_begin(const struct head_job *head)
 {
-    (head->layer->bf16 ? attention_bf16_begin : strip_turn_keys)(head);
+    if (head->layer->bf16)
+        attention_bf16_begin(head);
+    else
+        strip_turn_keys(head, 0, head->keys);
 }
 
 const float *strip_panel(const struct head_job *head, size_t key)
 {
     if (head->cache)
         return cache_keys(head->cache, head->layer->layer, head->group, key);
-    return head->memory->panels + key / KEY_PANEL * KEY_PANEL * head->k.columns;
+    return slot_of(head, key);
 }
 
 const float *strip_values(const struct head_job *head, size_t key)

@@ -59,9 +59,11 @@ void strip_begin(const struct head_job *head);
  * exist are 0. */
 void strip_turn_panel(const struct head_job *head, size_t key, float *panel);
 
-/* What others than strips need in float32: fill memory->panels, unless the keys are in a cache; the
- * panel that a key stands in; the values from a key on. */
-void strip_turn_keys(const struct head_job *head);
+/* What others than strips need in float32: fill memory->panels with the keys from one on, a
+ * multiple of KEY_PANEL, up to another, unless they are in a cache, and return where to go on from;
+ * the panel that a key stands in; the values from a key on. Where there are fewer slots than
+ * panels, a panel takes the place of the oldest one. */
+size_t strip_turn_keys(const struct head_job *head, size_t key, size_t end);
 const float *strip_panel(const struct head_job *head, size_t key);
 const float *strip_values(const struct head_job *head, size_t key);
 

@@ -333,6 +333,20 @@ START_TEST(working_memory_grows_with_the_text_and_no_faster)
 }
 END_TEST
 
+/* Once the window has been passed. */
+START_TEST(working_memory_of_a_window_does_not_grow)
+{
+    static const char *const kinds[] = {"window:64", "window:1"};
+    for (size_t k = 0; k < COUNT(kinds); k++) {
+        tiny_model_make(&model, causal_configs[2]);
+        model.config.mechanism = mechanism_of(kinds[k]);
+        ck_assert_uint_eq(attention_bytes(&model.config, 65536, 65536),
+                          attention_bytes(&model.config, 512, 512));
+        tiny_model_release(&model);
+    }
+}
+END_TEST
+
 Suite *attention_kinds_suite(void)
 {
     Suite *suite = suite_create("attention_kinds");
@@ -347,6 +361,7 @@ Suite *attention_kinds_suite(void)
     tcase_add_test(tests, weights_are_0_where_nothing_is_seen_and_rows_sum_to_1);
     tcase_add_test(tests, blocked_attention_is_dense_attention);
     tcase_add_test(tests, working_memory_grows_with_the_text_and_no_faster);
+    tcase_add_test(tests, working_memory_of_a_window_does_not_grow);
     suite_add_tcase(suite, tests);
     return suite;
 }
