@@ -17,8 +17,18 @@ static int add_name(struct listing *listing, const char *name, struct arena *are
         listing->names = names;
     }
     const char *copy = arena_text(arena, name, strlen(name), err);
+    if (!copy)
+        return -1;
     listing->names[listing->count++] = copy;
-    return copy ? 0 : -1;
+    return 0;
+}
+
+/* The next name; NULL behind the last, or where the rest cannot be read: errno says which. */
+static const char *next_name(DIR *directory)
+{
+    errno = 0;
+    const struct dirent *entry = readdir(directory);
+    return entry ? entry->d_name : NULL;
 }
 
 static int compare(const void *a, const void *b)
@@ -33,9 +43,11 @@ int listing_read(struct listing *listing, const char *path, struct arena *arena,
     DIR *directory = opendir(path);
     if (!directory)
         return err_set(err, "cannot read '%s': %s", path, strerror(errno));
-    for (const struct dirent *entry; !failed && (entry = readdir(directory));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            failed = add_name(listing, entry->d_name, arena, err);
+    for (const char *name; !failed && (name = next_name(directory));)
+        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+            failed = add_name(listing, name, arena, err);
+    if (!failed && errno)
+        failed = err_set(err, "cannot read '%s': %s", path, strerror(errno));
     closedir(directory);
     if (listing->count)
         qsort(listing->names, listing->count, sizeof *listing->names, compare);

@@ -161,10 +161,10 @@ END_TEST
 
 START_TEST(a_size_that_overflows_is_refused)
 {
-    static const size_t counts[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 8 - 4};
-    static const size_t sizes[] = {1, 3, 8};
+    static const size_t counts[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 8 - 4, SIZE_MAX - 96};
+    static const size_t sizes[] = {1, 3, 8, 1};
     struct arena arena = {0};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         struct err err = {0};
         ck_assert_ptr_null(arena_alloc(&arena, counts[i], sizes[i], &err));
         ck_assert_msg(strncmp(err.text, "out of memory: 184467440737095", 30) == 0, "%s", err.text);

@@ -57,6 +57,15 @@ START_TEST(a_prefix_stands_before_the_message)
 }
 END_TEST
 
+START_TEST(a_prefix_that_cannot_be_written_leaves_the_message)
+{
+    struct err err = {0};
+    err_set(&err, "expected 4");
+    ck_assert_int_eq(err_prefix(&err, "%ls", L"\xd800"), -1); /* half a character */
+    ck_assert_str_eq(err.text, "expected 4");
+}
+END_TEST
+
 START_TEST(a_prefix_without_a_message_is_none)
 {
     struct err err = {0};
@@ -168,6 +177,7 @@ Suite *err_suite(void)
     tcase_add_test(tests, the_first_message_stays);
     tcase_add_test(tests, a_cleared_error_can_be_used_again);
     tcase_add_test(tests, a_prefix_stands_before_the_message);
+    tcase_add_test(tests, a_prefix_that_cannot_be_written_leaves_the_message);
     tcase_add_test(tests, a_prefix_without_a_message_is_none);
     tcase_add_test(tests, out_of_memory_names_the_bytes);
     tcase_add_test(tests, only_being_out_of_memory_is_told_apart);
