@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "attn.h"
+#include "base/heap.h"
 
 /* What a sink saw. */
 struct seen {
@@ -128,6 +129,25 @@ START_TEST(errors_carry_the_status_and_the_message_of_the_command)
 }
 END_TEST
 
+START_TEST(without_memory_no_ids_are_handed_out)
+{
+    static const char text[] = "Life is short";
+    struct attn_ids ids = {0};
+    struct attn_model *model = attn_open("life", 1, NULL);
+    int failed = -1;
+    for (size_t nth = 1; failed; nth++) {
+        struct attn_error error = {0};
+        heap_fail_at(nth, 0);
+        failed = attn_encode(model, text, strlen(text), &ids, &error);
+        heap_fail_at(0, 0);
+        ck_assert_int_eq(error.status, failed ? 3 : 0);
+        ck_assert(failed ? !ids.ids && strstr(error.text, "out of memory") : ids.count == 3);
+    }
+    attn_ids_free(&ids);
+    attn_close(model);
+}
+END_TEST
+
 Suite *attn_suite(void);
 Suite *attn_suite(void)
 {
@@ -138,6 +158,7 @@ Suite *attn_suite(void)
     tcase_add_test(tests, a_source_is_looked_at);
     tcase_add_test(tests, a_sink_can_end_the_pass);
     tcase_add_test(tests, errors_carry_the_status_and_the_message_of_the_command);
+    tcase_add_test(tests, without_memory_no_ids_are_handed_out);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -301,6 +301,56 @@ START_TEST(attention_that_looks_ahead_is_refused)
 }
 END_TEST
 
+/* Numbers that no config read from a file can have, but a caller's own may. */
+START_TEST(a_cache_beyond_all_memory_is_refused)
+{
+    static const enum attention_kind kinds[] = {ATTENTION_DENSE, ATTENTION_LINEAR};
+    for (size_t i = 0; i < 2; i++) {
+        struct config config = {.n_layer = SIZE_MAX / 2,
+                                .n_head = 4,
+                                .n_kv_head = 4,
+                                .d_k = 8,
+                                .d_v = 8,
+                                .causal = true,
+                                .mechanism.kind = kinds[i]};
+        struct cache cache;
+        struct err err = {0};
+        ck_assert_int_eq(cache_init(&cache, &config, &err), 0);
+        ck_assert_int_eq(cache_reserve(&cache, PRECISION_FP32, 1, &err), -1);
+        ck_assert(err.out_of_memory);
+        cache_release(&cache);
+    }
+}
+END_TEST
+
+START_TEST(every_allocation_of_a_cache_may_fail)
+{
+    static const enum attention_kind kinds[] = {ATTENTION_DENSE, ATTENTION_LINEAR};
+    for (size_t i = 0; i < 2; i++) {
+        struct config config = {.n_layer = 2,
+                                .n_head = 2,
+                                .n_kv_head = 2,
+                                .d_k = 8,
+                                .d_v = 8,
+                                .causal = true,
+                                .mechanism.kind = kinds[i]};
+        int failed = -1;
+        size_t nth = 1;
+        for (; failed; nth++) {
+            struct cache cache;
+            struct err err = {0};
+            ck_assert_int_eq(cache_init(&cache, &config, &err), 0);
+            heap_fail_at(nth, 0);
+            failed = cache_reserve(&cache, PRECISION_FP32, 100, &err);
+            heap_fail_at(0, 0);
+            ck_assert_int_eq(err.out_of_memory, failed != 0);
+            cache_release(&cache);
+        }
+        ck_assert_uint_gt(nth, 4);
+    }
+}
+END_TEST
+
 Suite *cache_suite(void)
 {
     Suite *suite = suite_create("cache");
@@ -317,6 +367,8 @@ Suite *cache_suite(void)
     tcase_add_test(tests, an_empty_cache_serves_any_precision);
     tcase_add_test(tests, the_memory_of_a_cache_is_known_before);
     tcase_add_test(tests, attention_that_looks_ahead_is_refused);
+    tcase_add_test(tests, a_cache_beyond_all_memory_is_refused);
+    tcase_add_test(tests, every_allocation_of_a_cache_may_fail);
     suite_add_tcase(suite, tests);
     return suite;
 }

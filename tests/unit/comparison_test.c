@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "bench/comparison_format.h"
 #include "lens/stopwatch.h"
 #include "model/attention.h"
 #include "model/mechanism_text.h"
@@ -132,12 +133,22 @@ START_TEST(a_way_that_is_not_for_the_model_is_refused)
 }
 END_TEST
 
+START_TEST(formats_are_found_by_name_and_by_ending)
+{
+    ck_assert_str_eq(comparison_format_find("json")->name, "json");
+    ck_assert_ptr_null(comparison_format_find("jso"));
+    ck_assert_str_eq(comparison_format_of_path("a/b.json")->name, "json");
+    ck_assert_ptr_null(comparison_format_of_path("a/b.jso"));
+}
+END_TEST
+
 START_TEST(every_allocation_may_fail)
 {
     int failed = -1;
     struct comparison_plan plan = plan_all();
     plan.rounds = 1;
-    for (size_t nth = 1; failed; nth += 1 + nth / 64) { /* passes are repeated for a time */
+    for (size_t nth = 1; failed;
+         nth += nth < 500 ? 1 : nth / 32) { /* passes are repeated for a time */
         struct arena fresh = {0};
         err_clear(&err);
         heap_fail_at(nth, 0);
@@ -190,6 +201,7 @@ Suite *comparison_suite(void)
     tcase_add_test(tests, layers_that_are_not_kept_together_give_the_same);
     tcase_add_test(tests, some_layers_and_heads_have_their_own_numbers);
     tcase_add_test(tests, a_way_that_is_not_for_the_model_is_refused);
+    tcase_add_test(tests, formats_are_found_by_name_and_by_ending);
     tcase_add_test(tests, every_allocation_may_fail);
     tcase_add_test(tests, a_stopwatch_runs_from_values_to_contexts);
     suite_add_tcase(suite, tests);

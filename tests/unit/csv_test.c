@@ -124,6 +124,16 @@ END_TEST
 START_TEST(every_allocation_may_fail)
 {
     fixture_starve(csv_write, &fixture_odd);
+    struct report report = fixture_plain; /* its first line is shorter than the next ones */
+    struct label labels[16];
+    for (size_t i = 0; i < report.sentence.count; i++) {
+        labels[i] = report.sentence.labels[i];
+        labels[i].exact = i ? "a label that needs more room than all that stands above it, in a "
+                              "header of words as short as those of this sentence, and then some"
+                            : labels[i].exact;
+    }
+    report.sentence.labels = labels;
+    fixture_starve(csv_write, &report);
 }
 END_TEST
 

@@ -262,6 +262,23 @@ START_TEST(what_a_writer_refuses_is_told_with_the_file_which_is_not_there)
 }
 END_TEST
 
+START_TEST(a_sentence_whose_folder_cannot_be_made_is_named)
+{
+    struct err err = {0};
+    struct place place = {.index = 1, .count = 2, .columns = 80};
+    char path[2 * PATH_BYTES];
+    char taken[2 * PATH_BYTES];
+    strcpy(path, inside("out"));
+    strcpy(taken, inside("out/0001"));
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    FILE *file = fopen(taken, "w");
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(folder_out_write(path, format_find("csv"), &fixture_plain, &place, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "out/0001"));
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+}
+END_TEST
+
 START_TEST(every_allocation_may_fail)
 {
     char path[2 * PATH_BYTES];
@@ -297,6 +314,7 @@ Suite *folder_out_suite(void)
     tcase_add_test(tests, a_folder_that_cannot_be_made_is_named);
     tcase_add_test(tests, a_file_that_cannot_be_written_is_named_and_no_manifest_is_made);
     tcase_add_test(tests, what_a_writer_refuses_is_told_with_the_file_which_is_not_there);
+    tcase_add_test(tests, a_sentence_whose_folder_cannot_be_made_is_named);
     tcase_add_test(tests, every_allocation_may_fail);
     suite_add_tcase(suite, tests);
     return suite;

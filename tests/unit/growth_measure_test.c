@@ -141,7 +141,8 @@ START_TEST(every_allocation_may_fail)
     plan.threads = 1;
     plan.rounds = 1;
     plan.progress = NULL;
-    for (size_t nth = 1; failed; nth += 1 + nth / 64) { /* passes are repeated for a time */
+    for (size_t nth = 1; failed;
+         nth += nth < 500 ? 1 : nth / 32) { /* passes are repeated for a time */
         struct arena fresh = {0};
         err_clear(&err);
         heap_fail_at(nth, 0);

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "memory_stream.h"
 
 Suite *tally_page_suite(void);
@@ -156,6 +157,29 @@ START_TEST(several_matrices_of_csv_are_blocks)
 }
 END_TEST
 
+START_TEST(every_allocation_may_fail)
+{
+    static const writer writers[] = {tally_page_write, tally_csv_write};
+    for (size_t i = 0; i < 2; i++) {
+        int failed = -1;
+        count(1u << MEASURE_FIRST_TOKEN | 1u << MEASURE_MEAN, true);
+        for (size_t nth = 1; failed; nth++) {
+            struct stream out = {0};
+            memory_stream_open(&out);
+            int descriptor = out.descriptor;
+            err = (struct err){0};
+            heap_fail_at(nth, 0);
+            failed = writers[i](&out, &tally, NULL, &page, &err);
+            heap_fail_at(0, 0);
+            ck_assert_int_eq(err.out_of_memory, failed != 0);
+            stream_discard(&out);
+            close(descriptor);
+        }
+        arena_release(&arena);
+    }
+}
+END_TEST
+
 Suite *tally_page_suite(void)
 {
     Suite *suite = suite_create("tally_page");
@@ -166,6 +190,7 @@ Suite *tally_page_suite(void)
     tcase_add_test(tests, a_terminal_with_colours_has_heat);
     tcase_add_test(tests, one_matrix_of_csv_stands_alone);
     tcase_add_test(tests, several_matrices_of_csv_are_blocks);
+    tcase_add_test(tests, every_allocation_may_fail);
     suite_add_tcase(suite, tests);
     return suite;
 }

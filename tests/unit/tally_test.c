@@ -240,6 +240,8 @@ START_TEST(without_memory_nothing_is_counted)
         heap_fail_at(nth, 0);
         ck_assert_int_eq(tally_add(&tally, 0, 0, &weights, &err), -1);
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
+        heap_fail_at(nth, 0);
+        ck_assert_int_eq(tally_merge(&tally, &(struct tally_entry){0}, &err), -1);
     }
     heap_fail_at(0, 0);
     ck_assert_int_eq(tally_add(&tally, 0, 0, &weights, &err), 0);
