@@ -95,8 +95,8 @@ else
 fi
 try run -m "$ROOT/tests/golden/gpt2-micro-bf16-prefixed-untied" --ids 1,2,3 --show all --format json
 try run -m "$in/pieces" -s 'Anna sees' --show weights --words --format csv -o here/
-try run -m "$in/pieces" --ids 1,2,3,4 --show weights,logits --words --title Ids --format html \
-    -o here
+try run -m "$in/pieces" --ids 1,2,3,4 --show weights --words --format json
+try run -m "$in/school" --ids 1,2,3 --show logits --title Ids --format html -o here
 try run -m life -s "$life" --format csv -o /dev/null
 try run -m life -f "$in/three.txt" --mean heads --style both --color always
 try run -m life-causal -s "$life" --attention window:2 --temperature 0.5
