@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "command.h"
 #include "inputs.h"
+#include "lens/attention_part.h"
 #include "lens/explanation.h"
 #include "lens/pick.h"
 #include "lens/viewer.h"
@@ -20,6 +21,8 @@ struct job {
     struct viewer viewer;
     struct file file; /* what the text is borrowed from */
     struct subject subject;
+    enum site_part part;        /* that was asked for, if one was */
+    const struct reading *text; /* that the query stands in */
     struct explain_wish wish;
     struct stream out;
     struct arena arena;
@@ -62,6 +65,38 @@ static int choose_format(struct job *job, struct err *err)
     return 0;
 }
 
+static int unknown_part(const char *name, struct err *err)
+{
+    struct buf known = {0};
+    for (size_t i = 0; i < attention_part_count; i++)
+        buf_format(&known, "%s%s", i ? ", " : "", attention_parts[i].name);
+    err_usage(err, "--attention-of: expected one of %s, found '%s'", known.bytes ? known.bytes : "",
+              name);
+    buf_release(&known);
+    return -1;
+}
+
+/* --attention-of, before there is a model to ask. */
+static int read_part(struct job *job, struct err *err)
+{
+    const char *name = job->options->attention_of;
+    return !name || attention_part_find(&job->part, name) ? 0 : unknown_part(name, err);
+}
+
+/* The attention that was named, or the model's first. */
+static int choose_part(struct job *job, struct err *err)
+{
+    const struct model *model = &job->viewer.model;
+    enum site_part first = attention_part_first(&model->config);
+    enum site_part part = job->options->attention_of ? job->part : first;
+    if (!attention_part_is_there(part, &model->config))
+        return err_usage(err, "--attention-of: expected %s, which is all that '%s' has, found '%s'",
+                         attention_parts[first].name, model->name, attention_parts[part].name);
+    job->wish.part = attention_part_sites(part, &model->config);
+    job->text = part == PART_SOURCE ? &job->subject.source : &job->subject.sentence;
+    return 0;
+}
+
 /* The only one of a list of layers or heads. */
 static int only_one(size_t *one, const char *option, const size_t *list, size_t count,
                     struct err *err)
@@ -76,12 +111,14 @@ static int choose_layer_and_head(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct config *config = &job->viewer.model.config;
-    struct selection chosen = {0};
+    enum site site = site_of(job->wish.part, SITE_WEIGHTS);
+    struct selection chosen = {.sites = site_bit(site)};
     if (selection_layers(&chosen, options->layer ? options->layer : "0", config, &job->arena,
                          err) ||
         selection_heads(&chosen, options->head ? options->head : "0", config, &job->arena, err))
         return -1;
-    return only_one(&job->wish.layer, "layer", chosen.layers.items, chosen.layers.count, err) ||
+    struct layers layers = selection_layers_of(&chosen, site);
+    return only_one(&job->wish.layer, "layer", layers.items, layers.count, err) ||
                    only_one(&job->wish.head, "head", chosen.heads, chosen.head_count, err)
                ? -1
                : 0;
@@ -96,9 +133,14 @@ static void list_tokens(struct buf *list, const struct reading *reading)
         buf_text(list, ", …");
 }
 
+static const char *called(const struct job *job)
+{
+    return job->wish.part == PART_SOURCE ? "source" : "text";
+}
+
 static int unknown_token(struct job *job, const char *name, struct err *err)
 {
-    const struct reading *reading = &job->subject.sentence;
+    const struct reading *reading = job->text;
     const char **names = arena_alloc(&job->arena, reading->count, sizeof *names, err);
     struct buf list = {0};
     for (size_t i = 0; names && i < reading->count; i++)
@@ -106,7 +148,8 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
     const char *near = names ? nearest_name(name, names, reading->count) : NULL;
     list_tokens(&list, reading);
     if (near)
-        err_usage(err, "--token: the text has no token '%s': did you mean '%s'?", name, near);
+        err_usage(err, "--token: the %s has no token '%s': did you mean '%s'?", called(job), name,
+                  near);
     else
         err_usage(err, "--token: expected one of %s, or a place from 0 to %zu, found '%s'",
                   list.bytes ? list.bytes : "", reading->count - 1, name);
@@ -117,7 +160,7 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
 /* The last token, unless another is named; of several with that name the first. */
 static int choose_query(struct job *job, struct err *err)
 {
-    const struct reading *reading = &job->subject.sentence;
+    const struct reading *reading = job->text;
     const char *name = job->options->token;
     struct pick pick = {.index = reading->count - 1};
     if (name && !pick_token(&pick, reading, name))
@@ -125,25 +168,13 @@ static int choose_query(struct job *job, struct err *err)
     job->wish.query = pick.index;
     if (pick.alike)
         print_note(job->options,
-                   "'%s' stands %zu times in the text: this is the first, --token %s "
+                   "'%s' stands %zu times in the %s: this is the first, --token %s "
                    "is the next",
-                   name, pick.alike + 1, reading->labels[pick.next].exact);
+                   name, pick.alike + 1, called(job), reading->labels[pick.next].exact);
     return 0;
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */
-
-/* The walk is that of a layer with one attention. */
-static int check_kind(const struct model *model, struct err *err)
-{
-    const struct config *config = &model->config;
-    if (config->kind != MODEL_TRANSFORMER)
-        return 0;
-    return err_unsupported(err,
-                           "'%s': expected a model of type \"gpt2\" or \"attention\", found type "
-                           "\"%s\": its layers have several attentions",
-                           model->folder.path, config_kind_name(config));
-}
 
 static int read_subject(struct job *job, struct err *err)
 {
@@ -158,7 +189,6 @@ static int read_subject(struct job *job, struct err *err)
         inputs_only(&input, &job->file, options, err) ||
         viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
         viewer_set_mechanism(&job->viewer, &mechanism, err) ||
-        check_kind(&job->viewer.model, err) ||
         inputs_check_source(options, &job->viewer.model, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
         return -1;
@@ -177,8 +207,8 @@ static int prepare(struct job *job, struct err *err)
     if (options->operands.count)
         return err_usage(err, "unexpected argument '%s': a sentence is given by --sentence",
                          options->operands.items[0]);
-    if (choose_format(job, err) || read_subject(job, err) || choose_layer_and_head(job, err) ||
-        choose_query(job, err))
+    if (choose_format(job, err) || read_part(job, err) || read_subject(job, err) ||
+        choose_part(job, err) || choose_layer_and_head(job, err) || choose_query(job, err))
         return -1;
     job->wish.digits = options->digits ? (int)options->digits : NUMERAL_DIGITS;
     job->wish.keys = page_lines(options);

@@ -94,6 +94,9 @@ const struct option_row option_rows[] = {
      LLONG_MAX, "what --dropout and random keys are drawn by (default: 0)"},
     {"source", 0, OPTION_TEXT, "TEXT", FIELD(source), FOR_RUN | FOR_EXPLAIN | TEXT, 0, 0,
      "the text looked at, in models of cross-attention"},
+    {"attention-of", 0, OPTION_TEXT, "PART", FIELD(attention_of), FOR_EXPLAIN, 0, 0,
+     "of an encoder and its decoder: self (the decoder's, default), cross or encoder, where the "
+     "query is one of the source"},
     {"token", 0, OPTION_TEXT, "TOKEN", FIELD(token), FOR_EXPLAIN, 0, 0,
      "the query: a token's text (is), its place from 0 (1, or -1 for the last), or both (1:is); "
      "default: the last"},

@@ -56,6 +56,7 @@ struct options {
     const char *ids;
     const char *source;
     const char *attention;
+    const char *attention_of;
     const char *mask_method;
     const char *scale;
     const char *without;

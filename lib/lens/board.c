@@ -51,7 +51,7 @@ void board_keys(struct board *board)
     step->corner = "key";
     step->of_keys = true;
     step->own_row = board->walk->config->cross ? NO_ROW : board->walk->query;
-    step->rows = report->source.count ? report->source.labels : report->sentence.labels;
+    step->rows = report_keys(report, board->walk->part)->labels;
     step->row_count = board->walk->keys;
 }
 

@@ -37,18 +37,18 @@ int explanation_make(struct explanation *explanation, struct viewer *viewer,
                      const struct subject *subject, const struct explain_wish *wish,
                      struct arena *arena, struct err *err)
 {
-    const struct config *config = &viewer->model.config;
-    struct walk_choice choice = {wish->layer, wish->head, wish->query};
+    bool has_several = viewer->model.config.n_encoder_layer > 0;
+    struct walk_choice choice = {wish->part, wish->layer, wish->head, wish->query};
     struct walk *walk = arena_alloc(arena, 1, sizeof *walk, err);
     if (!walk || walk_take(walk, viewer, subject, &choice, arena, err))
         return -1;
     *explanation = (struct explanation){
         .report = &walk->report,
+        .part = has_several ? &attention_parts[wish->part] : NULL,
+        .text = report_queries(&walk->report, wish->part),
         .layer = walk->layer,
         .head = walk->head,
         .query = walk->query,
-        .layer_count = config->n_layer,
-        .head_count = config->n_head,
         .key_count = walk->keys,
     };
     return choose_shown(explanation, walk, wish->keys, arena, err) ||

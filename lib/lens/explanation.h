@@ -18,6 +18,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "lens/attention_part.h"
 #include "lens/numeral.h"
 #include "lens/report.h"
 
@@ -63,9 +64,10 @@ struct step {
 };
 
 struct explanation {
-    const struct report *report; /* the model and its texts */
+    const struct report *report;       /* the model and its texts */
+    const struct attention_part *part; /* which attention it is; NULL: the model has one */
+    const struct reading *text;        /* that the query stands in */
     size_t layer, head, query;
-    size_t layer_count, head_count;
     size_t key_count;
     const size_t *shown; /* [shown_count] the keys that pages show, rising */
     size_t shown_count;
@@ -75,10 +77,11 @@ struct explanation {
 };
 
 struct explain_wish {
-    size_t layer, head; /* the model must have them */
-    size_t query;       /* a token of the sentence */
-    int digits;         /* of the numbers in formulas, and of `numeral` */
-    size_t keys;        /* pages show at most so many, those with the most weight; 0: all */
+    enum site_part part; /* the attention, as attention_part_sites has it */
+    size_t layer, head;  /* the model must have them */
+    size_t query;        /* a token of the text that looks there */
+    int digits;          /* of the numbers in formulas, and of `numeral` */
+    size_t keys;         /* pages show at most so many, those with the most weight; 0: all */
 };
 
 struct viewer;

@@ -5,15 +5,17 @@
 
 enum { MATRIX_MAX = 8 }; /* rows and columns of a matrix that is shown itself */
 
-/* The input of GPT-2's layers and what it comes from; what is not there is left out. */
+/* The input and what it comes from; what is not there is left out. */
 static int show_stream(struct board *board)
 {
     const struct walk *walk = board->walk;
     const struct {
         const char *name;
         const float *values;
-    } vectors[] = {
-        {"wte", walk->token}, {"wpe", walk->position}, {"h", walk->stream}, {"x", walk->x}};
+    } vectors[] = {{"wte", walk->token},
+                   {walk->config->sinusoids ? "PE" : "wpe", walk->position},
+                   {"h", walk->stream},
+                   {"x", walk->x}};
     enum { COUNT = sizeof vectors / sizeof *vectors };
     size_t width = walk->input_size;
     struct label *rows = board_rows(board, COUNT);
@@ -52,38 +54,65 @@ static int work_norm(struct board *board)
     return board_worked(board);
 }
 
-/* name = wte[4]: the row of the embedding that the token has. */
-static void draw_embedding(struct board *board, const char *name)
+/* h = √16 · wte[4] + wpe[2]: the rows of the embeddings that the token and its place have. */
+static int draw_embedding(struct board *board, const char *name)
 {
     const struct walk *walk = board->walk;
-    uint32_t id = walk->report.sentence.tokens[walk->query].id;
-    buf_format(&board->pen.text, "%s = wte[%u]", name, id);
-    buf_format(&board->pen.latex, "%s = \\mathrm{wte}_{%u}", name, id);
+    const struct config *config = walk->config;
+    struct pen *pen = &board->pen;
+    uint32_t id = report_queries(&walk->report, walk->part)->tokens[walk->query].id;
+    bool waves = config->sinusoids;
+    pen_add(pen, name, name);
+    pen_equals(pen);
+    if (config->embedding_scale != 1) {
+        buf_format(&pen->text, "√%zu · ", config->n_embd);
+        buf_format(&pen->latex, "\\sqrt{%zu}\\,", config->n_embd);
+    }
+    buf_format(&pen->text, "wte[%u]", id);
+    buf_format(&pen->latex, "\\mathrm{wte}_{%u}", id);
+    if (walk->position) {
+        buf_format(&pen->text, " + %s[%zu]", waves ? "PE" : "wpe", walk->query);
+        buf_format(&pen->latex, " + \\mathrm{%s}_{%zu}", waves ? "PE" : "wpe", walk->query);
+    }
+    if (walk->position && waves)
+        buf_text(board_note(board), "PE are sines and cosines of the place in the text.");
+    return board_drawn(board);
 }
 
-/* What stands before the norm: h. */
-static int draw_stream(struct board *board)
+/* Is it the sum of embeddings, or what something else gave? */
+static bool begins_with_embedding(const struct walk *walk)
+{
+    return walk->layer == 0 && walk->part != PART_CROSS;
+}
+
+/* Who gave h; or x, where there is no norm between the two: if norms come last, one is behind. */
+static void note_giver(struct board *board, const char *name)
 {
     const struct walk *walk = board->walk;
-    if (walk->layer > 0) {
-        bool residual = !mechanism_lacks(&walk->config->mechanism, PART_RESIDUAL);
-        buf_text(board_note(board), residual
-                                        ? "h is the residual stream as the layer before left it."
-                                        : "h is what the layer before gave: nothing is added up.");
-        return 0;
-    }
-    draw_embedding(board, "h");
-    if (walk->position) {
-        buf_format(&board->pen.text, " + wpe[%zu]", walk->query);
-        buf_format(&board->pen.latex, " + \\mathrm{wpe}_{%zu}", walk->query);
-    }
-    return board_drawn(board);
+    const struct mechanism *mechanism = &walk->config->mechanism;
+    const char *giver = walk->part == PART_CROSS ? "self-attention" : "the layer before";
+    bool bare = walk->config->kind == MODEL_ATTENTION;
+    bool adds_up = !bare && !mechanism_lacks(mechanism, PART_RESIDUAL);
+    bool normed = !bare && !walk->config->norm_first && !mechanism_lacks(mechanism, PART_NORM);
+    struct buf *note = board_note(board);
+    buf_format(note, adds_up ? "%s is the residual stream as %s left it" : "%s is what %s gave",
+               name, giver);
+    buf_text(note, normed ? ", normed" : "");
+    buf_text(note, adds_up || bare ? "." : ": nothing is added up.");
+}
+
+static int draw_origin(struct board *board, const char *name)
+{
+    if (begins_with_embedding(board->walk))
+        return draw_embedding(board, name);
+    note_giver(board, name);
+    return 0;
 }
 
 static int normed_input(struct board *board)
 {
     board_title(board, "input", "Input");
-    if (draw_stream(board))
+    if (draw_origin(board, "h"))
         return -1;
     if (mechanism_lacks(&board->walk->config->mechanism, PART_NORM)) {
         board_formula(board, "x = h", "x = h");
@@ -99,15 +128,10 @@ int step_input(struct board *board)
     const struct walk *walk = board->walk;
     if (walk->stream)
         return normed_input(board);
-    board_title(board, "input", walk->layer ? "Input" : "Embedding");
-    if (walk->layer) {
-        buf_text(board_note(board), "x is what the layer before gave.");
-    } else {
-        draw_embedding(board, "x");
-        if (board_drawn(board))
-            return -1;
-    }
-    return board_vector(board, "x", walk->x, walk->input_size);
+    board_title(board, "input", begins_with_embedding(walk) ? "Embedding" : "Input");
+    if (draw_origin(board, "x"))
+        return -1;
+    return walk->token ? show_stream(board) : board_vector(board, "x", walk->x, walk->input_size);
 }
 
 /* The columns of a projection that belong to a head, dense, with the bias below them. */

@@ -16,7 +16,10 @@ static void draw_keys(struct board *board)
     size_t first = board->walk->group * served;
     board_projection(board, &board->walk->weights.k, keys);
     if (config->cross)
-        buf_text(board_note(board), "Keys and values are made of the source.");
+        buf_text(board_note(board), config->n_encoder_layer
+                                        ? "Keys and values are made of what the encoder gives: x_j "
+                                          "is its row of key j."
+                                        : "Keys and values are made of the source.");
     if (served > 1)
         buf_format(board_note(board), "The query heads %zu to %zu share key/value head %zu.", first,
                    first + served - 1, board->walk->group);

@@ -2,29 +2,68 @@
 
 #include <assert.h>
 
-static const enum site sites[] = {SITE_EMBEDDING, SITE_RESID_PRE, SITE_LN_1,    SITE_Q,
-                                  SITE_K,         SITE_V,         SITE_SCORES,  SITE_SOFTMAX,
-                                  SITE_MASKED,    SITE_WEIGHTS,   SITE_CONTEXT, SITE_ATTN_OUT};
+#include "math/sinusoid.h"
+
+static const enum site sites[] = {SITE_Q,       SITE_K,       SITE_V,
+                                  SITE_SCORES,  SITE_SOFTMAX, SITE_MASKED,
+                                  SITE_WEIGHTS, SITE_CONTEXT, SITE_ATTN_OUT};
+
+/* What the model's config says of one of its attentions. */
+static struct config config_of(const struct config *model, enum site_part part)
+{
+    struct config own = *model;
+    struct mechanism *mechanism = &own.mechanism;
+    own.cross = part == PART_CROSS || config_is_cross(model);
+    if (part != PART_SENTENCE)
+        own.causal = mechanism->renormalise = false; /* there is no future to mask */
+    if (part == PART_CROSS && mechanism->kind == ATTENTION_SPARSE)
+        mechanism->kind = ATTENTION_DENSE; /* a pattern is about a text that looks at itself */
+    return own;
+}
+
+/* The residual stream as it comes to an attention, and what its queries are made of. */
+static enum site stream_site(enum site_part part)
+{
+    return part == PART_CROSS ? SITE_RESID_MID : site_of(part, SITE_RESID_PRE);
+}
+
+static enum site input_site(const struct config *config, enum site_part part)
+{
+    if (config->norm_first)
+        return site_of(part, SITE_LN_1);
+    return part == PART_CROSS ? SITE_LN_1 : stream_site(part);
+}
 
 /* The layer, and the one before it, whose output is what bare attention takes in. */
 static int select_sites(struct selection *selection, const struct config *config,
                         const struct walk_choice *choice, struct arena *arena, struct err *err)
 {
+    bool in_encoder = choice->part == PART_SOURCE;
     size_t count = 0;
     size_t *layers = arena_alloc(arena, 2, sizeof *layers, err);
     size_t *head = arena_alloc(arena, 1, sizeof *head, err);
+    assert(choice->layer < (in_encoder ? config->n_encoder_layer : config->n_layer));
+    assert(choice->head < config->n_head);
     if (!layers || !head)
         return -1;
     *selection = (struct selection){.heads = head, .head_count = 1};
-    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
-        if (model_has_site(config, sites[i]))
-            selection->sites |= site_bit(sites[i]);
-    selection->whole = site_bit(SITE_CONTEXT);
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
+        enum site site = site_of(choice->part, sites[i]);
+        if (model_has_site(config, site))
+            selection->sites |= site_bit(site);
+    }
+    if (config->kind == MODEL_ATTENTION)
+        selection->sites |= site_bit(SITE_EMBEDDING);
+    else
+        selection->sites |=
+            site_bit(stream_site(choice->part)) | site_bit(input_site(config, choice->part));
+    selection->whole = site_bit(site_of(choice->part, SITE_CONTEXT));
     *head = choice->head;
     if (choice->layer > 0)
         layers[count++] = choice->layer - 1;
     layers[count++] = choice->layer;
-    selection->layers = (struct layers){layers, count};
+    *(in_encoder ? &selection->encoder_layers : &selection->layers) =
+        (struct layers){layers, count};
     return 0;
 }
 
@@ -49,16 +88,18 @@ static const float *row_of(const struct walk *walk, enum site site, size_t layer
 static const float *head_row(const struct walk *walk, enum site site)
 {
     size_t size;
-    return row_of(walk, site, walk->layer, &size);
+    return row_of(walk, site_of(walk->part, site), walk->layer, &size);
 }
 
-/* What queries are made of: a normed stream, an embedding, or the output of the layer before. */
+/* What queries are made of: a stream, normed by now or here; or in bare attention an embedding, or
+ * the output of the layer before. */
 static void find_input(struct walk *walk)
 {
     size_t *size = &walk->input_size;
-    if (walk->config->kind == MODEL_GPT2) {
-        walk->stream = row_of(walk, SITE_RESID_PRE, walk->layer, size);
-        walk->x = row_of(walk, SITE_LN_1, walk->layer, size);
+    if (walk->config->kind != MODEL_ATTENTION) {
+        walk->x = row_of(walk, input_site(walk->config, walk->part), walk->layer, size);
+        if (walk->config->norm_first)
+            walk->stream = row_of(walk, stream_site(walk->part), walk->layer, size);
     } else if (walk->layer == 0) {
         walk->x = row_of(walk, SITE_EMBEDDING, 0, size);
     } else {
@@ -68,8 +109,8 @@ static void find_input(struct walk *walk)
 
 static void find_rows(struct walk *walk)
 {
-    const struct kept *k = find(walk, SITE_K, walk->layer);
-    const struct kept *v = find(walk, SITE_V, walk->layer);
+    const struct kept *k = find(walk, site_of(walk->part, SITE_K), walk->layer);
+    const struct kept *v = find(walk, site_of(walk->part, SITE_V), walk->layer);
     assert(k && v);
     find_input(walk);
     walk->keys = k->shape[1];
@@ -82,32 +123,37 @@ static void find_rows(struct walk *walk)
     walk->masked = head_row(walk, SITE_MASKED);
     walk->weight = head_row(walk, SITE_WEIGHTS);
     walk->context = walk_context(walk, walk->head);
-    walk->out = row_of(walk, SITE_ATTN_OUT, walk->layer, &walk->out_size);
+    walk->out = row_of(walk, site_of(walk->part, SITE_ATTN_OUT), walk->layer, &walk->out_size);
 }
 
 const float *walk_context(const struct walk *walk, size_t head)
 {
-    const struct kept *context = find(walk, SITE_CONTEXT, walk->layer);
+    const struct kept *context = find(walk, site_of(walk->part, SITE_CONTEXT), walk->layer);
     assert(context && head < context->shape[0]);
     return context->data + (head * context->shape[1] + walk->query) * context->shape[2];
 }
 
-/* The two embeddings whose sum GPT-2's first layer takes in. */
+/* The two embeddings whose sum a first layer takes in: of a token as it stands in the file, and of
+ * its place. */
 static int embed(struct walk *walk, const struct weights *weights, struct arena *arena,
                  struct err *err)
 {
+    const struct token *tokens = report_queries(&walk->report, walk->part)->tokens;
     size_t channels = walk->config->n_embd;
-    if (walk->config->kind != MODEL_GPT2 || walk->layer > 0)
+    if (walk->config->kind == MODEL_ATTENTION || walk->layer > 0 || walk->part == PART_CROSS)
         return 0;
     float *token = arena_alloc(arena, channels, sizeof *token, err);
     float *position = arena_alloc(arena, channels, sizeof *position, err);
     if (!token || !position)
         return -1;
-    weights_embed_token(weights, token, walk->report.sentence.tokens[walk->query].id);
+    weights_embed_token(weights, token, tokens[walk->query].id);
     walk->token = token;
     if (mechanism_lacks(&walk->config->mechanism, PART_POSITIONS))
         return 0;
-    weights_add_position(weights, position, walk->query);
+    if (walk->config->sinusoids)
+        sinusoid_add((struct matrix){position, 1, channels, channels}, walk->query);
+    else
+        weights_add_position(weights, position, walk->query);
     walk->position = position;
     return 0;
 }
@@ -120,17 +166,30 @@ static float scale_as_it_is(const struct config *config, size_t layer)
     return mechanism_scale(&cold, layer);
 }
 
+/* The projections of that attention. */
+static int find_weights(struct walk *walk, struct weights *weights, struct err *err)
+{
+    bool cross = walk->part == PART_CROSS;
+    size_t place = walk->layer + (walk->part == PART_SOURCE ? walk->config->n_layer : 0);
+    struct block_weights block;
+    if (weights_block(weights, place, cross ? SITE_CROSS_OUT : SITE_ATTN_OUT, &block, err))
+        return -1;
+    walk->weights = cross ? block.cross : block.self;
+    return 0;
+}
+
 int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *subject,
               const struct walk_choice *choice, struct arena *arena, struct err *err)
 {
     struct model *model = &viewer->model;
-    const struct config *config = &model->config;
+    struct config *config = arena_alloc(arena, 1, sizeof *config, err);
     struct selection selection;
-    struct block_weights block;
-    assert(choice->layer < config->n_layer && choice->head < config->n_head);
-    assert(choice->query < subject->sentence.count);
+    if (!config)
+        return -1;
+    *config = config_of(&model->config, choice->part);
     *walk = (struct walk){
         .config = config,
+        .part = choice->part,
         .layer = choice->layer,
         .head = choice->head,
         .query = choice->query,
@@ -145,10 +204,9 @@ int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *su
         .reports = &walk->report,
     };
     if (select_sites(&selection, config, choice, arena, err) ||
-        viewer_look(viewer, &look, arena, err) ||
-        weights_block(&model->weights, choice->layer, SITE_ATTN_OUT, &block, err))
+        viewer_look(viewer, &look, arena, err) || find_weights(walk, &model->weights, err))
         return -1;
-    walk->weights = block.self;
+    assert(choice->query < report_queries(&walk->report, choice->part)->count);
     find_rows(walk);
     return embed(walk, &model->weights, arena, err);
 }

@@ -1,5 +1,5 @@
 /* walk.h: what a pass gave of one query of one head: its rows of everything on the way from the
- * layer's input to its output.
+ * input of an attention to its output.
  *
  *     struct walk walk;
  *     struct walk_choice choice = {.layer = 0, .head = 0, .query = 1};
@@ -12,26 +12,29 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "lens/viewer.h"
+#include "model/site.h"
 #include "model/weights.h"
 
 struct walk_choice {
-    size_t layer, head; /* the model must have them */
-    size_t query;       /* a token of the sentence */
+    enum site_part part; /* whose sites are walked through: one of an encoder and its decoder */
+    size_t layer, head;  /* the model must have them */
+    size_t query;        /* a token of the text that looks */
 };
 
 /* S keys are looked at; vectors are dense. All of it lives as long as the arena and the viewer. */
 struct walk {
     struct report report;
-    const struct config *config;
+    const struct config *config; /* the model's, as this one of its attentions has it */
+    enum site_part part;
     struct attention_weights weights; /* the layer's */
     size_t layer, head, query;
     size_t group;            /* the key/value head that the head looks at */
     size_t keys;             /* S */
     float scale, base_scale; /* of the scores; and without the temperature in it */
 
-    const float *token;    /* [C] of GPT-2's first layer: what the input is the sum of; else NULL */
+    const float *token;    /* [C] what a first layer's input is the sum of; NULL: it is no sum */
     const float *position; /* [C] */
-    const float *stream;   /* [C] before GPT-2's norm; NULL: there is none */
+    const float *stream;   /* [C] before the norm, where norms come first; NULL: there is none */
     const float *x;        /* [input_size] what q is made of */
     size_t input_size;
     const float *q;       /* [dk] */
@@ -46,7 +49,7 @@ struct walk {
     size_t out_size;
 };
 
-/* Run the subject through the model up to the output of the layer's attention. */
+/* Run the subject through the model up to the output of that attention. */
 int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *subject,
               const struct walk_choice *choice, struct arena *arena, struct err *err);
 

@@ -5,7 +5,9 @@
  *       "worked": {"text": …, "latex": …}, "rows": ["0:Life", …],
  *       "columns": {"k": [[…], …], "score": […]}, "total": {"name": …, "k": […]}}, …]}
  *
- * What a step has not is not there; an empty cell and minus infinity are null.
+ * Where a model has several attentions, `"attention_of": "cross"` stands before the layer; the
+ * query of its encoder is one of `source_tokens`. What a step has not is not there; an empty cell
+ * and minus infinity are null.
  */
 #include <string.h>
 
@@ -122,7 +124,12 @@ int explain_json_write(struct stream *out, const struct explanation *explanation
     origin.heads = NULL; /* the one is named below */
     stream_char(out, '{');
     json_origin_write(out, &origin, "\n ");
-    stream_format(out, ",\n \"layer\": %zu, \"head\": %zu, \"query\": %zu,\n \"steps\": [",
+    stream_text(out, ",\n ");
+    if (explanation->part) {
+        write_member(out, "attention_of", explanation->part->name);
+        stream_text(out, ", ");
+    }
+    stream_format(out, "\"layer\": %zu, \"head\": %zu, \"query\": %zu,\n \"steps\": [",
                   explanation->layer, explanation->head, explanation->query);
     for (size_t i = 0; i < explanation->step_count; i++) {
         stream_text(out, i ? "," : "");

@@ -203,8 +203,11 @@ static void add_titles(struct page *page)
     if (report->source.count)
         add_reading(page, "source", &report->source);
     buf_text(&page->text, "- query: **");
-    add_text(page, report->sentence.labels[explanation->query].exact);
-    buf_format(&page->text, "**, layer %zu, head %zu\n", explanation->layer, explanation->head);
+    add_text(page, explanation->text->labels[explanation->query].exact);
+    buf_text(&page->text, "**");
+    if (explanation->part)
+        buf_format(&page->text, ", %s", explanation->part->words);
+    buf_format(&page->text, ", layer %zu, head %zu\n", explanation->layer, explanation->head);
     if (explanation->shown_count < explanation->key_count)
         buf_format(&page->text, "- keys shown: %zu of %zu, which have %.2f of the weight\n",
                    explanation->shown_count, explanation->key_count,

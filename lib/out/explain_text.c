@@ -256,9 +256,10 @@ static int write_titles(struct stream *out, const struct explanation *explanatio
     struct buf line = {0};
     if (text_titles_write(out, report, &place, err))
         return -1;
-    buf_format(&line, "query · %s · layer %zu · head %zu",
-               report->sentence.labels[explanation->query].exact, explanation->layer,
-               explanation->head);
+    buf_format(&line, "query · %s · ", explanation->text->labels[explanation->query].exact);
+    if (explanation->part)
+        buf_format(&line, "%s · ", explanation->part->words);
+    buf_format(&line, "layer %zu · head %zu", explanation->layer, explanation->head);
     text_shorten(&line, columns);
     int failed = text_end(out, &line, err);
     buf_release(&line);

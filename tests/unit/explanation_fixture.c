@@ -118,6 +118,7 @@ static const size_t all[] = {0, 1, 2, 3};
 
 const struct explanation fixture_explanation = {
     .report = &report,
+    .text = &report.sentence,
     .layer = 2,
     .head = 1,
     .query = 1,
@@ -133,6 +134,7 @@ static const size_t heaviest[] = {1, 2};
 
 const struct explanation fixture_explanation_short = {
     .report = &report,
+    .text = &report.sentence,
     .layer = 2,
     .head = 1,
     .query = 1,

@@ -14,7 +14,7 @@ Suite *steps_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { TOKENS = 9, WIDTH = 5, HEAD = 4 };
+enum { TOKENS = 9, WIDTH = 5, HEAD = 4, LAYERS = 2 };
 
 /* clang-format off */
 static const char *const configs[] = {
@@ -24,6 +24,8 @@ static const char *const configs[] = {
           "d_k": 5, "d_v": 2}),
     JSON({"model_type": "gpt2", "vocab_size": 9, "n_positions": 9, "n_embd": 25, "n_layer": 2,
           "n_head": 5, "scale_attn_by_inverse_layer_idx": true}),
+    JSON({"model_type": "transformer", "vocab_size": 9, "n_embd": 25, "n_layer": 2,
+          "n_encoder_layer": 2, "n_head": 5, "n_inner": 6}),
 };
 /* clang-format on */
 
@@ -85,8 +87,11 @@ static bool open_model(const char *config, size_t way)
     ck_assert_msg(!model_open_folder(&viewer.model, &model.folder, &err), "%s", err.text);
     ck_assert_int_eq(machine_open(&viewer.machine, 1, &err), 0);
     struct input input = {.ids = "3,1,4,1,5,2,6,5,3"};
+    struct input source = {.ids = "2,7,1,8,2,8,1,8,2"};
     ck_assert_msg(!viewer_set_mechanism(&viewer, mechanism, &err), "%s", err.text);
-    ck_assert_msg(!viewer_read(&viewer, &subject, &input, NULL, &arena, &err), "%s", err.text);
+    ck_assert_msg(
+        !viewer_read(&viewer, &subject, &input, model.config.cross ? &source : NULL, &arena, &err),
+        "%s", err.text);
     return true;
 }
 
@@ -124,7 +129,8 @@ static void expect_values(const struct block *block, const double *expected, con
 {
     for (size_t j = 0; block && j < TOKENS; j++) {
         double found = (double)block->values[j];
-        bool same = found == expected[j] || fabs(found - expected[j]) <= 2e-6;
+        double near = 2e-6 * fmax(1, fabs(expected[j]));
+        bool same = found == expected[j] || fabs(found - expected[j]) <= near;
         ck_assert_msg(same, "%s of key %zu: expected %.9g, found %.9g", what, j, expected[j],
                       found);
     }
@@ -136,8 +142,9 @@ struct expected {
     double scores[TOKENS], softmax[TOKENS], masked[TOKENS], weights[TOKENS];
 };
 
-static void make_expected(struct expected *row, size_t layer)
+static void make_expected(struct expected *row, enum site_part part, size_t layer)
 {
+    bool causal = viewer.model.config.causal && part == PART_SENTENCE;
     bool linear = find_step("features") != NULL;
     const struct block *q = find_block("query", "q");
     const struct block *k = find_block(linear ? "keys" : "scores", "k");
@@ -147,7 +154,7 @@ static void make_expected(struct expected *row, size_t layer)
     for (size_t i = 0; i < TOKENS * WIDTH; i++)
         row->k[i] = (double)k->values[i];
     reference_attend(&(struct reference_row){&viewer.model.config, layer, explanation.query, TOKENS,
-                                             viewer.model.config.causal, false, row->q, row->k,
+                                             causal, part == PART_CROSS, row->q, row->k,
                                              row->scores, row->softmax, row->masked, row->weights});
 }
 
@@ -181,22 +188,26 @@ static void check_dropout(double dropout, const double *shares, size_t *left, si
 }
 
 /* One query; what `left` and `dropped` count is of weights. */
-static void check_query(size_t way, size_t layer, size_t *left, size_t *dropped)
+static void check_query(size_t way, enum site_part part, size_t layer, size_t *left,
+                        size_t *dropped)
 {
     static struct expected row;
     const struct mechanism *mechanism = &viewer.model.config.mechanism;
     bool drops = mechanism->dropout > 0;
+    bool renormalises = mechanism->renormalise && part == PART_SENTENCE;
     const char *result = drops ? "shares" : "weights";
     const char *share = drops ? "share" : "weight";
-    bool behind = mechanism->renormalise || mechanism->kind == ATTENTION_LINEAR;
-    check_names(mechanisms[way].steps);
-    make_expected(&row, layer);
+    bool behind = renormalises || mechanism->kind == ATTENTION_LINEAR;
+    check_names(renormalises == mechanism->renormalise ? mechanisms[way].steps
+                : drops                                ? "scores scaled masked shares weights"
+                                                       : "scores scaled masked weights");
+    make_expected(&row, part, layer);
     expect_values(find_block("scores", "score"), row.scores, "score");
     expect_values(find_block("masked", "masked"), row.masked, "masked");
     expect_values(find_block(result, "masked"), row.masked, "masked");
     expect_values(find_block(result, share), row.weights, share);
     check_shares(result, behind ? "masked" : "power", share);
-    if (mechanism->renormalise) {
+    if (renormalises) {
         expect_values(find_block("softmax", "softmax"), row.softmax, "softmax");
         check_shares("softmax", "power", "softmax");
     }
@@ -204,24 +215,27 @@ static void check_query(size_t way, size_t layer, size_t *left, size_t *dropped)
         check_dropout((double)mechanism->dropout, row.weights, left, dropped);
 }
 
+/* All queries of all layers, of the same head of each attention that there is. */
+static void check_model(size_t way, size_t *left, size_t *dropped)
+{
+    static const enum site_part parts[] = {PART_SENTENCE, PART_SOURCE, PART_CROSS};
+    size_t part_count = model.config.n_encoder_layer ? COUNT(parts) : 1;
+    for (size_t i = 0; i < part_count * LAYERS * TOKENS; i++) {
+        enum site_part part = parts[i / TOKENS / LAYERS];
+        struct explain_wish wish = {part, i / TOKENS % LAYERS, HEAD, i % TOKENS, 4, 0};
+        int failed = explanation_make(&explanation, &viewer, &subject, &wish, &arena, &err);
+        ck_assert_msg(!failed, "%s", err.text);
+        check_query(way, part, wish.layer, left, dropped);
+    }
+}
+
 START_TEST(every_way_to_attend_follows_its_formulas)
 {
     size_t left = 0;
     size_t dropped = 0;
     for (size_t c = 0; c < COUNT(configs); c++) {
-        if (!open_model(configs[c], (size_t)_i)) {
-            release();
-            prepare();
-            continue;
-        }
-        for (size_t layer = 0; layer < 2; layer++) {
-            for (size_t query = 0; query < TOKENS; query++) {
-                struct explain_wish wish = {layer, HEAD, query, 4, 0};
-                int failed = explanation_make(&explanation, &viewer, &subject, &wish, &arena, &err);
-                ck_assert_msg(!failed, "%s", err.text);
-                check_query((size_t)_i, layer, &left, &dropped);
-            }
-        }
+        if (open_model(configs[c], (size_t)_i))
+            check_model((size_t)_i, &left, &dropped);
         release();
         prepare();
     }
@@ -232,7 +246,7 @@ END_TEST
 
 static void explain_last(const char *config, size_t way, size_t query)
 {
-    struct explain_wish wish = {0, HEAD, query, 4, 0};
+    struct explain_wish wish = {PART_SENTENCE, 0, HEAD, query, 4, 0};
     ck_assert(open_model(config, way));
     ck_assert(!explanation_make(&explanation, &viewer, &subject, &wish, &arena, &err));
 }

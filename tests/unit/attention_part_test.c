@@ -1,0 +1,59 @@
+#include "lens/attention_part.h"
+
+#include <check.h>
+
+Suite *attention_part_suite(void);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+START_TEST(parts_are_found_by_their_names)
+{
+    static const enum site_part parts[] = {PART_SENTENCE, PART_SOURCE, PART_CROSS};
+    enum site_part found = PART_SENTENCE;
+    ck_assert_uint_eq(attention_part_count, COUNT(parts));
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        ck_assert(attention_part_find(&found, attention_parts[parts[i]].name));
+        ck_assert_int_eq(found, parts[i]);
+    }
+    ck_assert(!attention_part_find(&found, "") && !attention_part_find(&found, "selfish"));
+    ck_assert_int_eq(found, parts[COUNT(parts) - 1]);
+}
+END_TEST
+
+START_TEST(a_model_has_one_attention_or_three)
+{
+    static const struct {
+        struct config config;
+        enum site_part first;
+        bool has_self, has_cross, has_encoder;
+        enum site_part sites; /* of its cross-attention */
+    } cases[] = {
+        {{.kind = MODEL_GPT2}, PART_SENTENCE, true, false, false, PART_SENTENCE},
+        {{.kind = MODEL_ATTENTION, .cross = true}, PART_CROSS, false, true, false, PART_SENTENCE},
+        {{.kind = MODEL_TRANSFORMER, .cross = true, .n_encoder_layer = 1},
+         PART_SENTENCE,
+         true,
+         true,
+         true,
+         PART_CROSS},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct config *config = &cases[i].config;
+        ck_assert_int_eq(attention_part_first(config), cases[i].first);
+        ck_assert_int_eq(attention_part_is_there(PART_SENTENCE, config), cases[i].has_self);
+        ck_assert_int_eq(attention_part_is_there(PART_CROSS, config), cases[i].has_cross);
+        ck_assert_int_eq(attention_part_is_there(PART_SOURCE, config), cases[i].has_encoder);
+        ck_assert_int_eq(attention_part_sites(PART_CROSS, config), cases[i].sites);
+    }
+}
+END_TEST
+
+Suite *attention_part_suite(void)
+{
+    Suite *suite = suite_create("attention_part");
+    TCase *tests = tcase_create("attention_part");
+    tcase_add_test(tests, parts_are_found_by_their_names);
+    tcase_add_test(tests, a_model_has_one_attention_or_three);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
