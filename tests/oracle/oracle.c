@@ -1,5 +1,5 @@
-/* oracle: holds what the program prints, and what the library computes on every path through it,
- * against what the reference computed.
+/* oracle: holds what the program prints and explains, and what the library computes on every path
+ * through it, against what the reference computed.
  *
  *     build/oracle build/attn-cli tests/golden/life tests/golden/gpt2-micro ...
  *     build/oracle --bf16 build/attn-cli ...     what it prints with --precision bf16
@@ -11,8 +11,18 @@
 
 #include "base/heap.h"
 #include "path_check.h"
+#include "walk_check.h"
 
-/* Ask about every folder; then, of float32, walk every path. */
+/* Ask about it, and explain it, which is done in float32. */
+static void check_folder(struct tally *tally, const struct question *question,
+                         const struct golden *golden)
+{
+    program_check(tally, question, golden);
+    if (question->tolerance == &tolerance_fp32)
+        walk_check(tally, golden);
+}
+
+/* All folders; then, of float32, every path. */
 static void check_all(struct tally *tally, const struct question *question, char **folders,
                       size_t count)
 {
@@ -26,7 +36,7 @@ static void check_all(struct tally *tally, const struct question *question, char
         if (golden_open(&goldens[i], folders[i], &err))
             tally_judge(tally, folders[i], "all", &err);
         else
-            program_check(tally, question, &goldens[i]);
+            check_folder(tally, question, &goldens[i]);
     }
     if (tally->failed == 0 && question->tolerance == &tolerance_fp32)
         path_check(tally, goldens, count);
