@@ -157,7 +157,7 @@ END_TEST
 
 START_TEST(plain_c_is_one_chain_an_element)
 {
-    static const size_t widths[] = {1, 2, 16, 65, 129};
+    static const size_t widths[] = {1, 2, 16, 65, 83, 129};
     static const size_t heights[] = {1, 3, 64};
     struct kernels *kernels = opened("generic");
     for (size_t i = 0; i < COUNT(widths) * COUNT(heights) * COUNT(depths); i++)
