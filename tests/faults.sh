@@ -83,7 +83,8 @@ for format in csv tidy json jsonl npy safetensors svg html; do
     try run -m life-cross -s "$life" --source 'short Life' --show all --format $format -o here/
 done
 for view in lines overlay; do
-    try run -m life-cross -s "$life" --source 'short Life' --view $view --format svg -o here
+    try run -m life-cross -s "$life" --source 'short Life' --view $view --range 0:1 --format svg \
+        -o here
 done
 if "$ATTN" run -q -m life -s Life -o "$folder/probe.png" 2>"$folder/log"; then
     try run -m life -s "$life" --format png -o here

@@ -6,6 +6,7 @@
 #include "base/heap.h"
 #include "bench/comparison_format.h"
 #include "lens/stopwatch.h"
+#include "memory_stream.h"
 #include "model/attention.h"
 #include "model/mechanism_text.h"
 
@@ -142,6 +143,28 @@ START_TEST(formats_are_found_by_name_and_by_ending)
 }
 END_TEST
 
+START_TEST(without_memory_no_page_is_written)
+{
+    struct comparison_plan plan = plan_all();
+    int failed = -1;
+    plan.rounds = 1;
+    plan.subject_count = 1;
+    ck_assert_msg(!comparison_make(&comparison, &plan, &arena, &err), "%s", err.text);
+    for (size_t nth = 1; failed; nth++) {
+        struct stream out = {0};
+        memory_stream_open(&out);
+        int descriptor = out.descriptor;
+        err_clear(&err);
+        heap_fail_at(nth, 0);
+        failed = comparison_page_write(&out, &comparison, &err);
+        heap_fail_at(0, 0);
+        ck_assert_int_eq(err.out_of_memory, failed != 0);
+        stream_discard(&out);
+        close(descriptor);
+    }
+}
+END_TEST
+
 START_TEST(every_allocation_may_fail)
 {
     int failed = -1;
@@ -202,6 +225,7 @@ Suite *comparison_suite(void)
     tcase_add_test(tests, some_layers_and_heads_have_their_own_numbers);
     tcase_add_test(tests, a_way_that_is_not_for_the_model_is_refused);
     tcase_add_test(tests, formats_are_found_by_name_and_by_ending);
+    tcase_add_test(tests, without_memory_no_page_is_written);
     tcase_add_test(tests, every_allocation_may_fail);
     tcase_add_test(tests, a_stopwatch_runs_from_values_to_contexts);
     suite_add_tcase(suite, tests);

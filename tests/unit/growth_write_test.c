@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/heap.h"
+#include "draw/cairo_library.h"
 #include "memory_stream.h"
 
 Suite *growth_write_suite(void);
@@ -178,6 +180,55 @@ START_TEST(a_figure_has_both_panels)
 }
 END_TEST
 
+START_TEST(without_dense_nothing_is_promised)
+{
+    struct growth growth = example(3);
+    growth.ways = ways + 1;
+    growth.way_count = 1;
+    struct file file = write_with(growth_page_write, &growth);
+    ck_assert_ptr_nonnull(memmem(file.bytes, file.size, "linear", 6));
+    ck_assert_ptr_null(memmem(file.bytes, file.size, "dense", 5));
+    file_release(&file);
+}
+END_TEST
+
+/* Where pango and cairo are not installed, tests/pictures.sh says so. */
+START_TEST(a_figure_can_be_a_png_or_a_pdf)
+{
+    struct growth growth = example(3);
+    if (!cairo_library_load(NULL))
+        return;
+    struct file png = write_with(growth_png_write, &growth);
+    struct file pdf = write_with(growth_pdf_write, &growth);
+    ck_assert_mem_eq(png.bytes, "\x89PNG", 4);
+    ck_assert_mem_eq(pdf.bytes, "%PDF", 4);
+    file_release(&png);
+    file_release(&pdf);
+}
+END_TEST
+
+START_TEST(every_allocation_may_fail)
+{
+    static const writer writers[] = {growth_page_write, growth_svg_write, growth_json_write};
+    struct growth growth = example(3);
+    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
+        int failed = -1;
+        for (size_t nth = 1; failed; nth++) {
+            struct stream out = {0};
+            struct err err = {0};
+            memory_stream_open(&out);
+            int descriptor = out.descriptor;
+            heap_fail_at(nth, 0);
+            failed = writers[i](&out, &growth, &err);
+            heap_fail_at(0, 0);
+            ck_assert_int_eq(err.out_of_memory, failed != 0);
+            stream_discard(&out);
+            close(descriptor);
+        }
+    }
+}
+END_TEST
+
 Suite *growth_write_suite(void)
 {
     Suite *suite = suite_create("growth_write");
@@ -186,6 +237,9 @@ Suite *growth_write_suite(void)
     tcase_add_test(tests, one_length_has_no_picture);
     tcase_add_test(tests, json_has_every_number);
     tcase_add_test(tests, a_figure_has_both_panels);
+    tcase_add_test(tests, without_dense_nothing_is_promised);
+    tcase_add_test(tests, a_figure_can_be_a_png_or_a_pdf);
+    tcase_add_test(tests, every_allocation_may_fail);
     suite_add_tcase(suite, tests);
     return suite;
 }
