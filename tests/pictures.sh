@@ -71,6 +71,16 @@ without_library() { # as it would be where nothing is installed, in no folder
     says_what_to_install $status
 }
 
+# As if it were of before 2018: a library of that name without the functions.
+wants_newer_libraries() {
+    mkdir old
+    echo 'int too_old;' >old.c
+    ${CC:-cc} -shared -fPIC old.c -o old/libpangocairo-1.0.so.0 || return 1
+    LD_LIBRARY_PATH=old "$attn" run -q -s Life -o old.png 2>message
+    same "5 attn-cli: error: 'libpangocairo-1.0.so.0' has no 'g_object_unref': expected cairo \
+1.16 and pango 1.44 or newer" "$? $(cat message)" && ! [ -e old.png ]
+}
+
 forms='svg png pdf'
 "$attn" run -q -s Life -o probe.png 2>message
 status=$?
@@ -83,6 +93,7 @@ elif has strace && strace -o trace true 2>/dev/null; then
 else
     skip 'a library that is missing: strace cannot hide it here'
 fi
+[ "$(uname)" = Linux ] && check 'a library that is too old' wants_newer_libraries
 
 # --- what is drawn: every kind of picture, and what texts can hold -------------------------------
 

@@ -125,8 +125,11 @@ static int write_cairo(struct stream *out, enum cairo_form form, const struct gr
     struct figure figure;
     struct cairo_canvas cairo;
     int failed = make_figure(&figure, growth, &arena, err);
-    struct cairo_page page = {figure.plot.width, figure.plot.height, figure.plot.title};
-    if (!failed && (failed = cairo_begin(&cairo, form, out, &page, err)) == 0) {
+    if (!failed) {
+        struct cairo_page page = {figure.plot.width, figure.plot.height, figure.plot.title};
+        failed = cairo_begin(&cairo, form, out, &page, err);
+    }
+    if (!failed) {
         int drawn = loglog_draw(&figure.plot, &cairo.canvas, err);
         failed = cairo_end(&cairo, err) || drawn ? -1 : 0;
     }
