@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "out/explain_facts.h"
 #include "out/explain_format.h"
 #include "out/explain_layout.h"
 #include "out/latex_text.h"
@@ -232,40 +233,19 @@ static void add_step(struct page *page, const struct step *step)
         buf_format(&page->text, "\n$%s$\n", step->worked.latex);
 }
 
-static void add_reading(struct page *page, const char *name, const struct reading *reading)
+static void add_fact(struct buf *out, const struct explain_fact *fact)
 {
-    struct buf text = {0};
-    reading_visible(&text, reading);
-    buf_format(&page->text, "\\item[%s] ", name);
-    if (text.size)
-        latex_text(&page->text, text.bytes, text.size);
-    buf_char(&page->text, '\n');
-    page->text.out_of_memory |= text.out_of_memory;
-    buf_release(&text);
+    buf_format(out, "\\item[%s] ", fact->name);
+    if (fact->size)
+        latex_text(out, fact->quoted, fact->size);
+    buf_format(out, "%s\n", fact->words);
 }
 
 static void add_titles(struct page *page)
 {
-    const struct explanation *explanation = page->explanation;
-    const struct report *report = explanation->report;
-    struct reading model = {.text = report->model, .size = strlen(report->model)};
     buf_text(&page->text, "\\section*{One query, step by step}\n"
                           "\\begin{description}\\raggedright\n");
-    add_reading(page, "model", &model);
-    if (report->mechanism)
-        buf_format(&page->text, "\\item[mechanism] %s\n", report->mechanism);
-    add_reading(page, "sentence", &report->sentence);
-    if (report->source.count)
-        add_reading(page, "source", &report->source);
-    buf_text(&page->text, "\\item[query] ");
-    add_text(page, explanation->text->labels[explanation->query].exact);
-    if (explanation->part)
-        buf_format(&page->text, ", %s", explanation->part->words);
-    buf_format(&page->text, ", layer %zu, head %zu\n", explanation->layer, explanation->head);
-    if (explanation->shown_count < explanation->key_count)
-        buf_format(&page->text, "\\item[keys shown] %zu of %zu, which have %.2f of the weight\n",
-                   explanation->shown_count, explanation->key_count,
-                   (double)explanation->shown_weight);
+    explain_facts_add(&page->text, page->explanation, add_fact);
     buf_text(&page->text, "\\end{description}\n");
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/bar.h"
+#include "out/explain_facts.h"
 #include "out/explain_format.h"
 #include "out/explain_layout.h"
 #include "out/markdown_text.h"
@@ -173,52 +174,21 @@ static void add_step(struct page *page, const struct step *step)
         buf_format(&page->text, "\n$%s$\n", step->worked.latex);
 }
 
-static void add_fact(struct page *page, const char *name, const struct buf *value)
+static void add_fact(struct buf *out, const struct explain_fact *fact)
 {
-    buf_format(&page->text, "- %s: ", name);
-    if (value->size)
-        markdown_text(&page->text, value->bytes, value->size);
-    buf_char(&page->text, '\n');
-    page->text.out_of_memory |= value->out_of_memory;
-}
-
-static void add_reading(struct page *page, const char *name, const struct reading *reading)
-{
-    struct buf text = {0};
-    reading_visible(&text, reading);
-    add_fact(page, name, &text);
-    buf_release(&text);
-}
-
-static void add_titles(struct page *page)
-{
-    const struct explanation *explanation = page->explanation;
-    const struct report *report = explanation->report;
-    struct reading model = {.text = report->model, .size = strlen(report->model)};
-    buf_text(&page->text, "# One query, step by step\n\n");
-    add_reading(page, "model", &model);
-    if (report->mechanism)
-        buf_format(&page->text, "- mechanism: %s\n", report->mechanism);
-    add_reading(page, "sentence", &report->sentence);
-    if (report->source.count)
-        add_reading(page, "source", &report->source);
-    buf_text(&page->text, "- query: **");
-    add_text(page, explanation->text->labels[explanation->query].exact);
-    buf_text(&page->text, "**");
-    if (explanation->part)
-        buf_format(&page->text, ", %s", explanation->part->words);
-    buf_format(&page->text, ", layer %zu, head %zu\n", explanation->layer, explanation->head);
-    if (explanation->shown_count < explanation->key_count)
-        buf_format(&page->text, "- keys shown: %zu of %zu, which have %.2f of the weight\n",
-                   explanation->shown_count, explanation->key_count,
-                   (double)explanation->shown_weight);
+    const char *bold = fact->is_query ? "**" : "";
+    buf_format(out, "- %s: %s", fact->name, bold);
+    if (fact->size)
+        markdown_text(out, fact->quoted, fact->size);
+    buf_format(out, "%s%s\n", bold, fact->words);
 }
 
 int explain_markdown_write(struct stream *out, const struct explanation *explanation,
                            const struct explain_page *form, struct err *err)
 {
     struct page page = {{0}, explanation, form->full ? 0 : PAGE_COLUMNS};
-    add_titles(&page);
+    buf_text(&page.text, "# One query, step by step\n\n");
+    explain_facts_add(&page.text, explanation, add_fact);
     for (size_t i = 0; i < explanation->step_count; i++)
         add_step(&page, &explanation->steps[i]);
     int failed = buf_check(&page.text, err);

@@ -1,0 +1,28 @@
+/* explain_facts.h: what stands above an explanation in a document, before its steps: the model and
+ * its texts, which query it is, and how much of it is shown. (A page of a terminal has titles.)
+ *
+ *     static void add_fact(struct buf *out, const struct explain_fact *fact) { ... }
+ *     explain_facts_add(&out, explanation, add_fact);
+ */
+#ifndef ATTN_OUT_EXPLAIN_FACTS_H
+#define ATTN_OUT_EXPLAIN_FACTS_H
+
+#include "base/buf.h"
+#include "lens/explanation.h"
+
+struct explain_fact {
+    const char *name;   /* "sentence" */
+    const char *quoted; /* [size] what was given, to be escaped; NULL: nothing */
+    size_t size;
+    const char *words; /* behind it, our own; may be "" */
+    bool is_query;     /* its token is marked in tables, too */
+};
+
+/* Writes one fact, which it may keep nothing of. */
+typedef void (*explain_fact_writer)(struct buf *out, const struct explain_fact *fact);
+
+/* Have all facts written, in their order. Failures of memory stick to `out`. */
+void explain_facts_add(struct buf *out, const struct explanation *explanation,
+                       explain_fact_writer add);
+
+#endif

@@ -1,0 +1,81 @@
+#include "out/explain_facts.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "explanation_fixture.h"
+#include "lens/attention_part.h"
+
+Suite *explain_facts_suite(void);
+
+static struct buf out;
+
+/* query*: "1:|", layer 2, head 1 */
+static void write_fact(struct buf *to, const struct explain_fact *fact)
+{
+    buf_format(to, "%s%s: ", fact->name, fact->is_query ? "*" : "");
+    if (fact->size)
+        buf_format(to, "\"%.*s\"", (int)fact->size, fact->quoted);
+    buf_format(to, "%s\n", fact->words);
+}
+
+static void expect(const struct explanation *explanation, const char *text)
+{
+    buf_clear(&out);
+    explain_facts_add(&out, explanation, write_fact);
+    ck_assert_int_eq(buf_check(&out, NULL), 0);
+    ck_assert_uint_eq(out.size, strlen(text));
+    ck_assert_mem_eq(out.bytes, text, out.size);
+    buf_release(&out);
+}
+
+START_TEST(the_model_the_sentence_and_the_query)
+{
+    expect(&fixture_explanation, "model: \"o\"dd\"\n"
+                                 "sentence: \"a_b|爱\\x0d\"\n"
+                                 "query*: \"1:|\", layer 2, head 1\n");
+}
+END_TEST
+
+START_TEST(what_is_not_always_there)
+{
+    struct report report = *fixture_explanation_short.report;
+    struct explanation explanation = fixture_explanation_short;
+    report.mechanism = "attention window:3";
+    report.source = report.sentence;
+    explanation.report = &report;
+    explanation.part = &attention_parts[PART_CROSS];
+    expect(&explanation, "model: \"o\"dd\"\n"
+                         "mechanism: attention window:3\n"
+                         "sentence: \"a_b|爱\\x0d\"\n"
+                         "source: \"a_b|爱\\x0d\"\n"
+                         "query*: \"1:|\", cross-attention, layer 2, head 1\n"
+                         "keys shown: 2 of 4, which have 0.75 of the weight\n");
+}
+END_TEST
+
+START_TEST(every_allocation_may_fail)
+{
+    bool failed = true;
+    for (size_t nth = 1; failed; nth++) {
+        heap_fail_at(nth, 0);
+        explain_facts_add(&out, &fixture_explanation_short, write_fact);
+        heap_fail_at(0, 0);
+        failed = out.out_of_memory;
+        ck_assert(failed || nth > 3);
+        buf_release(&out);
+    }
+}
+END_TEST
+
+Suite *explain_facts_suite(void)
+{
+    Suite *suite = suite_create("explain_facts");
+    TCase *tests = tcase_create("explain_facts");
+    tcase_add_test(tests, the_model_the_sentence_and_the_query);
+    tcase_add_test(tests, what_is_not_always_there);
+    tcase_add_test(tests, every_allocation_may_fail);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
