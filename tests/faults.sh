@@ -102,6 +102,7 @@ try run -m life -s "$life" --format csv -o /dev/null
 try run -m life -f "$in/three.txt" --mean heads --style both --color always
 try run -m life-causal -s "$life" --attention window:2 --temperature 0.5
 try explain -m life -s "$life" --token is -o here.tex
+try explain -m life-4-heads -s "$life" -o here.json
 try explain -m life-causal -s "$life" --attention linear
 try explain -m translate -s '<s> le petit chat' --source 'the small cat' --attention-of cross
 try explain -m life-causal -s "$life" --mask-method renormalise --dropout 0.5 -o here.md
@@ -130,7 +131,7 @@ try train -q -d "$in/texts" --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_pos
     --vocab "$in/bpe/vocab.json" --merges "$in/bpe/merges.txt" --steps 1 --batch 2 --context 4 \
     --drills 0.5 --dropout 0.1 -o here
 try init -q --like life -o here
-try vocab "$in/texts" --size 260 -o here
+try vocab "$in/texts" --size 340 -o here
 try corpus "$in/grammar" -n 3 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
 
