@@ -82,6 +82,7 @@ for format in csv tidy json jsonl npy safetensors svg html; do
     try run -m life -s "$life" --format $format -o here
     try run -m life-cross -s "$life" --source 'short Life' --show all --format $format -o here/
 done
+try run -m life-cross -s "$life" --source 'short Life' --words --format json
 for view in lines overlay; do
     try run -m life-cross -s "$life" --source 'short Life' --view $view --range 0:1 --format svg \
         -o here

@@ -155,6 +155,34 @@ START_TEST(added_tokens_come_from_files_beside_the_vocabulary)
 }
 END_TEST
 
+/* Long enough for the list of tokens to grow between known pieces, and between added tokens. */
+START_TEST(a_list_that_cannot_grow_is_an_error)
+{
+    static const char *const units[] = {" hello", "<|endoftext|>"};
+    struct byte_level level;
+    open_level(&level);
+    for (size_t i = 0; i < COUNT(units); i++) {
+        struct buf text = {0};
+        int failed = -1;
+        for (int k = 0; k < 200; k++)
+            buf_text(&text, units[i]);
+        for (size_t nth = 1; failed; nth++) {
+            struct token_list list = {0};
+            struct err err = {0};
+            struct token_text whole = {text.bytes, text.size, false};
+            heap_fail_at(nth, 0);
+            failed = byte_level_encode(&level, &list, &whole, &err);
+            heap_fail_at(0, 0);
+            ck_assert_int_eq(err.out_of_memory, failed != 0);
+            ck_assert(failed || (list.count == 200 && nth > 2));
+            token_list_release(&list);
+        }
+        buf_release(&text);
+    }
+    byte_level_release(&level);
+}
+END_TEST
+
 START_TEST(all_ids_have_their_bytes)
 {
     struct byte_level level;
@@ -279,6 +307,7 @@ Suite *byte_level_suite(void)
     tcase_add_test(tests, a_blank_before_the_text_has_no_place_in_it);
     tcase_add_test(tests, a_long_text_is_what_its_pieces_are_alone);
     tcase_add_test(tests, added_tokens_come_from_files_beside_the_vocabulary);
+    tcase_add_test(tests, a_list_that_cannot_grow_is_an_error);
     tcase_add_test(tests, all_ids_have_their_bytes);
     tcase_add_test(tests, files_that_contradict_each_other_are_refused);
     tcase_add_test(tests, broken_files_are_named);

@@ -124,7 +124,7 @@ END_TEST
 START_TEST(every_allocation_may_fail)
 {
     fixture_starve(csv_write, &fixture_odd);
-    struct report report = fixture_plain; /* its first line is shorter than the next ones */
+    struct report report = fixture_cross; /* a header of keys, which are those of the source */
     struct label labels[16];
     for (size_t i = 0; i < report.sentence.count; i++) {
         labels[i] = report.sentence.labels[i];
