@@ -3,6 +3,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "text/tokenizer.h"
 
 Suite *bpe_learn_suite(void);
@@ -29,6 +30,30 @@ static void expect_merges(const char *text, size_t size, const char *expected)
 START_TEST(the_most_frequent_pair_comes_first)
 {
     expect_merges("low low low lower newest newest", 260, "#version: 0.2\nl o\nlo w\nĠ low\ne s\n");
+}
+END_TEST
+
+/* Words that have nothing in common: every merge makes new pairs, and their table grows. */
+START_TEST(every_allocation_may_fail)
+{
+    struct buf text = {0};
+    int failed = -1;
+    for (int i = 0; i < 40; i++)
+        for (int k = 0; k < 2; k++)
+            buf_format(&text, "%c%c%c%c%c ", 'a' + i % 26, 'A' + i % 23, 'a' + i % 19, 'A' + i % 17,
+                       'a' + i % 13);
+    for (size_t nth = 1; failed; nth++) {
+        struct bpe_learner learner = {0};
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        failed = bpe_learner_add(&learner, text.bytes, text.size, &err) ||
+                 bpe_learner_run(&learner, 400, &err);
+        heap_fail_at(0, 0);
+        ck_assert_int_eq(err.out_of_memory, failed != 0);
+        ck_assert(failed || nth > 10);
+        bpe_learner_release(&learner);
+    }
+    buf_release(&text);
 }
 END_TEST
 
@@ -113,6 +138,7 @@ Suite *bpe_learn_suite(void)
     TCase *tests = tcase_create("bpe_learn");
     tcase_add_test(tests, the_most_frequent_pair_comes_first);
     tcase_add_test(tests, of_equals_the_older_tokens);
+    tcase_add_test(tests, every_allocation_may_fail);
     tcase_add_test(tests, what_overlaps_is_merged_from_the_left);
     tcase_add_test(tests, it_ends_where_no_pair_occurs_twice);
     tcase_add_test(tests, texts_add_up);

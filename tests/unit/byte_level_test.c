@@ -158,7 +158,7 @@ END_TEST
 /* Long enough for the list of tokens to grow between known pieces, and between added tokens. */
 START_TEST(a_list_that_cannot_grow_is_an_error)
 {
-    static const char *const units[] = {" hello", "<|endoftext|>"};
+    static const char *const units[] = {" hella", "<|endoftext|>"};
     struct byte_level level;
     open_level(&level);
     for (size_t i = 0; i < COUNT(units); i++) {
@@ -174,7 +174,7 @@ START_TEST(a_list_that_cannot_grow_is_an_error)
             failed = byte_level_encode(&level, &list, &whole, &err);
             heap_fail_at(0, 0);
             ck_assert_int_eq(err.out_of_memory, failed != 0);
-            ck_assert(failed || (list.count == 200 && nth > 2));
+            ck_assert(failed || (list.count >= 200 && nth > 2));
             token_list_release(&list);
         }
         buf_release(&text);
