@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "text/byte_alphabet.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -160,6 +161,26 @@ START_TEST(a_token_to_begin_with_that_is_not_there_is_refused)
 }
 END_TEST
 
+START_TEST(a_token_to_begin_with_may_find_no_memory)
+{
+    const struct folder folder = {"test", gpt2_files, 2};
+    int failed = -1;
+    for (size_t nth = 1; failed; nth++) {
+        struct tokenizer *tokenizer = open_files(gpt2_files, 2);
+        struct arena arena = {0};
+        struct tokens tokens;
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        failed = tokenizer_begin_texts(tokenizer, &folder, &err) ||
+                 tokenizer_encode(tokenizer, &tokens, "hi", 2, &arena, &err);
+        heap_fail_at(0, 0);
+        ck_assert_int_eq(err.out_of_memory, failed != 0);
+        arena_release(&arena);
+        tokenizer_free(tokenizer);
+    }
+}
+END_TEST
+
 static int count_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
 {
     size_t *total = context;
@@ -212,6 +233,7 @@ Suite *tokenizer_files_suite(void)
     tcase_add_test(tests, special_tokens_are_one_id_unless_they_are_spelt);
     tcase_add_test(tests, texts_begin_with_a_token_when_they_are_told_to);
     tcase_add_test(tests, a_token_to_begin_with_that_is_not_there_is_refused);
+    tcase_add_test(tests, a_token_to_begin_with_may_find_no_memory);
     tcase_add_test(tests, a_stream_gives_the_same_tokens_in_portions);
     tcase_add_test(tests, a_vocabulary_of_all_bytes_knows_every_text);
     suite_add_tcase(suite, tests);
