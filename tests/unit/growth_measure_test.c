@@ -133,6 +133,22 @@ START_TEST(an_exponent_is_fitted_over_the_longer_half)
 }
 END_TEST
 
+START_TEST(without_memory_for_the_usual_lengths_nothing_is_measured)
+{
+    struct growth_plan plan = plan_of(NULL, 0);
+    for (size_t nth = 1; nth < 40; nth++) { /* before anything runs */
+        struct arena fresh = {0};
+        err_clear(&err);
+        heap_fail_at(nth, 1);
+        ck_assert_int_eq(growth_measure(&growth, &plan, &fresh, &err), -1);
+        heap_fail_at(0, 0);
+        ck_assert(err.out_of_memory);
+        arena_release(&fresh);
+    }
+    ck_assert_uint_eq(announced, 0);
+}
+END_TEST
+
 START_TEST(every_allocation_may_fail)
 {
     static const size_t lengths[] = {3, 6};
@@ -165,6 +181,7 @@ Suite *growth_measure_suite(void)
     tcase_add_test(tests, lengths_are_halves_of_a_short_context);
     tcase_add_test(tests, what_does_not_fit_the_model_is_refused);
     tcase_add_test(tests, an_exponent_is_fitted_over_the_longer_half);
+    tcase_add_test(tests, without_memory_for_the_usual_lengths_nothing_is_measured);
     tcase_add_test(tests, every_allocation_may_fail);
     suite_add_tcase(suite, tests);
     return suite;
