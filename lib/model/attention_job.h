@@ -69,7 +69,9 @@ struct layer_job {
     bool bf16;         /* products are made of rounded numbers */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
     struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* …; add to what is there */
-    atomic_size_t first_fault; /* that of the lowest round: round · HEAD_FAULTS + fault */
+    struct kernel whole_kernel; /* of STEP rows and all their keys, if those are … */
+    size_t whole_keys;          /* … so many */
+    atomic_size_t first_fault;  /* that of the lowest round: round · HEAD_FAULTS + fault */
 };
 
 /* One head of one sequence. */

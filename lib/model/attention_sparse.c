@@ -86,6 +86,16 @@ static int draw_keys(struct pass *pass)
     return 0;
 }
 
+/* Of a window alone most strips are alike. */
+static void fetch_usual(struct layer_job *layer)
+{
+    const struct pattern *pattern = pattern_of(layer->pass->config);
+    size_t before = pattern->window ? strip_round_up(pattern->window - 1, STEP) : 0;
+    size_t behind = layer->pass->batch->causal ? 0 : before;
+    if (pattern->window && !pattern->stride && !pattern->random)
+        strip_fetch_whole(layer, before + STEP + behind);
+}
+
 static int prepare(struct layer_job *layer)
 {
     struct pass *pass = layer->pass;
@@ -100,6 +110,8 @@ static int prepare(struct layer_job *layer)
         strip_fetch_all(layer, strip_row_size(1));
     if (many)
         strip_fetch_all(layer, strip_row_size(STEP));
+    if (many)
+        fetch_usual(layer);
     if (pattern_of(pass->config)->random && !pass->scratch.drawn)
         return draw_keys(pass);
     return 0;
@@ -115,6 +127,10 @@ static void compute_context(const struct head_job *head, const struct strip *str
     size_t rows_of_kernel = strip_rows_of_size(strip_row_size(strip->rows));
     bool low = reach->low.end > 0;
     bool window = reach->window.end > reach->window.first;
+    if (window && !low && strip_is_whole(head, strip, reach->window)) {
+        strip_whole_context(head, strip, reach->window, memory->scores);
+        return;
+    }
     if (!low && !window)
         memset(memory->context, 0, rows_of_kernel * memory->context_stride * sizeof(float));
     if (low)

@@ -83,6 +83,24 @@ void strip_fetch_context(struct layer_job *layer, size_t row_size, size_t keys, 
                 &shape, work_of(layer, &shape));
 }
 
+void strip_fetch_whole(struct layer_job *layer, size_t keys)
+{
+    enum { MOST = 4 * KEY_PANEL }; /* with more it takes longer to compute than to call kernels */
+    const struct pass *pass = layer->pass;
+    struct kernel_shape shape = {
+        .m = (int)pass->config->d_v,
+        .n = STEP,
+        .k = (int)keys,
+        .a_stride = (int)pass->scratch.v.stride,
+        .b_stride = (int)pass->scratch.attention[0].stride,
+        .c_stride = (int)pass->scratch.context.stride,
+    };
+    if (keys > MOST || keys > pass->scratch.attention[0].stride) /* no text is as long */
+        return;
+    layer->whole_keys = keys;
+    kernels_get(pass->machine->kernels, &layer->whole_kernel, &shape, work_of(layer, &shape));
+}
+
 void strip_fetch_all(struct layer_job *layer, size_t row_size)
 {
     size_t widest = layer->pass->scratch.attention[0].stride;
@@ -184,6 +202,19 @@ void strip_context(const struct head_job *head, const struct strip *strip, struc
         const float *v = strip_values(head, key);
         kernel_call(kernel, v, weights + key - keys.first, head->memory->context, v);
     }
+}
+
+bool strip_is_whole(const struct head_job *head, const struct strip *strip, struct stretch keys)
+{
+    return strip->rows == STEP && !head->cache && keys.end - keys.first == head->layer->whole_keys;
+}
+
+void strip_whole_context(const struct head_job *head, const struct strip *strip,
+                         struct stretch keys, const float *weights)
+{
+    const float *v = strip_values(head, keys.first);
+    kernel_call(&head->layer->whole_kernel, v, weights,
+                head->context.data + strip->first * head->context.stride, v);
 }
 
 void strip_write_context(const struct head_job *head, const struct strip *strip)

@@ -45,6 +45,9 @@ void strip_fetch_context(struct layer_job *layer, size_t row_size, size_t keys, 
 /* The same for stretches of every length that fits into a strip. */
 void strip_fetch_all(struct layer_job *layer, size_t row_size);
 
+/* Fetch a kernel for strips of STEP rows, all of the same length of stretch: see strip_is_whole. */
+void strip_fetch_whole(struct layer_job *layer, size_t keys);
+
 /* How many keys, from the first on, the mask lets a query see. */
 size_t strip_visible(const struct head_job *head, size_t query);
 
@@ -77,6 +80,12 @@ void strip_context(const struct head_job *head, const struct strip *strip, struc
 
 /* memory->context to where the head's context is. */
 void strip_write_context(const struct head_job *head, const struct strip *strip);
+
+/* Where such a kernel is for just this strip and stretch, whose values lie side by side: both of
+ * that in one go, straight to where the context is. */
+bool strip_is_whole(const struct head_job *head, const struct strip *strip, struct stretch keys);
+void strip_whole_context(const struct head_job *head, const struct strip *strip,
+                         struct stretch keys, const float *weights);
 
 /* Write one row of a square, if it is wanted: its first `count` cells, and what the others are. */
 void strip_put_row(const struct head_job *head, float *square, size_t query, const float *from,
