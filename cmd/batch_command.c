@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "base/heap.h"
 #include "batch_work.h"
 #include "command.h"
 #include "manifest.h"
@@ -62,6 +63,7 @@ static int run_and_store(struct batch_work *work, struct err *err)
 int batch_command(const struct options *options, struct err *err)
 {
     struct batch_work work = {.options = options};
+    heap_give_back();
     int failed = prepare(&work, err);
     if (!failed)
         failed = options->dry_run ? batch_print(&work, err) : run_and_store(&work, err);

@@ -9,10 +9,14 @@
 #include "lens/tally_sink.h"
 #include "settings.h"
 
+/* Of the texts that share a pass. A wide model has use for many tokens: its weights come from far;
+ * to a narrow one they would only be memory. */
 enum {
-    PASS_TOKENS = 1024, /* of the texts that share a pass */
-    PASS_TEXTS = 256,
-    ROUND_PASSES = 8, /* at most: what they give is kept until it is written */
+    PASS_TOKENS_MIN = 256,
+    PASS_TOKENS_MAX = 1024,
+    PASS_TOKENS_OF_CHANNEL = 2,
+    TOKENS_OF_TEXT = 4, /* if texts are shorter than that, a pass has fewer tokens */
+    ROUND_PASSES = 8,   /* at most: what they give is kept until it is written */
 };
 
 /* A job of the round. */
@@ -28,7 +32,9 @@ struct round {
     struct batch_work *work;
     struct entry *entries;
     size_t room, count;
-    size_t next; /* the number of the first job that was not read yet */
+    size_t next;        /* the number of the first job that was not read yet */
+    size_t pass_tokens; /* about so many share a pass … */
+    size_t pass_texts;  /* … of at most so many texts */
     struct arena arena;
     struct err err; /* of one job at a time */
 };
@@ -53,6 +59,18 @@ static int fail_entry(struct round *round, struct entry *entry, struct err *err)
     return entry->fault.message ? 0 : -1;
 }
 
+/* The widest model decides for all: a round has jobs of any. */
+static void size_passes(struct round *round)
+{
+    round->pass_tokens = PASS_TOKENS_MIN;
+    for (const struct open_model *model = round->work->models.first; model; model = model->next) {
+        size_t tokens = PASS_TOKENS_OF_CHANNEL * model->viewer.model.config.n_embd;
+        if (tokens > round->pass_tokens)
+            round->pass_tokens = tokens < PASS_TOKENS_MAX ? tokens : PASS_TOKENS_MAX;
+    }
+    round->pass_texts = round->pass_tokens / TOKENS_OF_TEXT;
+}
+
 /* How many passes' worth of texts a round may take: those of an item's turns differ. */
 static size_t passes_of(const struct batch_work *work)
 {
@@ -67,12 +85,12 @@ static int read_round(struct round *round, struct err *err)
     size_t tokens = 0;
     arena_clear(&round->arena);
     round->count = 0;
-    round->room = passes * PASS_TEXTS;
+    round->room = passes * round->pass_texts;
     round->entries = arena_alloc(&round->arena, round->room, sizeof *round->entries, err);
     if (!round->entries)
         return -1;
     while (round->next < work->survey.end && round->count < round->room &&
-           tokens < passes * PASS_TOKENS) {
+           tokens < passes * round->pass_tokens) {
         struct entry *entry = &round->entries[round->count++];
         if (!jobs_next(&work->jobs, &entry->job, &round->arena, &round->err))
             return err_set(err, "'%s' became shorter while it was being read",
@@ -261,15 +279,15 @@ static int run_alike(struct round *round, size_t first, struct err *err)
 {
     struct pass_group group = {.first = round->next - round->count + first};
     size_t tokens = 0;
-    group.entries = arena_alloc(&round->arena, PASS_TEXTS, sizeof *group.entries, err);
+    group.entries = arena_alloc(&round->arena, round->pass_texts, sizeof *group.entries, err);
     if (!group.entries)
         return -1;
-    for (size_t i = first; i < round->count && group.count < PASS_TEXTS; i++) {
+    for (size_t i = first; i < round->count && group.count < round->pass_texts; i++) {
         struct entry *entry = &round->entries[i];
         size_t more = entry->prepared.subject.sentence.count;
         if (!belongs(round, entry, &round->entries[first]))
             continue;
-        if (group.count && tokens + more > PASS_TOKENS + PASS_TOKENS / 4)
+        if (group.count && tokens + more > round->pass_tokens + round->pass_tokens / 4)
             break;
         group.entries[group.count++] = entry;
         tokens += more;
@@ -337,6 +355,7 @@ int batch_run(struct batch_work *work, struct err *err)
     int failed = skip_jobs(&round, survey->first + work->store.done, err);
     for (struct open_model *model = work->models.first; model; model = model->next)
         viewer_expect(&model->viewer, model->tokens);
+    size_passes(&round);
     progress_begin(&work->progress, survey->end - survey->first, work->store.done,
                    work->options->quiet);
     while (round.next < survey->end && !failed)

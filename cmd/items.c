@@ -10,7 +10,7 @@
 
 enum {
     NUMBER_BYTES = 32,
-    PASSED_BYTES = 256 * 1024, /* of the file, which are then given back */
+    PASSED_BYTES = 64 * 1024, /* of the file, which are then given back */
 };
 
 /* One item on its way from the file. */

@@ -9,7 +9,7 @@
 #include "inputs.h"
 #include "settings.h"
 
-enum { PART_BYTES = 256 * 1024 };
+enum { PART_BYTES = 64 * 1024 };
 
 static void add_text(struct buf *out, const char *text)
 {

@@ -1,6 +1,7 @@
 #include "base/heap.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,7 +10,10 @@
 
 #include "base/num.h"
 
-enum { HUGE_BYTES = 4 * 1024 * 1024 };
+enum {
+    HUGE_BYTES = 4 * 1024 * 1024,
+    LARGE_BYTES = 96 * 1024, /* pieces with pages of their own: more than a block of an arena */
+};
 
 static atomic_size_t fail_countdown; /* 0: no fault is planned */
 static atomic_int fail_for_ever;
@@ -73,6 +77,13 @@ void *heap_resize(void *memory, size_t count, size_t size, struct err *err)
 void heap_free(void *memory)
 {
     free(memory);
+}
+
+/* Whoever sets one of them has ended that both grow with the largest piece that was freed. */
+void heap_give_back(void)
+{
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+    mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);
 }
 
 void *heap_hook(size_t size)

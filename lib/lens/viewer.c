@@ -4,7 +4,12 @@
 #include "model/forward.h"
 #include "model/mechanism_text.h"
 
-enum { TOKENS_WORTH_PACKING = 8192, STEPS_WORTH_PACKING = 256 };
+enum {
+    TOKENS_WORTH_PACKING = 8192,
+    TOKENS_WORTH_LITTLE_PACKING = 1024, /* of a narrow model: it gains more, panels being padded */
+    NARROW_CHANNELS = 128,
+    STEPS_WORTH_PACKING = 256,
+};
 
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
 {
@@ -37,7 +42,9 @@ int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanis
 
 void viewer_expect(struct viewer *viewer, size_t tokens)
 {
-    viewer->model.weights.packing = tokens >= TOKENS_WORTH_PACKING;
+    bool narrow = viewer->model.config.n_embd <= NARROW_CHANNELS;
+    size_t enough = narrow ? TOKENS_WORTH_LITTLE_PACKING : TOKENS_WORTH_PACKING;
+    viewer->model.weights.packing = tokens >= enough;
 }
 
 void viewer_expect_steps(struct viewer *viewer, size_t steps)
