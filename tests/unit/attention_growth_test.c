@@ -106,6 +106,12 @@ static void grow_under_every_kind(const char *config)
             if (i != 1 && growth.model.config.n_encoder_layer) /* else it is there already */
                 cache_forget(&growth.of_source, 0);
             grow_by(&growth, pieces[i]);
+            if (growth.model.config.n_encoder_layer)
+                continue;
+            growth.watch.sites &= ~site_bit(SITE_SCORES); /* for them all keys are computed */
+            cache_forget(&growth.cache, 0);
+            grow_by(&growth, pieces[i]);
+            growth.watch = record_all(&growth.model);
         }
         growth_release(&growth);
     }
