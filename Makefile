@@ -30,7 +30,7 @@ MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_models.c \
 	lib/out/page_template.c)
-CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c))
+CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c cmd/*/*.c))
 UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c))
 FUZZ_OBJECTS := $(call objects,$(wildcard tests/fuzz/*.c))
 FAULT_OBJECTS := $(call objects,$(wildcard tests/faults/*.c))
@@ -39,7 +39,7 @@ BREAK_OBJECTS := $(call objects,$(wildcard tests/break/*.c))
 FLIPS_OBJECTS := $(call objects,$(wildcard tests/flips/*.c))
 ENDURE_OBJECTS := $(call objects,$(wildcard tests/machine/*.c) \
 	$(patsubst %,tests/break/%.c,argument_list case_table ground))
-C_FILES := $(wildcard cmd/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch])
+C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch])
 
 SAY = @$(if $(V),set -x;,printf '  %-8s %s\n' $(1) '$(2)';)
 

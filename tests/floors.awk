@@ -45,9 +45,12 @@ function calls(line, names) {
     return line ~ ("(^|[^A-Za-z0-9_])" names " *[(]")
 }
 
-# "room/file.h" goes down or stays; only cmd's own and the public face stand in no room.
+# "room/file.h" goes down or stays; only cmd's own and the public face stand in no room. cmd/batch
+# knows cmd, "../file.h", and nothing there knows it.
 function check_own(file,    target) {
-    if (file ~ /\//)
+    if (room == "cmd" && path[2] == "batch" && file ~ /^\.\.\/[^\/]*$/)
+        target = "cmd"
+    else if (file ~ /\//)
         target = substr(file, 1, index(file, "/") - 1)
     else
         target = file == "attn.h" ? "attn" : room == "cmd" ? "cmd" : "?"

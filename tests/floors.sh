@@ -55,6 +55,7 @@ lib/out/planted.h|#include "attn.h"
 lib/out/planted.c|#include "format.h"
 lib/out/planted.c|#include "../cmd/run.h"
 lib/attn.c|#include "cmd/run.h"
+cmd/planted.c|#include "batch/store.h"
 lib/model/planted.c|#include <libxsmm_generator.h>
 cmd/planted.c|#include <libxsmm.h>
 lib/format/planted.c|#include <cjson/cJSON.h>
@@ -77,6 +78,7 @@ lib/model/planted.c|#include "model/tap.h"
 lib/attn.c|#include "out/format.h"
 cmd/planted.c|#include "attn.h"
 cmd/planted.c|#include "options.h"
+cmd/batch/planted.c|#include "../options.h"
 lib/math/planted.c|#include <libxsmm_generator.h>
 lib/text/planted.c|    heap_free(x); /* never free(x) */
 lib/text/planted.c|    err_set(err, "malloc(%zu)", size);

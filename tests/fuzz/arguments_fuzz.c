@@ -5,7 +5,7 @@
 #include "../../cmd/command.h"
 #include "../../cmd/looks.h"
 #include "../../cmd/mechanism_options.h"
-#include "../../cmd/shard.h"
+#include "../../cmd/batch/shard.h"
 #include "lens/selection.h"
 #include "model/config_edit.h"
 

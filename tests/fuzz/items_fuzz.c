@@ -1,7 +1,7 @@
 /* The file of a batch: objects a line where it begins with {, else CSV. */
 #include "fuzz.h"
 
-#include "../../cmd/items.h"
+#include "../../cmd/batch/items.h"
 #include "../../cmd/mechanism_options.h"
 
 static struct arena arena; /* its memory stays for the next input */

@@ -1,6 +1,6 @@
 /* The commands are no part of the library: this one's way to show how far it is is built in here.
  */
-#include "../../cmd/progress.c"
+#include "../../cmd/batch/progress.c"
 
 #include <check.h>
 

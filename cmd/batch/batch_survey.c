@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "batch_work.h"
-#include "looks.h"
+#include "../looks.h"
 
 /* Sums are of the weights as they are. */
 static int check_tallied(const struct options *options, struct err *err)

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "base/transfer.h"
-#include "command.h"
+#include "../command.h"
 #include "shard_list.h"
 #include "shard_manifest.h"
 #include "store.h"

@@ -5,9 +5,9 @@
 #include "base/sha256.h"
 #include "base/stream.h"
 #include "format/json_text.h"
-#include "help.h"
-#include "inputs.h"
-#include "settings.h"
+#include "../help.h"
+#include "../inputs.h"
+#include "../settings.h"
 
 enum { PART_BYTES = 64 * 1024 };
 

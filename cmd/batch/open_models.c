@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "command.h"
-#include "inputs.h"
+#include "../command.h"
+#include "../inputs.h"
 #include "model/bundled.h"
 
 static struct open_model **find(struct open_models *models, const char *name,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "settings.h"
+#include "../settings.h"
 
 static int unknown_measure(const char *name, size_t size, struct err *err)
 {

@@ -22,7 +22,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "items.h"
-#include "options.h"
+#include "../options.h"
 
 struct sweep {
     const char *name; /* of the option */

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "looks.h"
-#include "page.h"
+#include "../looks.h"
+#include "../page.h"
 #include "work_folder.h"
 
 enum { PAGE_COLUMNS = 80 };

@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "inputs.h"
+#include "../inputs.h"
 #include "jobs.h"
 #include "open_models.h"
 #include "progress.h"
-#include "request.h"
+#include "../request.h"
 #include "store.h"
 #include "store_plan.h"
 #include "tallies.h"

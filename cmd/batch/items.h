@@ -27,7 +27,7 @@
 #include "format/csv_read.h"
 #include "item_ids.h"
 #include "lens/reading.h"
-#include "options.h"
+#include "../options.h"
 
 struct item {
     const char *id; /* its own; else its number, in four digits or more */

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "jobs.h"
 #include "lens/viewer.h"
-#include "options.h"
+#include "../options.h"
 
 enum { READINGS = 4 }; /* with --bos and --no-special, or without */
 

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "format/json.h"
-#include "inputs.h"
+#include "../inputs.h"
 
 enum {
     NUMBER_BYTES = 32,

@@ -7,7 +7,7 @@
 #include "out/tally_lines.h"
 #include "out/tally_page.h"
 #include "out/tally_picture.h"
-#include "settings.h"
+#include "../settings.h"
 
 static struct tally narrowed(const struct tally_group *group, unsigned measures)
 {

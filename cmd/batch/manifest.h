@@ -31,7 +31,7 @@
 #include "items.h"
 #include "jobs.h"
 #include "open_models.h"
-#include "options.h"
+#include "../options.h"
 #include "shard.h"
 
 enum { MANIFEST_LINES = 5 };

@@ -7,7 +7,7 @@
 
 #include "base/heap.h"
 #include "batch_work.h"
-#include "command.h"
+#include "../command.h"
 #include "manifest.h"
 
 static int prepare(struct batch_work *work, struct err *err)

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/stream.h"
-#include "options.h"
+#include "../options.h"
 #include "out/format.h"
 #include "shard.h"
 #include "tallies_form.h"

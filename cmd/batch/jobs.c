@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "settings.h"
+#include "../settings.h"
 
 enum {
     VALUES_MAX = 10000, /* of one sweep: a range is easily written */

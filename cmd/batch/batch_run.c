@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "batch_work.h"
-#include "command.h"
+#include "../command.h"
 #include "lens/derive.h"
 #include "lens/tally_sink.h"
-#include "settings.h"
+#include "../settings.h"
 
 /* Of the texts that share a pass. A wide model has use for many tokens: its weights come from far;
  * to a narrow one they would only be memory. */
