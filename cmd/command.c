@@ -36,7 +36,8 @@ const struct command command_rows[] = {
      "attn-cli generate --sentence \"Life is short, eat dessert\" -n 8\n"
      "attn-cli generate -s \"Life is\" --temp 0.8 --top-k 40 --top-p 0.95 --seed 7\n"
      "attn-cli generate -s \"Life is\" -n 4 --logprobs\n"
-     "attn-cli generate -s \"Life is\" -n 6 --show weights -o attention.csv\n",
+     "attn-cli generate -s \"Life is\" -n 6 --show weights -o attention.csv\n"
+     "attn-cli generate -m translate --source \"the small black cat sees a white cow\"\n",
      generate_command},
     {"tokenize", FOR_TOKENIZE, "show a text's tokens: ids, words, places; and back", "[TEXT]...",
      "attn-cli tokenize \"Life is short, eat dessert first\"\n"

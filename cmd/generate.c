@@ -82,25 +82,50 @@ static int check_options(const struct job *job, struct err *err)
     return check_sampling(options, err);
 }
 
+/* A model that looks at nothing but another text is refused for that, not for want of one. */
+static int check_source(const struct job *job, struct err *err)
+{
+    const struct model *model = &job->viewer.model;
+    if (!job->options->source && !model->config.n_encoder_layer)
+        return 0;
+    return inputs_check_source(job->options, model, err);
+}
+
+/* The prompt and its source. Beside a source nobody must give a prompt. */
+static int read_subject(struct job *job, const struct input *prompt, struct err *err)
+{
+    const struct options *options = job->options;
+    struct dropped dropped = {0};
+    struct dropped in_source = {0};
+    struct input source = {.text = options->source};
+    source.size = source.text ? strlen(source.text) : 0;
+    bool begins = !prompt->text && !prompt->ids;
+    if (viewer_read(&job->viewer, &job->prompt, begins ? NULL : prompt,
+                    source.text ? &source : NULL, &job->arena, err))
+        return begins ? -1 : inputs_blame_only(options, err);
+    dropped_add(&dropped, &job->prompt.sentence, 0);
+    dropped_add(&in_source, &job->prompt.source, 0);
+    dropped_note(&dropped, options, NULL);
+    dropped_note(&in_source, options, "the source");
+    return 0;
+}
+
 static int read_prompt(struct job *job, struct err *err)
 {
-    struct input prompt;
-    struct dropped dropped = {0};
+    struct input prompt = {0};
     struct mechanism mechanism;
     enum precision precision;
     if (options_precision(&precision, job->options, err) ||
         mechanism_options_read(&mechanism, job->options, err) ||
-        inputs_only(&prompt, &job->file, job->options, err) ||
+        ((inputs_are_given(job->options) || !job->options->source) &&
+         inputs_only(&prompt, &job->file, job->options, err)) ||
         viewer_open(&job->viewer, chosen_model(job->options), (size_t)job->options->threads, err) ||
         viewer_set_precision(&job->viewer, precision, err) ||
         viewer_set_mechanism(&job->viewer, &mechanism, err) ||
-        inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, job->options, err))
+        inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, job->options, err) ||
+        check_source(job, err))
         return -1;
-    if (viewer_read(&job->viewer, &job->prompt, &prompt, NULL, &job->arena, err))
-        return inputs_blame_only(job->options, err);
-    dropped_add(&dropped, &job->prompt.sentence, 0);
-    dropped_note(&dropped, job->options, NULL);
-    return 0;
+    return read_subject(job, &prompt, err);
 }
 
 /* As run chooses: a page shows the last layer unless told otherwise. */
@@ -133,7 +158,7 @@ static int begin_text(struct job *job, struct err *err)
         .past_end = options->no_stop,
         .selection = options->show ? &job->selection : NULL,
     };
-    if (continuation_open(&job->text, &job->viewer, &job->prompt.sentence, &wish, err))
+    if (continuation_open(&job->text, &job->viewer, &job->prompt, &wish, err))
         return -1;
     if (!options->logprobs)
         return 0;
@@ -290,7 +315,9 @@ static void note_work(const struct job *job)
     if (!job->options->verbose)
         return;
     num_size(cache,
-             cache_bytes(&job->viewer.model.config, text->cache.precision, text->cache.count));
+             cache_bytes(&job->viewer.model.config, text->cache.precision, text->cache.count) +
+                 cache_bytes(&job->viewer.model.config, text->source_cache.precision,
+                             text->source_cache.count));
     num_size(kept, text->arena.taken_bytes);
     print_note(
         job->options,

@@ -95,10 +95,15 @@ static int no_text(struct err *err)
     return err_usage(err, "expected a text: --sentence TEXT, --file PATH or --ids LIST");
 }
 
+bool inputs_are_given(const struct options *options)
+{
+    return options->sentences.count || options->file || options->ids;
+}
+
 int inputs_open(struct inputs *inputs, const struct options *options, struct err *err)
 {
     *inputs = (struct inputs){.path = options->file};
-    if (!options->sentences.count && !options->file && !options->ids)
+    if (!inputs_are_given(options))
         return no_text(err);
     if (options->file && inputs_read_file(&inputs->file, options->file, err))
         return -1;

@@ -2,6 +2,7 @@
 #ifndef ATTN_CMD_INPUTS_H
 #define ATTN_CMD_INPUTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -26,6 +27,9 @@ struct inputs {
  * the ids. None at all is a usage error. */
 int inputs_open(struct inputs *inputs, const struct options *options, struct err *err);
 void inputs_release(struct inputs *inputs);
+
+/* Is there any text, from any of the three? */
+bool inputs_are_given(const struct options *options);
 
 /* The text of a command that takes one, from one of the three; `file`, which the caller releases,
  * is what it points into when it came from --file, less its last newline. */

@@ -20,7 +20,8 @@ const struct option_row option_rows[] = {
      FOR_RUN | FOR_TOKENIZE | NOT_BATCH | NOT_ITEM, 0, 0,
      "the text to look at; may be given several times"},
     {"sentence", 's', OPTION_TEXTS, "TEXT", FIELD(sentences), FOR_GENERATE, 0, 0,
-     "the text to go on with"},
+     "the text to go on with; beside --source it may be left out: then it is the model's first "
+     "token"},
     {"sentence", 's', OPTION_TEXTS, "TEXT", FIELD(sentences), FOR_INIT, 0, 0,
      "its words, sorted, are the vocabulary; may be given several times"},
     {"file", 'f', OPTION_TEXT, "PATH", FIELD(file), FOR_INIT, 0, 0,
@@ -97,6 +98,8 @@ const struct option_row option_rows[] = {
     {"attention-of", 0, OPTION_TEXT, "PART", FIELD(attention_of), FOR_EXPLAIN, 0, 0,
      "of an encoder and its decoder: self (the decoder's, default), cross or encoder, where the "
      "query is one of the source"},
+    {"source", 0, OPTION_TEXT, "TEXT", FIELD(source), FOR_GENERATE, 0, 0,
+     "the text that an encoder reads: the one to translate"},
     {"token", 0, OPTION_TEXT, "TOKEN", FIELD(token), FOR_EXPLAIN, 0, 0,
      "the query: a token's text (is), its place from 0 (1, or -1 for the last), or both (1:is); "
      "default: the last"},

@@ -7,9 +7,17 @@
 
 #include "base/num.h"
 
+/* Of the text that grows, with itself; the source's tokens are as many from the beginning. */
 static bool is_square(const struct kept *kept)
 {
-    return site_rows[kept->site].axes == AXES_HEAD_QUERY_KEY;
+    return site_rows[kept->site].axes == AXES_HEAD_QUERY_KEY &&
+           site_rows[kept->site].part == PART_SENTENCE;
+}
+
+/* The first pass gave all of it. */
+static bool is_whole(const struct kept *kept)
+{
+    return site_is_of_source(kept->site);
 }
 
 /* A tensor without heads is a single matrix. */
@@ -35,7 +43,8 @@ static int begin_item(struct collection *collection, struct kept *item, const st
     size_t *heads = NULL;
     size_t cells = 0;
     *item = *like;
-    *rows_of(item) = collection->tokens;
+    if (!is_whole(item))
+        *rows_of(item) = collection->tokens;
     if (is_square(item))
         *columns_of(item) = collection->tokens;
     if (!num_multiply(&cells, *rows_of(item), *columns_of(item)) ||
@@ -84,13 +93,18 @@ int collection_add(struct collection *collection, const struct kept_list *list, 
 {
     if (!collection->items && begin(collection, list, err))
         return -1;
-    assert(list->count == collection->count);
-    for (size_t i = 0; i < list->count; i++) {
+    const struct kept *part = list->items;
+    for (size_t i = 0; i < collection->count; i++) {
         struct kept *item = &collection->items[i];
-        assert(item->site == list->items[i].site && item->site != SITE_SCORES);
+        if (first && is_whole(item))
+            continue;
+        assert(part < list->items + list->count && item->site == part->site &&
+               item->site != SITE_SCORES);
         for (size_t head = 0; head < matrices_of(item); head++)
-            add_rows(item, &list->items[i], head, first);
+            add_rows(item, part, head, first);
+        part++;
     }
+    assert(part == list->items + list->count);
     return 0;
 }
 
@@ -112,6 +126,7 @@ struct kept_list collection_finish(struct collection *collection, size_t count)
 {
     assert(count <= collection->tokens);
     for (size_t i = 0; i < collection->count; i++)
-        shrink(&collection->items[i], count);
+        if (!is_whole(&collection->items[i]))
+            shrink(&collection->items[i], count);
     return (struct kept_list){collection->items, collection->count};
 }

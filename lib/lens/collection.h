@@ -27,9 +27,10 @@ struct collection {
     struct arena *arena;
 };
 
-/* Add what a pass kept of the tokens from `first` on. Every pass keeps the same tensors. What a
- * query cannot see, because it comes later, is 0 in `weights` and -infinity in `masked`; of raw
- * scores it is not known: they cannot be collected. */
+/* Add what a pass kept of the tokens from `first` on. Every pass keeps the same tensors, but those
+ * of a source alone come with the first one. What a query cannot see, because it comes later, is 0
+ * in `weights` and -infinity in `masked`; of raw scores it is not known: they cannot be collected.
+ */
 int collection_add(struct collection *collection, const struct kept_list *list, size_t first,
                    struct err *err);
 

@@ -71,7 +71,12 @@ static int read_on(struct continuation *text, bool wants_logits, struct err *err
     struct batch batch;
     struct intake intake = {.text = text};
     size_t past = text->cache.count;
-    struct sequence sequence = {text->ids + past, text->count - past, .cache = &text->cache};
+    struct sequence sequence = {.ids = text->ids + past,
+                                .count = text->count - past,
+                                .source_ids = text->source_ids,
+                                .source_count = text->source->count,
+                                .cache = &text->cache,
+                                .source_cache = text->source_ids ? &text->source_cache : NULL};
     struct run run = {&text->viewer->machine, &model->config, &model->weights, &batch};
     struct tap tap = {.watch = &watch, .sink = take_in, .lend = lend, .context = &intake};
     arena_clear(arena);
@@ -122,12 +127,6 @@ static int check_model(struct continuation *text, struct err *err)
         bool about_option = err && err->kind == ERR_USAGE;
         return about_option ? -1 : err_prefix(err, "'%s'", model->name);
     }
-    if (model->config.n_encoder_layer)
-        return err_unsupported(err,
-                               "'%s': a text cannot grow token by token where it attends to "
-                               "another text: expected causal self-attention, found "
-                               "cross-attention",
-                               model->name);
     if (!model_has_site(&model->config, SITE_LOGITS))
         return err_unsupported(err,
                                "'%s': a model of type \"%s\" has no logits to choose a next "
@@ -136,12 +135,27 @@ static int check_model(struct continuation *text, struct err *err)
     return 0;
 }
 
-int continuation_open(struct continuation *text, struct viewer *viewer,
-                      const struct reading *prompt, const struct wish *wish, struct err *err)
+/* It is read with the first step. */
+static int begin_source(struct continuation *text, struct err *err)
 {
-    *text = (struct continuation){.viewer = viewer, .wish = *wish};
+    const struct reading *source = text->source;
+    if (!config_of(text)->n_encoder_layer)
+        return 0;
+    text->source_ids = arena_alloc(&text->arena, source->count, sizeof *text->source_ids, err);
+    for (size_t i = 0; text->source_ids && i < source->count; i++)
+        text->source_ids[i] = source->tokens[i].id;
+    cache_init_source(&text->source_cache, config_of(text));
+    return text->source_ids ? 0 : -1;
+}
+
+int continuation_open(struct continuation *text, struct viewer *viewer,
+                      const struct subject *subject, const struct wish *wish, struct err *err)
+{
+    const struct reading *prompt = &subject->sentence;
+    *text = (struct continuation){.viewer = viewer, .wish = *wish, .source = &subject->source};
     if (check_model(text, err) || batch_check_length(config_of(text), prompt->count, err) ||
-        take_room(text, prompt->count, err) || begin_text(text, prompt, err) ||
+        take_room(text, prompt->count, err) || begin_source(text, err) ||
+        begin_text(text, prompt, err) ||
         sampler_init(&text->sampler, &wish->sampling, config_of(text)->vocab_size, &text->arena,
                      err)) {
         continuation_release(text);
@@ -155,6 +169,8 @@ void continuation_release(struct continuation *text)
 {
     if (text->cache.config)
         cache_release(&text->cache);
+    if (text->source_cache.config)
+        cache_release(&text->source_cache);
     buf_release(&text->text);
     arena_release(&text->arena);
     arena_release(&text->step);
@@ -209,7 +225,7 @@ int continuation_report(struct continuation *text, struct report *report, struct
 {
     static const struct selection nothing = {0};
     const struct selection *selection = text->wish.selection;
-    struct subject subject = {0};
+    struct subject subject = {.source = *text->source};
     struct look look = {
         .selection = selection ? selection : &nothing,
         .subjects = &subject,

@@ -3,14 +3,15 @@
  *     struct continuation text = {0};
  *     struct wish wish = {.tokens = 32, .sampling = {.top_p = 1}};
  *     bool more = true;
- *     if (continuation_open(&text, &viewer, &prompt, &wish, err)) ...
+ *     if (continuation_open(&text, &viewer, &subject, &wish, err)) ...
  *     while (!continuation_next(&text, &more, err) && more)
  *         ... text.text.bytes + text.shown ...
  *     if (continuation_report(&text, &report, &arena, err)) ...
  *     continuation_release(&text);
  *
  * The keys and values of what was read stay in a cache, so a step takes one token; its numbers are
- * those that one pass over the whole text would have given.
+ * those that one pass over the whole text would have given. Where there is an encoder it runs once,
+ * with the first step; what the decoder makes of its output stays in a cache, too.
  */
 #ifndef ATTN_LENS_CONTINUATION_H
 #define ATTN_LENS_CONTINUATION_H
@@ -47,6 +48,8 @@ struct continuation {
     struct viewer *viewer;
     struct wish wish;
     enum continuation_end end;
+    const struct reading *source; /* what it looks at, where there is an encoder; else count is 0 */
+    uint32_t *source_ids;
     uint32_t *ids;        /* [count] of the prompt and of what came after it … */
     struct token *tokens; /* … and their places in the text */
     size_t count;
@@ -57,16 +60,17 @@ struct continuation {
     const float *logits; /* [V] that the last choice was made by, until the next one */
     uint32_t chosen;     /* the last choice, the end of the text included */
     struct sampler sampler;
-    struct cache cache;
+    struct cache cache, source_cache;
     struct collection collection;
     struct arena arena; /* what lives as long as the text */
     struct arena step;  /* what lives as long as a pass; its memory serves for the next */
 };
 
-/* Begin behind a prompt, which is borrowed, as viewer and selection are. Refused, as not supported:
- * models without logits, and those whose attention looks ahead. On failure nothing is held. */
+/* Begin behind a prompt, the subject's sentence; it is borrowed, as viewer and selection are.
+ * Refused, as not supported: models without logits, and those whose attention looks ahead, or at a
+ * source alone. On failure nothing is held. */
 int continuation_open(struct continuation *text, struct viewer *viewer,
-                      const struct reading *prompt, const struct wish *wish, struct err *err);
+                      const struct subject *subject, const struct wish *wish, struct err *err);
 void continuation_release(struct continuation *text);
 
 /* Choose one more token and add it; `*more` is false when the text has ended instead, for which

@@ -189,6 +189,28 @@ int reading_make(struct reading *reading, const struct input *input, const struc
     return 0;
 }
 
+int reading_begin(struct reading *reading, const struct lexicon *lexicon, struct arena *arena,
+                  struct err *err)
+{
+    const struct config *config = lexicon->config;
+    if (config->bos_id < 0)
+        return err_set(err, "expected a text to begin with (--sentence): field 'bos_token_id' of "
+                            "config.json names no token for it");
+    if ((unsigned long long)config->bos_id >= config->vocab_size)
+        return err_set(err,
+                       "field 'bos_token_id': expected an id below vocab_size = %zu, found %lld",
+                       config->vocab_size, config->bos_id);
+    struct token *begin = arena_alloc(arena, 1, sizeof *begin, err);
+    if (!begin)
+        return -1;
+    begin->id = (uint32_t)config->bos_id;
+    struct tokens tokens = {.items = begin, .count = 1};
+    if (reading_label(reading, &tokens, lexicon->tokenizer, arena, err))
+        return -1;
+    reading->text = lexicon->tokenizer ? "" : NULL;
+    return 0;
+}
+
 const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err)
 {
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);

@@ -41,6 +41,11 @@ int label_make(struct label *label, const struct thing *thing, struct arena *are
 int reading_make(struct reading *reading, const struct input *input, const struct lexicon *lexicon,
                  struct arena *arena, struct err *err);
 
+/* The text that is still empty but for the token that texts of the model begin with, which has no
+ * place in it. Refused where the config names none. */
+int reading_begin(struct reading *reading, const struct lexicon *lexicon, struct arena *arena,
+                  struct err *err);
+
 /* Refuse a text without tokens. */
 int reading_check(const struct reading *reading, struct err *err);
 

@@ -66,7 +66,9 @@ int viewer_read(const struct viewer *viewer, struct subject *subject, const stru
 {
     struct lexicon lexicon = {viewer->tokenizer, &viewer->model.config};
     *subject = (struct subject){0};
-    if (reading_make(&subject->sentence, input, &lexicon, arena, err))
+    if (!input && reading_begin(&subject->sentence, &lexicon, arena, err))
+        return err_prefix(err, "'%s'", viewer->model.name);
+    if (input && reading_make(&subject->sentence, input, &lexicon, arena, err))
         return -1;
     if (source && reading_make(&subject->source, source, &lexicon, arena, err))
         return err_prefix(err, "source");

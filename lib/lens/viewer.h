@@ -65,7 +65,8 @@ void viewer_expect(struct viewer *viewer, size_t tokens);
 /* Say how many passes of one token there will be: whether the matrix of the logits is packed. */
 void viewer_expect_steps(struct viewer *viewer, size_t steps);
 
-/* Tokenize an input and, unless NULL, its source. */
+/* Tokenize an input and, unless NULL, its source. Without an input the sentence is the token that
+ * sentences of the model begin with. */
 int viewer_read(const struct viewer *viewer, struct subject *subject, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err);
 

@@ -13,15 +13,6 @@ static const struct size_row gpt2_sizes[] = {
     {"n_inner", NULL, CONFIG_DIMENSION_MAX, CONFIG_SIZE(n_inner)},
 };
 
-/* Other than elsewhere, null says something: there is no such token. */
-static int read_token_id(long long *id, const struct json *root, const char *key, struct err *err)
-{
-    const struct json *value = json_member(root, key);
-    if (value && json_is_null(value))
-        *id = -1;
-    return json_integer(root, key, 0, INT32_MAX, id, err);
-}
-
 int config_gpt2(struct config *config, const struct json *root, struct err *err)
 {
     *config = (struct config){
@@ -54,8 +45,8 @@ int config_gpt2(struct config *config, const struct json *root, struct err *err)
         json_bool(root, "scale_attn_by_inverse_layer_idx", &config->scale_by_layer, err) ||
         json_bool(root, "tie_word_embeddings", &config->tied, err) ||
         json_bool(root, "add_cross_attention", &cross, err) ||
-        read_token_id(&config->bos_id, root, "bos_token_id", err) ||
-        read_token_id(&config->eos_id, root, "eos_token_id", err))
+        config_read_token_id(&config->bos_id, root, "bos_token_id", err) ||
+        config_read_token_id(&config->eos_id, root, "eos_token_id", err))
         return -1;
     if (cross)
         return err_unsupported(err, "field 'add_cross_attention': expected false, found true");

@@ -47,6 +47,14 @@ int config_read_epsilon(struct config *config, const struct json *root, struct e
     return 0;
 }
 
+int config_read_token_id(long long *id, const struct json *root, const char *key, struct err *err)
+{
+    const struct json *value = json_member(root, key);
+    if (value && json_is_null(value))
+        *id = -1;
+    return json_integer(root, key, 0, INT32_MAX, id, err);
+}
+
 int config_check_required(const struct config *config, struct err *err)
 {
     if (config->vocab_size && config->n_embd)

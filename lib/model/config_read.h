@@ -33,6 +33,10 @@ int config_read_activation(struct config *config, const struct json *root, const
 
 int config_read_epsilon(struct config *config, const struct json *root, struct err *err);
 
+/* A token that texts begin or end with. Other than elsewhere, null says something: there is none.
+ */
+int config_read_token_id(long long *id, const struct json *root, const char *key, struct err *err);
+
 /* vocab_size and n_embd must be given where a type has no default for them. */
 int config_check_required(const struct config *config, struct err *err);
 

@@ -58,7 +58,9 @@ int config_transformer(struct config *config, const struct json *root, struct er
         json_bool(root, "norm_first", &config->norm_first, err) ||
         json_bool(root, "final_norm", &config->final_norm, err) ||
         json_bool(root, "bias", &config->bias, err) ||
-        json_bool(root, "tie_word_embeddings", &config->tied, err))
+        json_bool(root, "tie_word_embeddings", &config->tied, err) ||
+        config_read_token_id(&config->bos_id, root, "bos_token_id", err) ||
+        config_read_token_id(&config->eos_id, root, "eos_token_id", err))
         return -1;
     config_fill_sizes(config);
     config->embedding_scale = scaled ? sqrtf((float)config->n_embd) : 1.0f;

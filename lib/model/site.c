@@ -102,6 +102,13 @@ const struct site_row site_rows[SITE_COUNT] = {
                      "unembed"},
 };
 
+bool site_is_of_source(enum site site)
+{
+    const struct site_row *row = &site_rows[site];
+    return row->part == PART_SOURCE ||
+           (row->part == PART_CROSS && row->axes == AXES_GROUP_TOKEN_DIM);
+}
+
 bool site_has_heads(enum site site)
 {
     enum site_axes axes = site_rows[site].axes;

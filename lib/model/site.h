@@ -103,6 +103,10 @@ static inline uint64_t site_bit(enum site site)
 /* True when a site's first axis is that of heads. */
 bool site_has_heads(enum site site);
 
+/* True when a site says nothing of the sentence, but of the source alone: its first axis of tokens
+ * is the source's. */
+bool site_is_of_source(enum site site);
+
 /* A site of the sentence, or the same of another part, or itself where that has none; and back. */
 enum site site_of(enum site_part part, enum site site);
 enum site site_like(enum site site);

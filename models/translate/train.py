@@ -170,7 +170,8 @@ def save(model, folder):
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     (folder / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + data)
-    config = {**CONFIG, "vocab_size": len(WORDS)}
+    config = {**CONFIG, "vocab_size": len(WORDS), "bos_token_id": IDS["<s>"],
+              "eos_token_id": IDS["</s>"]}
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     (folder / "vocab.json").write_text(json.dumps(IDS, ensure_ascii=False) + "\n")
 

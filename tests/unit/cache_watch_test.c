@@ -53,7 +53,7 @@ START_TEST(a_source_is_read_once)
     struct record_watch all = record_all(&growth.model);
     struct record_watch of_source = {.sites = 0};
     for (int site = 0; site < SITE_COUNT; site++)
-        if (site_rows[site].part == PART_SOURCE || site == SITE_CROSS_K || site == SITE_CROSS_V)
+        if (site_is_of_source((enum site)site))
             of_source.sites |= all.sites & site_bit((enum site)site);
     for (int round = 0; round < 2; round++) {
         struct sequence text = growth_part(&growth, 0, 5, &growth.cache);

@@ -113,12 +113,6 @@ static void expect_item(const struct record_item *whole, const struct record_ite
         }
 }
 
-/* What is said of another text has all its rows, wherever the sentence begins. */
-static bool is_of_source(enum site site)
-{
-    return site_rows[site].part == PART_SOURCE || site == SITE_CROSS_K || site == SITE_CROSS_V;
-}
-
 void record_expect_rows(const struct record *whole, size_t whole_sequence,
                         const struct record *part, size_t part_sequence, size_t first)
 {
@@ -127,7 +121,8 @@ void record_expect_rows(const struct record *whole, size_t whole_sequence,
         const struct record_item *item = &part->items[i];
         if (item->sequence != part_sequence)
             continue;
-        expect_item(find(whole, whole_sequence, item), item, is_of_source(item->site) ? 0 : first);
+        expect_item(find(whole, whole_sequence, item), item,
+                    site_is_of_source(item->site) ? 0 : first);
         compared++;
     }
     ck_assert_uint_gt(compared, 0);
