@@ -37,6 +37,7 @@ FAULT_OBJECTS := $(call objects,$(wildcard tests/faults/*.c))
 ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
 BREAK_OBJECTS := $(call objects,$(wildcard tests/break/*.c))
 FLIPS_OBJECTS := $(call objects,$(wildcard tests/flips/*.c))
+PEAK_OBJECTS := $(call objects,$(wildcard tests/peak/*.c))
 ENDURE_OBJECTS := $(call objects,$(wildcard tests/machine/*.c) \
 	$(patsubst %,tests/break/%.c,argument_list case_table ground))
 C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch])
@@ -98,14 +99,15 @@ $(BUILD)/test-dependencies: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 	@touch $@
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
-	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS) \
+	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(PEAK_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS) \
 	$(ENDURE_OBJECTS))
 -include $(BUILD)/models/maker.d
 
 # --- tests ---------------------------------------------------------------------------------------
 
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
-TEST_PROGRAMS = $(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure generate-models) \
+TEST_PROGRAMS = \
+	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure peak generate-models) \
 	$(BUILD)/memory_faults $(BUILD)/file_faults $(FUZZERS)
 
 test: $(TEST_PROGRAMS) ## install what the tests need, build, run them all
@@ -121,6 +123,9 @@ $(BUILD)/oracle: $(ORACLE_OBJECTS) $(BUILD)/libattn.a
 
 $(BUILD)/break: $(BREAK_OBJECTS) $(BUILD)/libattn.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(BUILD)/peak: $(PEAK_OBJECTS)
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
 
 $(BUILD)/flips: $(FLIPS_OBJECTS) $(BUILD)/libattn.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@

@@ -7,9 +7,11 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 case ${1:-build} in
-/*) attn=$1/attn-cli ;;
-*) attn=$(pwd)/${1:-build}/attn-cli ;;
+/*) build=$1 ;;
+*) build=$(pwd)/${1:-build} ;;
 esac
+attn=$build/attn-cli
+peak=$build/peak
 items=${BATCH_ITEMS:-10000}
 KILLS=20
 
@@ -119,20 +121,13 @@ for kind in lines files sums; do
     rm -rf whole threads merged merged.* killed
 done
 
-# The most memory that a command ever takes, in KiB.
-memory() { # COMMAND...
-    python3 -c 'import resource, subprocess, sys
-subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
-}
-
 flat() { # TEXTS OPTION...: no more than 2 MiB for all that what the first hundred do not take
     texts=$1
     shift
     rm -rf few many
     head -n 100 "$texts" >hundred.txt
-    few=$(memory "$attn" batch hundred.txt -q -o few/ "$@") || return 1
-    many=$(memory "$attn" batch "$texts" -q -o many/ "$@") || return 1
+    few=$("$peak" "$attn" batch hundred.txt -q -o few/ "$@") || return 1
+    many=$("$peak" "$attn" batch "$texts" -q -o many/ "$@") || return 1
     echo "$few KiB for 100 items, $many KiB for $items"
     [ $((many - few)) -le 2048 ]
 }
@@ -140,16 +135,13 @@ flat() { # TEXTS OPTION...: no more than 2 MiB for all that what the first hundr
 if [ "$items" -lt 10000 ]; then
     printf 'skipped: memory: %s items are too few to see it grow\n' "$items"
     skipped=5
-elif command -v python3 >/dev/null 2>&1; then
+else
     "$attn" corpus "$grammar" --count "$items" -o fables.txt
     check 'lines: memory is flat' flat all.txt --layer 0 --head 1
     check 'sums: memory is flat' flat all.txt --reduce mean,max,entropy
     check 'fables, files: memory is flat' flat fables.txt -m tiny -t 1 --format csv
     check 'fables, lines: memory is flat' flat fables.txt -m tiny -t 2
     check 'fables, sums: memory is flat' flat fables.txt -m tiny -t 1 --reduce mean
-else
-    printf 'skipped: memory: python3 is not installed\n'
-    skipped=5
 fi
 
 closing="$passed passed, $failed failed"
