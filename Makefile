@@ -37,7 +37,7 @@ FAULT_OBJECTS := $(call objects,$(wildcard tests/faults/*.c))
 ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
 BREAK_OBJECTS := $(call objects,$(wildcard tests/break/*.c))
 FLIPS_OBJECTS := $(call objects,$(wildcard tests/flips/*.c))
-PEAK_OBJECTS := $(call objects,$(wildcard tests/peak/*.c))
+FOOTPRINT_OBJECTS := $(call objects,$(wildcard tests/footprint/*.c))
 ENDURE_OBJECTS := $(call objects,$(wildcard tests/machine/*.c) \
 	$(patsubst %,tests/break/%.c,argument_list case_table ground))
 C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch])
@@ -99,7 +99,7 @@ $(BUILD)/test-dependencies: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 	@touch $@
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
-	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(PEAK_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS) \
+	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FOOTPRINT_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS) \
 	$(ENDURE_OBJECTS))
 -include $(BUILD)/models/maker.d
 
@@ -107,7 +107,7 @@ $(BUILD)/test-dependencies: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TEST_PROGRAMS = \
-	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure peak generate-models) \
+	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure footprint generate-models) \
 	$(BUILD)/memory_faults $(BUILD)/file_faults $(FUZZERS)
 
 test: $(TEST_PROGRAMS) ## install what the tests need, build, run them all
@@ -124,7 +124,7 @@ $(BUILD)/oracle: $(ORACLE_OBJECTS) $(BUILD)/libattn.a
 $(BUILD)/break: $(BREAK_OBJECTS) $(BUILD)/libattn.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-$(BUILD)/peak: $(PEAK_OBJECTS)
+$(BUILD)/footprint: $(FOOTPRINT_OBJECTS)
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
 
 $(BUILD)/flips: $(FLIPS_OBJECTS) $(BUILD)/libattn.a

@@ -11,7 +11,7 @@ case ${1:-build} in
 *) build=$(pwd)/${1:-build} ;;
 esac
 attn=$build/attn-cli
-peak=$build/peak
+footprint=$build/footprint
 items=${BATCH_ITEMS:-10000}
 KILLS=20
 
@@ -126,8 +126,8 @@ flat() { # TEXTS OPTION...: no more than 2 MiB for all that what the first hundr
     shift
     rm -rf few many
     head -n 100 "$texts" >hundred.txt
-    few=$("$peak" "$attn" batch hundred.txt -q -o few/ "$@") || return 1
-    many=$("$peak" "$attn" batch "$texts" -q -o many/ "$@") || return 1
+    few=$("$footprint" "$attn" batch hundred.txt -q -o few/ "$@") || return 1
+    many=$("$footprint" "$attn" batch "$texts" -q -o many/ "$@") || return 1
     echo "$few KiB for 100 items, $many KiB for $items"
     [ $((many - few)) -le 2048 ]
 }

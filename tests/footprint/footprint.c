@@ -1,6 +1,7 @@
-/* peak.c: the most memory that a command takes, in KiB, on standard output; its own goes nowhere.
+/* footprint.c: the most memory that a command takes, in KiB, on standard output; its own goes
+ * nowhere.
  *
- *     build/peak build/attn-cli batch texts.txt -o results/
+ *     build/footprint build/attn-cli batch texts.txt -o results/
  *
  * A small program, because the system counts what a process held before it became the command:
  * begun by an interpreter, every command takes at least what the interpreter does. The status is
@@ -25,14 +26,14 @@ int main(int argc, char **argv)
     int status = 0;
     struct rusage usage;
     if (argc < 2) {
-        fprintf(stderr, "usage: peak COMMAND...\n");
+        fprintf(stderr, "usage: footprint COMMAND...\n");
         return 2;
     }
     pid_t child = fork();
     if (child == 0)
         become(argv + 1);
     if (child < 0 || wait4(child, &status, 0, &usage) != child) {
-        perror("peak");
+        perror("footprint");
         return 127;
     }
     printf("%ld\n", usage.ru_maxrss);
