@@ -128,13 +128,15 @@ static bool is_beginning_of(const struct held *file, const struct held *whole)
            memcmp(file->bytes, whole->bytes, file->size) == 0;
 }
 
-/* While a batch has no manifest, nothing in its folder has its final name. */
+/* While a batch has no manifest, nothing in its folder has its final name. Then its journal goes:
+ * who is killed just then leaves it. */
 static bool is_work(const struct scene *scene, const struct holding *after, const char *path)
 {
     static const char folder[] = "disk/out";
     if (!scene->chore->goes_on || strncmp(path, folder, sizeof folder - 1) != 0)
         return false;
     return strstr(path, ".part") || strstr(path, "-of-") ||
+           (scene->trouble->may_leave && strcmp(path, "disk/out/journal") == 0) ||
            !holding_find(after, "disk/out/manifest.json");
 }
 
