@@ -128,15 +128,21 @@ static bool is_beginning_of(const struct held *file, const struct held *whole)
            memcmp(file->bytes, whole->bytes, file->size) == 0;
 }
 
+/* By a signal, whether or not it could see to anything before. */
+static bool is_ended(const struct scene *scene)
+{
+    return is_interrupted(scene) || scene->trouble->may_leave;
+}
+
 /* While a batch has no manifest, nothing in its folder has its final name. Then its journal goes:
- * who is killed just then leaves it. */
+ * who is ended just then leaves it. */
 static bool is_work(const struct scene *scene, const struct holding *after, const char *path)
 {
     static const char folder[] = "disk/out";
     if (!scene->chore->goes_on || strncmp(path, folder, sizeof folder - 1) != 0)
         return false;
     return strstr(path, ".part") || strstr(path, "-of-") ||
-           (scene->trouble->may_leave && strcmp(path, "disk/out/journal") == 0) ||
+           (is_ended(scene) && strcmp(path, "disk/out/journal") == 0) ||
            !holding_find(after, "disk/out/manifest.json");
 }
 
