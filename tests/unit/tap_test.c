@@ -15,6 +15,7 @@ static struct watch watch;
 
 static void watch_nothing(void)
 {
+    arena_release(&arena);
     arena = (struct arena){0};
     ck_assert_int_eq(watch_init(&watch, &config, &arena, NULL), 0);
 }
