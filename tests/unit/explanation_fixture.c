@@ -183,3 +183,21 @@ void fixture_starve_explainer(fixture_explainer writer)
         close(descriptor);
     }
 }
+
+void fixture_starve_explanation(struct viewer *viewer, const struct subject *subject,
+                                const struct explain_wish *wish)
+{
+    int failed = -1;
+    for (size_t nth = 1; failed; nth++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct explanation explanation;
+        heap_fail_at(nth, 0);
+        failed = explanation_make(&explanation, viewer, subject, wish, &arena, &err);
+        heap_fail_at(0, 0);
+        if (failed)
+            ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "'%s'", err.text);
+        arena_release(&arena);
+        ck_assert(failed || nth > 10);
+    }
+}

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/heap.h"
 #include "lens/viewer.h"
+#include "explanation_fixture.h"
 #include "tiny_model.h"
 
 Suite *explanation_suite(void);
@@ -364,19 +364,8 @@ END_TEST
 START_TEST(every_allocation_may_fail)
 {
     struct explain_wish wish = {.query = 1, .digits = 4, .keys = 2};
-    int failed = -1;
     open_tiny(configs[3 + _i]);
-    for (size_t nth = 1; failed; nth++) {
-        struct arena fresh = {0};
-        err_clear(&err);
-        heap_fail_at(nth, 0);
-        failed = explanation_make(&explanation, &viewer, &subject, &wish, &fresh, &err);
-        heap_fail_at(0, 0);
-        if (failed)
-            ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "'%s'", err.text);
-        arena_release(&fresh);
-        ck_assert(failed || nth > 10);
-    }
+    fixture_starve_explanation(&viewer, &subject, &wish);
 }
 END_TEST
 

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/heap.h"
 #include "lens/explanation.h"
 #include "lens/walk.h"
 #include "model/mechanism_text.h"
+#include "explanation_fixture.h"
 #include "tiny_model.h"
 
 Suite *walk_parts_suite(void);
@@ -314,20 +314,8 @@ START_TEST(every_allocation_may_fail)
 {
     static const enum site_part parts[] = {PART_SENTENCE, PART_CROSS, PART_SOURCE};
     struct explain_wish wish = {.part = parts[_i], .query = 1, .digits = 4};
-    int failed = -1;
     open_model(NORM_LAST);
-    for (size_t nth = 1; failed; nth++) {
-        struct arena fresh = {0};
-        struct explanation explanation;
-        err_clear(&err);
-        heap_fail_at(nth, 0);
-        failed = explanation_make(&explanation, &viewer, &subject, &wish, &fresh, &err);
-        heap_fail_at(0, 0);
-        if (failed)
-            ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "'%s'", err.text);
-        arena_release(&fresh);
-        ck_assert(failed || nth > 10);
-    }
+    fixture_starve_explanation(&viewer, &subject, &wish);
 }
 END_TEST
 
