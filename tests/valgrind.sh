@@ -11,13 +11,14 @@ made=$(mktemp -d) || exit 1
 trap 'rm -rf "$log" "$made"' EXIT
 passed=0 failed=0
 
-# A program that ends with another status than expected, or with valgrind's own, has failed. Kernels
-# are written anew where older ones stood: valgrind must look whether code has changed.
+# Kernels are written anew where older ones stood: valgrind must look whether code has changed.
+watched='valgrind --quiet --smc-check=all --leak-check=full --error-exitcode=99'
+
+# A program that ends with another status than expected, or with valgrind's own, has failed.
 check() { # STATUS COMMAND...
     expected=$1
     shift
-    valgrind --quiet --smc-check=all --leak-check=full --error-exitcode=99 "$@" >"$log" 2>&1 \
-        </dev/null
+    $watched "$@" >"$log" 2>&1 </dev/null
     status=$?
     if [ "$status" = "$expected" ]; then
         passed=$((passed + 1))
@@ -30,8 +31,22 @@ check() { # STATUS COMMAND...
 
 sentence='Life is short, eat dessert first'
 
-# Each test is a process of its own and is checked for leaks when it ends; valgrind takes its time.
-ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 check 0 "$build/unit"
+# Each test is a process of its own and is checked for leaks when it ends; valgrind takes its time,
+# so that as many suites run at once as there are processors.
+export ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600
+modules=$(sed -n 's/^SUITE(\(.*\))$/\1/p' tests/unit/suites.h)
+printf '%s\n' $modules | xargs -P "$(nproc)" -I MODULE \
+    sh -c "$watched $build/unit MODULE >$made/MODULE.log 2>&1 </dev/null && : >$made/MODULE.passed"
+for module in $modules; do
+    if [ -e "$made/$module.passed" ]; then
+        passed=$((passed + 1))
+    else
+        printf 'failed: unit %s\n' "$module"
+        tail -n 40 "$made/$module.log"
+        failed=$((failed + 1))
+    fi
+done
+
 check 0 "$build/attn-cli" --version
 check 0 "$build/attn-cli" run --sentence "$sentence"
 check 0 "$build/attn-cli" run --model life --sentence "$sentence" --show all --format json
