@@ -69,6 +69,11 @@ if ! (
     "$ATTN" vocab texts --size 262 -o bpe
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
         --vocab bpe/vocab.json --merges bpe/merges.txt -o pieces
+    sed 's/: 261$/: 261, "<s>": 262/' bpe/vocab.json >begins.json
+    "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
+        --vocab begins.json --merges bpe/merges.txt -o begins
+    cp -r begins named
+    printf '{"bos_token": "<s>"}' >named/tokenizer_config.json
     "$ATTN" batch three.txt -m life -q -o half.jsonl --shard 1/1
 ) >"$folder/log" 2>&1; then
     cat "$folder/log"
@@ -97,6 +102,9 @@ else
 fi
 try run -m "$ROOT/tests/golden/gpt2-micro-bf16-prefixed-untied" --ids 1,2,3 --show all --format json
 try run -m "$in/pieces" -s 'Anna sees' --show weights --words --format csv -o here/
+for model in begins named; do
+    try run -m "$in/$model" --bos -s 'Anna sees' --show weights --format csv
+done
 try run -m "$in/pieces" --ids 1,2,3,4 --show weights --words --format json
 try run -m "$in/school" --ids 1,2,3 --show logits --title Ids --format html -o here
 try run -m life -s "$life" --format csv -o /dev/null
@@ -111,6 +119,7 @@ try tokenize -m "$in/pieces" "Anna sees"
 try info "$in/school"
 try generate -m "$in/school" -s 'Anna is' -n 3
 try generate -m "$in/pieces" -s 'Anna is' -n 3 --temp 0.8 --top-p 0.9 --logprobs
+try generate -m translate --source 'the small cat' -n 2
 for format in csv tidy json svg html; do
     try generate -m "$in/school" -s 'Anna is' -n 2 --show weights --format $format -o here
 done
