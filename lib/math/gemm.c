@@ -81,6 +81,7 @@ struct product {
     struct finish finish;
     double work; /* multiply-adds */
     struct plan plan;
+    size_t threads;                         /* which take rounds in turns */
     struct cut groups, tiles, columns, sum; /* of all rows, of all rows again, of W */
     float *const *copies, *const *sums;     /* [thread] room for a panel's chunk, and its sums */
     struct kernel_set kernels[CUT_SIZES][CUT_SIZES][CUT_SIZES]; /* rows, columns, sum */
@@ -128,12 +129,13 @@ static const float *find_panel(const struct product *p, size_t panel, size_t chu
     return p->w->data + row * p->w->stride + column;
 }
 
-/* The chunk that is worked on next; at the end the first one: any will do. */
+/* The chunk that this thread works on next, most likely: the panels between are the other threads'.
+ * At the end it is one of the first: any will do. */
 static const float *find_next(const struct product *p, size_t panel, size_t chunk)
 {
     if (chunk + 1 < p->sum.count)
         return find_panel(p, panel, chunk + 1);
-    return find_panel(p, panel + 1 < p->columns.count ? panel + 1 : 0, 0);
+    return find_panel(p, (panel + p->threads) % p->columns.count, 0);
 }
 
 static const float *copy_panel(const struct product *p, float *copy, size_t panel, size_t chunk)
@@ -216,12 +218,13 @@ static void compute_columns(void *context, size_t index, size_t thread)
 static void multiply(struct machine *machine, struct product *p)
 {
     size_t rows = p->x.rows;
+    p->threads = pool_threads(machine->pool);
     if (p->w->pairs) {
         multiply_bf16(machine, p->x, p->w, &p->finish);
         return;
     }
     p->work = (double)rows * (double)p->w->out * (double)p->x.columns;
-    p->plan = choose_plan(p->w, rows, pool_threads(machine->pool));
+    p->plan = choose_plan(p->w, rows, p->threads);
     size_t group = p->w->panels ? GROUP_ROWS : IN_PLACE_GROUP;
     p->groups = cut_into(rows, group, group);
     p->tiles = cut_into(rows, TILE_ROWS, TILE_ROWS);
