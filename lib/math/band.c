@@ -73,6 +73,7 @@ static const struct band_way plain = {scale_plain, exp_plain, divide_plain};
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include "math/exp_avx512.h"
+#include "math/lanes_avx512.h"
 
 #define IN_AVX512 __attribute__((target("avx512f")))
 
@@ -105,28 +106,35 @@ IN_AVX512 static void scale_avx512(struct matrix rows, struct band *bands, float
         bands[row].largest = scale_row_avx512(rows.data + row * rows.stride, bands[row], scale);
 }
 
-/* In the order of add_lanes. */
-IN_AVX512 static inline float sum_of_lanes(__m512 lanes)
+/* Some steps, side by side; their sums are added in the order of the steps. */
+IN_AVX512 static inline __attribute__((always_inline)) __m512 exp_steps(float *x, int count,
+                                                                        float largest, __m512 lanes)
 {
-    __m512 half = _mm512_add_ps(lanes, _mm512_shuffle_f32x4(lanes, lanes, 0x4e));
-    __m512 quarter = _mm512_add_ps(half, _mm512_shuffle_f32x4(half, half, 0xb1));
-    __m512 pair = _mm512_add_ps(quarter, _mm512_permute_ps(quarter, 0x4e));
-    return _mm512_cvtss_f32(_mm512_add_ps(pair, _mm512_permute_ps(pair, 0xb1)));
+    __m512 y[EXP_VECTORS];
+    for (int i = 0; i < count; i++)
+        y[i] = _mm512_sub_ps(_mm512_loadu_ps(x + i * BAND_STEP), _mm512_set1_ps(largest));
+    exp_negative_avx512(y, count);
+    for (int i = 0; i < count; i++) {
+        _mm512_storeu_ps(x + i * BAND_STEP, y[i]);
+        lanes = _mm512_add_ps(lanes, y[i]);
+    }
+    return lanes;
 }
 
 IN_AVX512 static void exp_avx512(struct matrix rows, struct band *bands)
 {
+    enum { SOME = EXP_VECTORS * BAND_STEP };
     float *x = rows.data;
     for (size_t row = 0; row < rows.rows; row++, x += rows.stride) {
         struct steps steps = steps_of(&bands[row]);
-        __m512 largest = _mm512_set1_ps(bands[row].largest);
+        float largest = bands[row].largest;
         __m512 lanes = _mm512_setzero_ps();
-        for (size_t i = steps.first; i < steps.end; i += BAND_STEP) {
-            __m512 y = exp_negative_avx512(_mm512_sub_ps(_mm512_loadu_ps(x + i), largest));
-            _mm512_storeu_ps(x + i, y);
-            lanes = _mm512_add_ps(lanes, y);
-        }
-        bands[row].sum = sum_of_lanes(lanes);
+        size_t i = steps.first;
+        for (; i + SOME <= steps.end; i += SOME)
+            lanes = exp_steps(x + i, EXP_VECTORS, largest, lanes);
+        for (; i < steps.end; i += BAND_STEP)
+            lanes = exp_steps(x + i, 1, largest, lanes);
+        bands[row].sum = add_lanes_avx512(lanes);
     }
 }
 

@@ -17,7 +17,7 @@ void phi_rows(struct matrix y, struct matrix x)
 {
     for (size_t row = 0; row < x.rows; row++, y.data += y.stride, x.data += x.stride) {
         for (size_t i = 0; i < x.columns; i++) {
-            float low = exp_float(x.data[i]);
+            float low = exp_negative(x.data[i]);
             y.data[i] = x.data[i] > 0.0f ? x.data[i] + 1.0f : low;
         }
     }
@@ -199,7 +199,7 @@ static inline float dot(const float *x, const float *y, size_t count)
 
 /* Keys are added to the total, queries ask it, each after its own key; no rows: there are none. */
 FOR_EACH_ISA
-static void follow_total(float *total, float *totals, struct matrix q, struct matrix k)
+static void follow_total_plain(float *total, float *totals, struct matrix q, struct matrix k)
 {
     size_t rows = k.rows > q.rows ? k.rows : q.rows;
     for (size_t t = 0; t < rows; t++) {
@@ -208,6 +208,46 @@ static void follow_total(float *total, float *totals, struct matrix q, struct ma
         if (q.rows)
             totals[t] = dot(q.data + t * q.stride, total, q.columns);
     }
+}
+
+enum { USUAL = 4 * LANES }; /* columns of most heads: as many stay in registers */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include "math/lanes_avx512.h"
+
+/* The same, of USUAL columns, with as many queries as keys. */
+__attribute__((target("avx512f"))) static void follow_usual(float *total, float *totals,
+                                                            struct matrix q, struct matrix k)
+{
+    enum { PARTS = USUAL / LANES };
+    __m512 sum[PARTS];
+    for (size_t part = 0; part < PARTS; part++)
+        sum[part] = _mm512_loadu_ps(total + part * LANES);
+    for (size_t t = 0; t < k.rows; t++) {
+        const float *key = k.data + t * k.stride;
+        const float *query = q.data + t * q.stride;
+        __m512 lanes = _mm512_setzero_ps();
+#pragma GCC unroll 4
+        for (size_t part = 0; part < PARTS; part++) {
+            sum[part] = _mm512_add_ps(sum[part], _mm512_loadu_ps(key + part * LANES));
+            lanes = _mm512_fmadd_ps(_mm512_loadu_ps(query + part * LANES), sum[part], lanes);
+        }
+        totals[t] = add_lanes_avx512(lanes);
+    }
+    for (size_t part = 0; part < PARTS; part++)
+        _mm512_storeu_ps(total + part * LANES, sum[part]);
+}
+#else
+static void follow_usual(float *total, float *totals, struct matrix q, struct matrix k)
+{
+    follow_total_plain(total, totals, q, k);
+}
+#endif
+
+static void follow_total(float *total, float *totals, struct matrix q, struct matrix k)
+{
+    bool usual = k.columns == USUAL && k.rows == q.rows && has_avx512();
+    (usual ? follow_usual : follow_total_plain)(total, totals, q, k);
 }
 
 static float *total_of(const struct running_sum *sum)
