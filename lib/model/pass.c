@@ -176,10 +176,34 @@ bool pass_is_over(const struct pass *pass, enum site site, size_t layer)
     return !watch_after(pass->tap->watch, own, layer) && !caches_lie_behind(pass, own, layer);
 }
 
+struct norm_job {
+    struct matrix y, x;
+    const struct norm *norm;
+};
+
+enum { NORM_ROWS = 8 }; /* of a round */
+
+static void norm_some(void *context, size_t round, size_t thread)
+{
+    const struct norm_job *job = context;
+    size_t first = round * NORM_ROWS;
+    size_t rest = job->x.rows - first;
+    size_t count = rest < NORM_ROWS ? rest : NORM_ROWS;
+    (void)thread;
+    layernorm_rows(matrix_rows(job->y, first, count), matrix_rows(job->x, first, count), job->norm);
+}
+
 void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm)
 {
+    enum { WORTH = 16 }; /* multiply-adds that take as long as what is done to an element */
+    struct norm_job job = {y, x, norm};
+    struct loop loop = {
+        .rounds = (x.rows + NORM_ROWS - 1) / NORM_ROWS,
+        .work = WORTH * (double)x.rows * (double)x.columns,
+        .round = norm_some,
+    };
     if (!mechanism_lacks(&pass->config->mechanism, PART_NORM))
-        layernorm_rows(y, x, norm);
+        pool_run(pass->machine->pool, loop, &job);
     else if (y.data != x.data)
         copy_rows(y, x);
 }
