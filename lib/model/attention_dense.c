@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "math/band.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
 
@@ -18,6 +19,8 @@ static void fetch_kernels_of(struct layer_job *layer, size_t rows, size_t keys)
 {
     size_t rest = strip_round_up(keys % KEY_PANEL, STEP);
     strip_fetch_scores(layer, rows, KEY_PANEL);
+    if (rest)
+        strip_fetch_scores(layer, rows, rest);
     if (!layer->wants_context)
         return;
     if (keys >= KEY_PANEL)
@@ -44,42 +47,80 @@ static int prepare(struct layer_job *layer)
     return 0;
 }
 
-/* The future is -infinity, which softmax makes 0. */
-static enum head_fault mask_before(const struct head_job *head, float *row, size_t query,
-                                   size_t visible)
+/* Raw scores, the future included. False: one is no number. */
+static bool put_scores(const struct head_job *head, struct matrix rows, size_t query)
 {
-    scale_row(row, row, visible, head->layer->scale);
-    strip_put_row(head, head->masked, query, row, visible, -INFINITY);
-    return softmax_row(row, visible) ? HEAD_SOUND : HEAD_NO_NUMBER;
+    bool sound = true;
+    for (size_t row = 0; head->scores && row < rows.rows; row++) {
+        const float *scores = rows.data + row * rows.stride;
+        sound &= first_bad(scores, head->keys) == head->keys;
+        strip_put_row(head, head->scores, query + row, scores, head->keys, 0.0f);
+    }
+    return sound;
+}
+
+/* The future is -infinity, which softmax makes 0. */
+static enum head_fault mask_before(const struct head_job *head, struct matrix rows, size_t query)
+{
+    struct band bands[STRIP];
+    for (size_t row = 0; row < rows.rows; row++)
+        bands[row] = (struct band){.end = strip_visible(head, query + row)};
+    band_scale(rows, bands, head->layer->scale);
+    for (size_t row = 0; head->masked && row < rows.rows; row++)
+        strip_put_row(head, head->masked, query + row, rows.data + row * rows.stride,
+                      bands[row].end, -INFINITY);
+    return band_softmax(rows, bands) ? HEAD_SOUND : HEAD_NO_NUMBER;
 }
 
 /* Softmax over all keys; then the future is made 0, and the rest is divided by its sum. */
-static enum head_fault mask_behind(const struct head_job *head, float *row, size_t query,
-                                   size_t visible)
+static enum head_fault mask_behind(const struct head_job *head, struct matrix rows, size_t query)
 {
-    scale_row(row, row, head->keys, head->layer->scale);
-    if (!softmax_row(row, head->keys))
-        return HEAD_NO_NUMBER;
-    strip_put_row(head, head->softmax, query, row, head->keys, 0.0f);
-    strip_put_row(head, head->masked, query, row, visible, 0.0f);
-    return share_row(row, visible) ? HEAD_SOUND : HEAD_NO_WEIGHT;
+    for (size_t end = query + rows.rows; query < end; query++, rows.data += rows.stride) {
+        size_t visible = strip_visible(head, query);
+        scale_row(rows.data, rows.data, head->keys, head->layer->scale);
+        if (!softmax_row(rows.data, head->keys))
+            return HEAD_NO_NUMBER;
+        strip_put_row(head, head->softmax, query, rows.data, head->keys, 0.0f);
+        strip_put_row(head, head->masked, query, rows.data, visible, 0.0f);
+        if (!share_row(rows.data, visible))
+            return HEAD_NO_WEIGHT;
+        for (size_t key = visible; key < rows.columns; key++)
+            rows.data[key] = 0.0f;
+    }
+    return HEAD_SOUND;
 }
 
-/* Turn one row of scores into weights; what cannot be seen gets weight 0. What is no number is
+/* Turn a few rows of scores into weights; what cannot be seen gets weight 0. What is no number is
  * found in the scores, or by the softmax. */
-static enum head_fault weigh_row(const struct head_job *head, float *row, size_t query,
-                                 size_t padded_keys)
+static enum head_fault weigh_rows(const struct head_job *head, struct matrix rows, size_t query)
 {
     bool behind = head->layer->masks_behind;
-    size_t visible = strip_visible(head, query);
-    bool sound = !head->scores || first_bad(row, head->keys) == head->keys;
-    strip_put_row(head, head->scores, query, row, head->keys, 0.0f);
-    enum head_fault fault = (behind ? mask_behind : mask_before)(head, row, query, visible);
-    strip_drop(head, row, query, (struct stretch){0, visible});
-    strip_put_row(head, head->weights, query, row, visible, 0.0f);
-    for (size_t key = visible; key < padded_keys; key++)
-        row[key] = 0.0f;
+    bool sound = put_scores(head, rows, query);
+    enum head_fault fault = (behind ? mask_behind : mask_before)(head, rows, query);
+    for (size_t row = 0; row < rows.rows && fault == HEAD_SOUND; row++) {
+        float *weights = rows.data + row * rows.stride;
+        size_t visible = strip_visible(head, query + row);
+        strip_drop(head, weights, query + row, (struct stretch){0, visible});
+        strip_put_row(head, head->weights, query + row, weights, visible, 0.0f);
+    }
     return sound ? fault : HEAD_NO_NUMBER;
+}
+
+/* As many rows at a time as stay near the processor from one step of the softmax to the next. */
+static enum head_fault weigh_strip(const struct head_job *head, const struct strip *strip,
+                                   size_t keys)
+{
+    enum { NEAR = 8192 }; /* floats */
+    const struct attention_memory *memory = head->memory;
+    struct matrix all = {memory->scores, strip->rows, keys, memory->stride};
+    size_t some = keys < NEAR ? NEAR / keys : 1;
+    enum head_fault fault = HEAD_SOUND;
+    for (size_t row = 0; row < all.rows && fault == HEAD_SOUND; row += some) {
+        size_t rest = all.rows - row;
+        struct matrix rows = matrix_rows(all, row, rest < some ? rest : some);
+        fault = weigh_rows(head, rows, strip->first + row);
+    }
+    return fault;
 }
 
 static enum head_fault compute_strip(const struct head_job *head, const struct strip *strip)
@@ -87,15 +128,12 @@ static enum head_fault compute_strip(const struct head_job *head, const struct s
     const struct attention_memory *memory = head->memory;
     size_t keys = strip_visible(head, strip->first + strip->rows - 1);
     bool all = head->scores || head->layer->masks_behind;
-    size_t scored = strip_round_up(all ? head->keys : keys, KEY_PANEL);
-    struct stretch stretch = {0, strip_round_up(keys, STEP)};
-    enum head_fault fault = HEAD_SOUND;
-    strip_scores(head, strip, (struct stretch){0, scored}, memory->scores);
-    for (size_t row = 0; row < strip->rows && fault == HEAD_SOUND; row++)
-        fault =
-            weigh_row(head, memory->scores + row * memory->stride, strip->first + row, stretch.end);
+    struct stretch seen = {0, strip_round_up(keys, STEP)};
+    struct stretch scored = {0, all ? strip_round_up(head->keys, KEY_PANEL) : seen.end};
+    strip_scores(head, strip, scored, memory->scores);
+    enum head_fault fault = weigh_strip(head, strip, seen.end);
     if (head->layer->wants_context) {
-        strip_context(head, strip, stretch, memory->scores, false);
+        strip_context(head, strip, seen, memory->scores, false);
         strip_write_context(head, strip);
     }
     return fault;

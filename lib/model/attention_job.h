@@ -9,7 +9,7 @@
 #include "model/pass.h"
 
 enum {
-    STRIP = 64, /* queries that are worked on together, at most */
+    STRIP = 32, /* queries that are worked on together, at most */
     STEP = 16,  /* kernels exist for one row, and for multiples of this many rows and keys */
     ROW_SIZES = 1 + STRIP / STEP,
     KEY_SIZES = KEY_PANEL / STEP,

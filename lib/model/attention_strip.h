@@ -32,7 +32,7 @@ size_t strip_round_up(size_t size, size_t step);
 /* The strip of at most `most` queries that begins with one. */
 struct strip strip_at(const struct head_job *head, size_t first, size_t most);
 
-/* Kernels by the rows they compute: 1, 16, 32, 48, 64, as sizes 0 … 4. One row is what every step
+/* Kernels by the rows they compute: 1, 16 and 32, as sizes 0, 1 and 2. One row is what every step
  * of a text that grows takes; it has less to compute than to read. */
 size_t strip_row_size(size_t rows);
 size_t strip_rows_of_size(size_t size);
