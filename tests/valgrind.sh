@@ -13,6 +13,7 @@ passed=0 failed=0
 
 # Kernels are written anew where older ones stood: valgrind must look whether code has changed.
 watched='valgrind --quiet --smc-check=all --leak-check=full --error-exitcode=99'
+watched="$watched --suppressions=tests/valgrind.supp"
 
 # A program that ends with another status than expected, or with valgrind's own, has failed.
 check() { # STATUS COMMAND...

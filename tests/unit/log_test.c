@@ -21,6 +21,14 @@ static double units_off(double x)
     return (double)(fabsl((long double)log_double(x) - right) / unit);
 }
 
+/* Two; or three where the right ones are none: under valgrind long doubles are doubles. */
+static double allowed(void)
+{
+    volatile long double more = 1;
+    more += LDBL_EPSILON;
+    return more > 1 ? 2 : 3;
+}
+
 START_TEST(logarithms_are_within_two_units)
 {
     uint32_t state = 1;
@@ -36,7 +44,7 @@ START_TEST(logarithms_are_within_two_units)
         double off = units_off(x);
         worst = off > worst ? off : worst;
     }
-    ck_assert_msg(worst < 2, "off by %g units", worst);
+    ck_assert_msg(worst < allowed(), "off by %g units", worst);
 }
 END_TEST
 
@@ -47,7 +55,7 @@ START_TEST(weights_of_attention_are_within_two_units)
         double off = units_off((double)x);
         worst = off > worst ? off : worst;
     }
-    ck_assert_msg(worst < 2, "off by %g units", worst);
+    ck_assert_msg(worst < allowed(), "off by %g units", worst);
 }
 END_TEST
 
