@@ -179,6 +179,27 @@ START_TEST(a_row_becomes_pairs_of_neighbours)
 }
 END_TEST
 
+/* Infinities, NaN and, now and then, subnormal numbers among them. */
+START_TEST(any_bits_of_a_row_are_rounded_one_by_one)
+{
+    uint32_t dice = 9;
+    for (int round = 0; round < 20000; round++) {
+        float row[LONGEST];
+        uint32_t pairs[LONGEST / 2];
+        for (size_t i = 0; i < LONGEST; i++) {
+            uint32_t bits = dice_bits(&dice) << 16 ^ dice_bits(&dice);
+            if (round % 2 && (bits & 0x7f800000) == 0)
+                bits |= 0x7f800000;
+            row[i] = float_of(bits);
+        }
+        bf16_pair_row(pairs, row, LONGEST);
+        for (size_t i = 0; i < LONGEST; i++)
+            if ((pairs[i / 2] >> (i % 2 ? 16 : 0) & 0xffff) != bf16_round(row[i]))
+                ck_abort_msg("%a: %08x, expected %04x", row[i], pairs[i / 2], bf16_round(row[i]));
+    }
+}
+END_TEST
+
 START_TEST(two_rows_become_pairs_of_what_stands_above_each_other)
 {
     struct guarded first_memory = guarded_open(LONGEST);
@@ -236,6 +257,7 @@ Suite *bf16_suite(void)
     tcase_add_test(tests, numbers_of_16_bits_are_kept);
     tcase_add_test(tests, the_processor_rounds_alike);
     tcase_add_test(tests, a_row_becomes_pairs_of_neighbours);
+    tcase_add_test(tests, any_bits_of_a_row_are_rounded_one_by_one);
     tcase_add_test(tests, two_rows_become_pairs_of_what_stands_above_each_other);
     tcase_add_test(tests, a_row_becomes_the_second_numbers_of_pairs);
     suite_add_tcase(suite, tests);
