@@ -26,12 +26,12 @@ enum { SOME = 32 }; /* numbers at a time */
 __attribute__((target("avx512f,avx512dq,avx512bf16"))) static size_t pair_avx512(
     uint32_t *restrict pairs, const float *restrict row, size_t count)
 {
-    const int subnormal = 0x20;
+    enum { SUBNORMAL = 0x20 };
     size_t i = 0;
     for (; i + SOME <= count; i += SOME) {
         __m512 low = _mm512_loadu_ps(row + i);
         __m512 high = _mm512_loadu_ps(row + i + SOME / 2);
-        if (_mm512_fpclass_ps_mask(low, subnormal) | _mm512_fpclass_ps_mask(high, subnormal))
+        if (_mm512_fpclass_ps_mask(low, SUBNORMAL) | _mm512_fpclass_ps_mask(high, SUBNORMAL))
             break;
         _mm512_storeu_si512(pairs + i / 2, (__m512i)_mm512_cvtne2ps_pbh(high, low));
     }
