@@ -208,7 +208,8 @@ static void compute_columns(void *context, size_t index, size_t thread)
     size_t count = cut_size(&p->columns, index);
     struct matrix sums = {p->sums[thread], 1, count, count};
     const float *w = p->w->data + column;
-    size_t later = (STREAM_AHEAD + count - 1) / count * p->w->stride;
+    size_t rows_ahead = (STREAM_AHEAD + count - 1) / count;
+    size_t later = count == p->w->stride ? STREAM_AHEAD : rows_ahead * p->w->stride;
     memset(sums.data, 0, count * sizeof *sums.data);
     for (size_t k = 0; k < p->x.columns; k++, w += p->w->stride)
         add_scaled_row(sums.data, w, count, p->x.data[k], w + later);
