@@ -156,6 +156,7 @@ static int begin_text(struct job *job, struct err *err)
         .sampling = {options->temperature, (size_t)options->top_k, options->top_p,
                      (uint64_t)options->seed},
         .past_end = options->no_stop,
+        .logits = options->logprobs,
         .selection = options->show ? &job->selection : NULL,
     };
     if (continuation_open(&job->text, &job->viewer, &job->prompt, &wish, err))

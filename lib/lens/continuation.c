@@ -49,6 +49,14 @@ static int lend(void *context, const struct square_room *room, struct err *err)
     return capture_lend(&intake->capture, room, err);
 }
 
+/* Is the likeliest token all that is asked of a pass, and does it pay to ask for no more? */
+static bool can_screen(const struct continuation *text)
+{
+    bool needs_logits =
+        text->wish.sampling.temperature > 0 || text->wish.logits || keeps(text, SITE_LOGITS);
+    return !needs_logits && viewer_screens(text->viewer, text->room - text->prompt_count);
+}
+
 static int init_watch(const struct continuation *text, struct watch *watch, bool wants_logits,
                       struct arena *arena, struct err *err)
 {
@@ -62,8 +70,8 @@ static int init_watch(const struct continuation *text, struct watch *watch, bool
     return 0;
 }
 
-/* Read the tokens that no pass has seen yet. */
-static int read_on(struct continuation *text, bool wants_logits, struct err *err)
+/* Read the tokens that no pass has seen yet; for the next choice, if there is one to be made. */
+static int read_on(struct continuation *text, struct likeliest *choice, struct err *err)
 {
     struct arena *arena = &text->step;
     struct model *model = &text->viewer->model;
@@ -78,9 +86,14 @@ static int read_on(struct continuation *text, bool wants_logits, struct err *err
                                 .cache = &text->cache,
                                 .source_cache = text->source_ids ? &text->source_cache : NULL};
     struct run run = {&text->viewer->machine, &model->config, &model->weights, &batch};
-    struct tap tap = {.watch = &watch, .sink = take_in, .lend = lend, .context = &intake};
+    struct tap tap = {.watch = &watch,
+                      .sink = take_in,
+                      .lend = lend,
+                      .likeliest = text->screens ? choice : NULL,
+                      .context = &intake};
     arena_clear(arena);
-    if (init_watch(text, &watch, wants_logits, arena, err) ||
+    text->logits = NULL;
+    if (init_watch(text, &watch, choice != NULL, arena, err) ||
         batch_init(&batch, &model->config, &sequence, 1, arena, err))
         return -1;
     if (keeps_any(text) &&
@@ -161,7 +174,8 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
         continuation_release(text);
         return -1;
     }
-    viewer_expect_steps(viewer, text->room - text->prompt_count);
+    text->screens = can_screen(text);
+    viewer_expect_steps(viewer, text->screens ? 0 : text->room - text->prompt_count);
     return 0;
 }
 
@@ -190,6 +204,7 @@ static int add_token(struct continuation *text, struct err *err)
 
 int continuation_next(struct continuation *text, bool *more, struct err *err)
 {
+    struct likeliest choice = {0};
     *more = false;
     if (text->count - text->prompt_count == text->wish.tokens)
         text->end = END_AS_WISHED;
@@ -197,9 +212,9 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
         text->end = END_OF_CONTEXT;
     if (text->end != GOES_ON)
         return 0;
-    if (read_on(text, true, err))
+    if (read_on(text, &choice, err))
         return -1;
-    text->chosen = sampler_next(&text->sampler, text->logits);
+    text->chosen = choice.known ? choice.id : sampler_next(&text->sampler, text->logits);
     if (!text->wish.past_end && text->chosen == config_of(text)->eos_id) {
         text->end = END_OF_TEXT;
         return 0;
@@ -232,7 +247,7 @@ int continuation_report(struct continuation *text, struct report *report, struct
         .count = 1,
         .reports = report,
     };
-    if (keeps_any(text) && text->cache.count < text->count && read_on(text, false, err))
+    if (keeps_any(text) && text->cache.count < text->count && read_on(text, NULL, err))
         return -1;
     struct kept_list all = collection_finish(&text->collection, text->count);
     if (read_whole(text, &subject.sentence, arena, err))

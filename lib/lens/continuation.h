@@ -34,6 +34,7 @@ struct wish {
     size_t tokens; /* at most so many more */
     struct sampling sampling;
     bool past_end;                     /* the model's end-of-text token is one like any other */
+    bool logits;                       /* those of every choice are looked at */
     const struct selection *selection; /* what is kept; NULL: nothing. No raw scores */
 };
 
@@ -57,7 +58,9 @@ struct continuation {
     size_t room;         /* the most there can be: wished for and with a position */
     struct buf text;     /* the text so far */
     size_t shown;        /* where in it the last token begins, with the blank before it */
-    const float *logits; /* [V] that the last choice was made by, until the next one */
+    const float *logits; /* [V] that the last choice was made by, until the next one; NULL, unless
+                          * they were wished for: it was made without */
+    bool screens;        /* choices are, where they can be */
     uint32_t chosen;     /* the last choice, the end of the text included */
     struct sampler sampler;
     struct cache cache, source_cache;

@@ -9,6 +9,8 @@ enum {
     TOKENS_WORTH_LITTLE_PACKING = 1024, /* of a narrow model: it gains more, panels being padded */
     NARROW_CHANNELS = 128,
     STEPS_WORTH_PACKING = 256,
+    STEPS_WORTH_SCREENING = 8,
+    WEIGHTS_WORTH_SCREENING = 1 << 20, /* fewer stay in a cache */
 };
 
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
@@ -50,6 +52,13 @@ void viewer_expect(struct viewer *viewer, size_t tokens)
 void viewer_expect_steps(struct viewer *viewer, size_t steps)
 {
     viewer->model.weights.packing_words = steps >= STEPS_WORTH_PACKING;
+}
+
+bool viewer_screens(const struct viewer *viewer, size_t steps)
+{
+    const struct model *model = &viewer->model;
+    return model->weights.precision == PRECISION_FP32 && steps >= STEPS_WORTH_SCREENING &&
+           model->config.vocab_size >= WEIGHTS_WORTH_SCREENING / model->config.n_embd;
 }
 
 void viewer_release(struct viewer *viewer)

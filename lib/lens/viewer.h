@@ -10,6 +10,7 @@
 #ifndef ATTN_LENS_VIEWER_H
 #define ATTN_LENS_VIEWER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -64,6 +65,10 @@ void viewer_expect(struct viewer *viewer, size_t tokens);
 
 /* Say how many passes of one token there will be: whether the matrix of the logits is packed. */
 void viewer_expect_steps(struct viewer *viewer, size_t steps);
+
+/* Does it pay to look for the likeliest token of so many passes without the logits of the others?
+ * That takes a copy of the matrix of the logits, which costs what some passes gain. */
+bool viewer_screens(const struct viewer *viewer, size_t steps);
 
 /* Tokenize an input and, unless NULL, its source. Without an input the sentence is the token that
  * sentences of the model begin with. */

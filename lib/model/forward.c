@@ -108,9 +108,23 @@ static int unembed_rows(struct pass *pass, struct matrix y)
     return 0;
 }
 
+/* The largest logit alone, where that can be told: true when it is known, or something failed. */
+static bool choose_likeliest(struct pass *pass, struct matrix y)
+{
+    struct screen *screen = NULL;
+    struct likeliest *likeliest = pass->tap->likeliest;
+    const float *last = y.data + (y.rows - 1) * y.stride;
+    if (weights_screen(pass->weights, pass->machine, &screen, pass->err))
+        return fail(pass);
+    likeliest->known = screen_largest(pass->machine, screen, last, &likeliest->id);
+    return likeliest->known;
+}
+
 static bool unembed(struct pass *pass, struct matrix y)
 {
     bool rows = pass_memory_logits_are_in_rows(pass);
+    if (pass->tap->likeliest && choose_likeliest(pass, y))
+        return true;
     if ((rows ? unembed_rows : unembed_words)(pass, y))
         return fail(pass);
     return tap_logits(pass);

@@ -77,10 +77,19 @@ struct square_room {
  * written, and where nothing else needs it not computed. Returns as a sink does. */
 typedef int (*tap_lender)(void *context, const struct square_room *room, struct err *err);
 
+/* The token of the largest logit, the lowest of equal ones. */
+struct likeliest {
+    bool known;
+    uint32_t id;
+};
+
 struct tap {
     const struct watch *watch;
     tap_sink sink;
-    tap_lender lend; /* NULL: squares are announced as all else is */
+    struct likeliest *likeliest; /* of a pass over one sequence whose last logits are watched: where
+                                  * it comes to be known without them they are not announced. NULL:
+                                  * they always are */
+    tap_lender lend;             /* NULL: squares are announced as all else is */
     void *context;
     bool failed; /* the first error sticks and ends the pass */
 };

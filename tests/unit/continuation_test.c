@@ -39,6 +39,85 @@ START_TEST(the_most_likely_token_follows_each_time)
 }
 END_TEST
 
+/* Every choice is the one that the logits would have given, and they are not computed. */
+START_TEST(the_likeliest_token_needs_no_logits)
+{
+    static const struct {
+        const char *model, *ids, *sentence, *source;
+    } texts[] = {
+        {"tiny", NULL, start, NULL},
+        {"tiny", NULL, "The keys to the cabinet", NULL},
+        {"tests/golden/gpt2-micro", "1,2,3", NULL, NULL},
+        {"tests/golden/gpt2-micro-f16", "4", NULL, NULL},
+        {"tests/golden/gpt2-micro-bf16-prefixed-untied", "3,3,3", NULL, NULL},
+        {"tests/golden/transformer-pre", NULL, "<s>", "the cat sleeps"},
+        {"tests/golden/transformer-post", NULL, "<s>", "the cat sleeps"},
+        {"translate", NULL, "<s>", "the small black cat sees a white cow"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct story full;
+        struct story story;
+        struct input input = {.ids = texts[i].ids};
+        struct input source = story_input(texts[i].source ? texts[i].source : "");
+        struct wish wish = {
+            .tokens = 60, .sampling = {.top_p = 1}, .past_end = true, .logits = true};
+        if (texts[i].sentence)
+            input = story_input(texts[i].sentence);
+        story_open_beside(&full, texts[i].model, &input, texts[i].source ? &source : NULL);
+        story_begin(&full, &wish);
+        story_go_on(&full);
+        ck_assert_ptr_nonnull(full.text.logits);
+        story_open_beside(&story, texts[i].model, &input, texts[i].source ? &source : NULL);
+        wish.logits = false;
+        story_begin(&story, &wish);
+        ck_assert(!story.text.screens); /* for so small a model it does not pay */
+        story.text.screens = true;
+        story_go_on(&story);
+        ck_assert_ptr_null(story.text.logits);
+        ck_assert_uint_gt(story.text.count, story.text.prompt_count + 5);
+        ck_assert_uint_eq(story.text.count, full.text.count);
+        ck_assert_mem_eq(story.text.ids, full.text.ids, full.text.count * sizeof *full.text.ids);
+        story_release(&story);
+        story_release(&full);
+    }
+}
+END_TEST
+
+/* What looks at more than the likeliest token has all logits. */
+START_TEST(whoever_looks_at_logits_has_them)
+{
+    enum { LARGE = (1 << 20) / 96 }; /* words for that many weights */
+    struct input input = story_input(start);
+    struct selection logits = {.sites = site_bit(SITE_LOGITS)};
+    struct selection norm = {.sites = site_bit(SITE_LN_F)};
+    struct {
+        struct wish wish;
+        size_t words;
+        enum precision precision;
+        bool screens;
+    } cases[] = {
+        {{.tokens = 8}, LARGE, PRECISION_FP32, true},
+        {{.tokens = 8, .selection = &norm}, LARGE, PRECISION_FP32, true},
+        {{.tokens = 7}, LARGE, PRECISION_FP32, false},
+        {{.tokens = 8}, LARGE - 1, PRECISION_FP32, false},
+        {{.tokens = 8}, LARGE, PRECISION_BF16, false},
+        {{.tokens = 8, .logits = true}, LARGE, PRECISION_FP32, false},
+        {{.tokens = 8, .selection = &logits}, LARGE, PRECISION_FP32, false},
+        {{.tokens = 8, .sampling = {.temperature = 1, .top_p = 1}}, LARGE, PRECISION_FP32, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct story story;
+        story_open(&story, "tiny", &input);
+        ck_assert_uint_eq(story.viewer.model.config.n_embd, 96);
+        story.viewer.model.config.vocab_size = cases[i].words;
+        story.viewer.model.weights.precision = cases[i].precision;
+        story_begin(&story, &cases[i].wish);
+        ck_assert_int_eq(story.text.screens, cases[i].screens);
+        story_release(&story);
+    }
+}
+END_TEST
+
 START_TEST(what_is_kept_is_what_one_pass_over_the_whole_gives)
 {
     static const size_t tokens[] = {0, 1, 7, 59, 100}; /* the context ends with 59 */
@@ -169,10 +248,13 @@ START_TEST(models_that_cannot_go_on_are_refused)
 }
 END_TEST
 
-/* All of it, as often as it takes for allocations from the first to the last to fail once. */
+/* All of it, as often as it takes for allocations from the first to the last to fail once: of a
+ * text, beside a source, and without logits. */
 START_TEST(every_allocation_that_fails_is_an_error)
 {
-    struct input input = story_input(_i ? "<s> le" : start);
+    bool beside = _i == 1;
+    bool screens = _i == 2;
+    struct input input = story_input(beside ? "<s> le" : start);
     struct input cats = story_input("the small black cat sleeps");
     size_t failures = 0;
     for (int done = 0; !done;) {
@@ -180,11 +262,14 @@ START_TEST(every_allocation_that_fails_is_an_error)
         struct report report;
         struct err err = {0};
         bool more = true;
-        story_open_beside(&story, _i ? "translate" : "tiny", &input, _i ? &cats : NULL);
-        story_select(&story, _i ? "0" : "2");
+        story_open_beside(&story, beside ? "translate" : "tiny", &input, beside ? &cats : NULL);
+        story_select(&story, beside ? "0" : "2");
         struct wish wish = {.tokens = 2, .sampling = {1, 5, 0.9, 1}, .selection = &story.selection};
+        if (screens)
+            wish = (struct wish){.tokens = 2, .sampling = {.top_p = 1}};
         heap_fail_at(failures + 1, 0);
         int failed = continuation_open(&story.text, &story.viewer, &story.prompt, &wish, &err);
+        story.text.screens = screens;
         while (!failed && more)
             failed = continuation_next(&story.text, &more, &err);
         if (!failed)
@@ -204,12 +289,14 @@ Suite *continuation_suite(void)
     Suite *suite = suite_create("continuation");
     TCase *tests = tcase_create("continuation");
     tcase_add_test(tests, the_most_likely_token_follows_each_time);
+    tcase_add_test(tests, the_likeliest_token_needs_no_logits);
+    tcase_add_test(tests, whoever_looks_at_logits_has_them);
     tcase_add_test(tests, what_is_kept_is_what_one_pass_over_the_whole_gives);
     tcase_add_test(tests, a_text_ends_with_the_context);
     tcase_add_test(tests, a_text_ends_where_the_model_ends_it);
     tcase_add_test(tests, a_prompt_of_ids_has_the_words_of_its_ids);
     tcase_add_test(tests, models_that_cannot_go_on_are_refused);
-    tcase_add_loop_test(tests, every_allocation_that_fails_is_an_error, 0, 2);
+    tcase_add_loop_test(tests, every_allocation_that_fails_is_an_error, 0, 3);
     suite_add_tcase(suite, tests);
     return suite;
 }
