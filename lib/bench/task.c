@@ -135,15 +135,16 @@ static int ignore(void *context, const struct announcement *seen, struct err *er
     return 0;
 }
 
-/* Take a sequence with a cache further, up to the logits of its last token. */
-static int go_on(const struct sequence *sequence, struct bench_subject *subject, double *seconds,
-                 struct err *err)
+/* Take a sequence with a cache further, up to the logits of its last token, or to the likeliest
+ * next one, where that is asked for. */
+static int go_on(const struct sequence *sequence, struct likeliest *likeliest,
+                 struct bench_subject *subject, double *seconds, struct err *err)
 {
     const struct config *config = &subject->model.config;
     struct arena *arena = &subject->scratch;
     struct watch watch;
     struct batch batch;
-    struct tap tap = {.watch = &watch, .sink = ignore};
+    struct tap tap = {.watch = &watch, .sink = ignore, .likeliest = likeliest};
     struct run run = {&subject->machine, config, &subject->model.weights, &batch};
     double start = clock_seconds();
     arena_clear(arena);
@@ -166,19 +167,22 @@ static int decode(const struct task *task, struct bench_subject *subject, double
     struct pass_size whole = {.sequences = 1, .tokens = cached + 1};
     struct arena arena = {0};
     struct cache cache = {0};
+    struct likeliest found;
+    struct likeliest *likeliest = task->size.likeliest ? &found : NULL;
     double once = 0;
     double sum = 0;
     struct sequence *text = task_sequences(&whole, config, &arena, err);
     int failed = !text || cache_init(&cache, config, err);
-    subject->model.weights.packing = subject->model.weights.packing_words = true;
+    subject->model.weights.packing = true;
+    subject->model.weights.packing_words = !likeliest;
     if (!failed) {
         text->cache = &cache;
-        failed = go_on(text, subject, &once, err);
+        failed = go_on(text, likeliest, subject, &once, err);
     }
     for (int i = 0; i < DECODE_STEPS && !failed; i++) {
         struct sequence last = {text->ids + cached, 1, .cache = &cache};
         cache_forget(&cache, cached);
-        failed = go_on(&last, subject, &once, err);
+        failed = go_on(&last, likeliest, subject, &once, err);
         sum += once;
     }
     *seconds = sum / DECODE_STEPS;
@@ -198,6 +202,10 @@ const struct task_row task_rows[TASK_KINDS] = {
     [TASK_DECODE] = {"decode", "one token more with 64 in the cache, and its logits",
                      .size = {.sequences = 1, .tokens = 1, .cached = 64, .logits = true},
                      .in_bf16 = true, .run = decode},
+    [TASK_GREEDY] =
+        {"greedy", "the same, but of the logits only the largest",
+         .size = {.sequences = 1, .tokens = 1, .cached = 64, .logits = true, .likeliest = true},
+         .run = decode},
     [TASK_BATCH] = {"batch", "prefill of 100 texts of 12 tokens in one pass",
                     .size = {.sequences = 100, .tokens = 12}, .in_bf16 = true, .run = prefill},
 };

@@ -28,6 +28,7 @@ enum task_kind {
     TASK_IN_PLACE,
     TASK_CAPTURE,
     TASK_DECODE,
+    TASK_GREEDY,
     TASK_BATCH,
     TASK_KINDS,
 };

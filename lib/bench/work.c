@@ -64,10 +64,11 @@ struct work work_of_pass(const struct config *c, const struct pass_size *size,
     double cached =
         layers * sequences * (double)size->cached * (double)(c->n_kv_head * (c->d_k + c->d_v));
     size_t bytes = precision == PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
+    size_t bytes_of_logits = size->likeliest ? sizeof(int8_t) : bytes;
     return (struct work){
         .operations = 2 * rows * weights + 2 * sequences * unembedding +
                       2 * head_pairs * (double)(c->d_k + c->d_v),
-        .bytes = (weights + unembedding + cached) * (double)bytes,
+        .bytes = (weights + cached) * (double)bytes + unembedding * (double)bytes_of_logits,
     };
 }
 

@@ -18,9 +18,10 @@
 
 struct pass_size {
     size_t sequences;
-    size_t tokens; /* of each sequence */
-    size_t cached; /* keys and values of each that are there already */
-    bool logits;   /* of the last token of each */
+    size_t tokens;  /* of each sequence */
+    size_t cached;  /* keys and values of each that are there already */
+    bool logits;    /* of the last token of each */
+    bool likeliest; /* … of which only the largest is wanted */
 };
 
 struct work {
@@ -31,9 +32,9 @@ struct work {
 /* Counted: every product of the pass. With weights [in, out] a row takes 2 · in · out operations;
  * scores and context take 2 · (d_k + d_v) for each head, query and key that the query sees, nothing
  * for what the mask removes. Each weight is read once, as float32 or bf16, and so is each cached
- * key and value. A source is as long as its sentence. Left out, because they are small beside that:
- * embeddings, norms, softmax, activation, and what the pass itself writes to memory and reads
- * again.
+ * key and value; those of the logits as bytes where only the largest is wanted (screen.h). A source
+ * is as long as its sentence. Left out, because they are small beside that: embeddings, norms,
+ * softmax, activation, and what the pass itself writes to memory and reads again.
  */
 struct work work_of_pass(const struct config *config, const struct pass_size *size,
                          enum precision precision);

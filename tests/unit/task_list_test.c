@@ -50,17 +50,20 @@ START_TEST(what_is_there_for_each_length_stands_together)
          true,
          "open prefill:1x6 in-place:1x6 capture:1x6 prefill:1x64 in-place:1x64 capture:1x64 "
          "prefill:1x256 in-place:1x256 capture:1x256 prefill:1x1024 in-place:1x1024 "
-         "capture:1x1024 decode:1x1+64 batch:100x12"},
+         "capture:1x1024 decode:1x1+64 greedy:1x1+64 batch:100x12"},
         {{TASKS_ALL, NULL, 0, PRECISION_FP32},
          64,
          true,
          "open prefill:1x6 in-place:1x6 capture:1x6 prefill:1x64 in-place:1x64 capture:1x64 "
-         "decode:1x1+63 batch:100x12"},
+         "decode:1x1+63 greedy:1x1+63 batch:100x12"},
         {{TASKS_ALL, NULL, 0, PRECISION_FP32},
          8,
          false,
          "open prefill:1x6 in-place:1x6 capture:1x6 batch:100x8"},
-        {{TASKS_ALL, NULL, 0, PRECISION_FP32}, 5, true, "open decode:1x1+4 batch:100x5"},
+        {{TASKS_ALL, NULL, 0, PRECISION_FP32},
+         5,
+         true,
+         "open decode:1x1+4 greedy:1x1+4 batch:100x5"},
         {{1 << TASK_DECODE, NULL, 0, PRECISION_FP32}, 1, true, "decode:1x1+0"},
         {{1 << TASK_DECODE, NULL, 0, PRECISION_FP32}, 1, false, ""},
         {{1 << TASK_CAPTURE, lengths, 2, PRECISION_FP32}, 5, true, "capture:1x5 capture:1x3"},
@@ -74,8 +77,8 @@ START_TEST(what_is_there_for_each_length_stands_together)
          64,
          true,
          "open prefill:1x5 prefill/bf16:1x5 in-place:1x5 capture:1x5 prefill:1x3 prefill/bf16:1x3 "
-         "in-place:1x3 capture:1x3 decode:1x1+63 decode/bf16:1x1+63 batch:100x12 "
-         "batch/bf16:100x12"},
+         "in-place:1x3 capture:1x3 decode:1x1+63 decode/bf16:1x1+63 greedy:1x1+63 "
+         "batch:100x12 batch/bf16:100x12"},
         {{1 << TASK_OPEN | 1 << TASK_CAPTURE, lengths, 1, PRECISION_BF16},
          64,
          true,
@@ -100,6 +103,7 @@ START_TEST(only_a_text_that_grows_and_has_logits_is_decoded)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         ck_assert_int_eq(task_suits(TASK_DECODE, &cases[i].config), cases[i].expected);
+        ck_assert_int_eq(task_suits(TASK_GREEDY, &cases[i].config), cases[i].expected);
         ck_assert(task_suits(TASK_BATCH, &cases[i].config));
     }
 }

@@ -51,6 +51,16 @@ START_TEST(a_token_behind_others_reads_all_weights_and_what_is_cached)
 }
 END_TEST
 
+START_TEST(the_likeliest_token_takes_a_byte_for_each_weight_of_the_logits)
+{
+    struct pass_size size = {
+        .sequences = 1, .tokens = 1, .cached = 64, .logits = true, .likeliest = true};
+    struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
+    double words = 50257.0 * 768;
+    ck_assert_double_eq(work.bytes, 4 * (gpt2_weights + 12 * 64 * 1536.0) + words);
+}
+END_TEST
+
 /* What is multiplied stays the same. */
 START_TEST(in_bf16_all_is_half_the_bytes)
 {
@@ -166,6 +176,7 @@ Suite *work_suite(void)
     tcase_add_test(tests, a_text_takes_its_products_and_half_a_square_of_attention);
     tcase_add_test(tests, sequences_of_a_batch_do_not_see_each_other);
     tcase_add_test(tests, a_token_behind_others_reads_all_weights_and_what_is_cached);
+    tcase_add_test(tests, the_likeliest_token_takes_a_byte_for_each_weight_of_the_logits);
     tcase_add_test(tests, in_bf16_all_is_half_the_bytes);
     tcase_add_test(tests, attention_takes_the_pairs_that_are_seen);
     tcase_add_test(tests, grouped_heads_and_uneven_widths_count_as_they_are);
