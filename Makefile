@@ -210,8 +210,9 @@ coverage: ## which lines of lib no test reaches, of those that handle errors, wi
 		CFLAGS='-O0 -g -fopenmp-simd --coverage -fprofile-update=atomic' test || true
 	@sh tests/coverage.sh $(BUILD)/coverage
 
-valgrind: $(TEST_PROGRAMS) ## the unit tests and a few command lines under valgrind
-	@sh tests/valgrind.sh $(BUILD)
+VALGRIND_EVERY = 1
+valgrind: $(TEST_PROGRAMS) ## unit tests and a few command lines under valgrind
+	@sh tests/valgrind.sh $(BUILD) $(VALGRIND_EVERY)
 
 format: ## put all C files into the house's format
 	@clang-format -i $(C_FILES)
