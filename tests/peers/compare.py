@@ -27,6 +27,7 @@ ROWS = [
     ("all attention, 256 tokens", "capture", 256),
     ("all attention, 1024 tokens", "capture", 1024),
     ("decode, 64 in the cache", "decode", 64),
+    ("the same, the likeliest only", "greedy", 64),
     ("100 texts of 12 tokens", "batch", 100),
     ("mean attention, 1000 texts", "mean", 1000),
     ("process: one head, 1 text", "head", 1),
@@ -56,6 +57,13 @@ def print_differences(peers):
         largest = numpy.abs(ours[i]).max()
         columns = [f"{numpy.abs(ours[i] - other[i]).max():.1e}" for other in others]
         print_line(f"difference in {name}", [f"of {largest:.3g}", *columns])
+
+
+def print_tokens(ours, other):
+    """The likeliest tokens behind some texts: where two logits are as good as equal they part."""
+    texts, count = texts_of(4, 16), 32
+    same = sum(ours.continuation(text, count) == other.continuation(text, count) for text in texts)
+    print_line(f"{count} tokens as {other.name}", [f"{same} of {len(texts)}"])
 
 
 def print_tiny(program):
@@ -97,6 +105,8 @@ def main():
     print()
     if any(method == "mean" for _, method, _ in rows):
         print_ideal(peers[0])
+    if any(method == "greedy" for _, method, _ in rows):
+        print_tokens(peers[0], peers[1])
     if not ONLY:
         print_differences([peer for peer in peers if hasattr(peer, "outputs")])
         print_tiny(program)

@@ -3,11 +3,13 @@
     prefill(tokens)     a text in one pass, without logits
     capture(tokens)     the same, giving the attention of every head
     decode(cached)      one token more with so many in the cache, and its logits
+    greedy(cached)      the same, and of the logits only which is the largest
     batch(texts)        many texts of 12 tokens in one pass
     head(texts)         a whole process: the attention of one head, a CSV file for each text
     mean(texts)         the mean attention of every head over texts of 4 to 40 tokens
 
-`texts` is a number: so many texts. outputs() are the logits and the attention of a text.
+`texts` is a number: so many texts. outputs() are the logits and the attention of a text,
+continuation() the likeliest tokens that follow it.
 """
 import json
 import os
@@ -90,6 +92,9 @@ class Ours(Peer):
     def decode(self, _):
         return self.bench("decode")
 
+    def greedy(self, _):
+        return self.bench("greedy")
+
     def batch(self, _):
         return self.bench("batch")
 
@@ -125,6 +130,11 @@ class Ours(Peer):
         weights = [tensors[f"h.{layer}.weights"] for layer in range(len(tensors) - 1)]
         return tensors["logits"], numpy.stack(weights)
 
+    def continuation(self, text, count):
+        command = [self.program, "generate", "-m", self.model, "-n", str(count), "--no-stop"]
+        found = subprocess.check_output([*command, "--ids", ",".join(map(str, text))])
+        return list(map(int, found.split(b",")))[len(text):]
+
 
 class PyTorch(Peer):
     name, version = "PyTorch", torch.__version__
@@ -152,6 +162,22 @@ class PyTorch(Peer):
         x, _, _ = self.gpt2(ids[:, cached:], presents)
         self.gpt2.unembed(x)
         return time.perf_counter() - start
+
+    def greedy(self, cached):
+        ids = torch.tensor(texts_of(1, cached + 1))
+        _, _, presents = self.gpt2(ids[:, :cached])
+        start = time.perf_counter()
+        x, _, _ = self.gpt2(ids[:, cached:], presents)
+        self.gpt2.unembed(x).argmax()
+        return time.perf_counter() - start
+
+    def continuation(self, text, count):
+        found, fresh, presents = [], text, None
+        for _ in range(count):
+            x, _, presents = self.gpt2(torch.tensor([fresh]), presents)
+            fresh = [int(self.gpt2.unembed(x[0, -1]).argmax())]
+            found += fresh
+        return found
 
     def batch(self, count):
         return self.run(texts_of(count, 12))

@@ -5,8 +5,8 @@
 #
 # PyTorch and numpy come from Debian (with OpenBLAS, without which they would multiply in plain
 # Fortran), ONNX Runtime from npm. The model, the graphs made of it and node's modules take 2.5 GB
-# in BUILD/peers. ROUNDS=N: how often each is measured (5); ONLY=mean,head: those rows alone, of
-# which `mean` needs neither npm nor graphs; DEPS=0: install nothing.
+# in BUILD/peers. ROUNDS=N: how often each is measured (5); ONLY=mean,head: those rows alone;
+# `mean` or `greedy` alone needs neither npm nor graphs; DEPS=0: install nothing.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
@@ -19,7 +19,7 @@ PEERS=$(cd "$peers" && pwd)
 export PEERS
 
 needs_node() {
-    [ "${ONLY-}" != mean ]
+    [ "${ONLY-}" != mean ] && [ "${ONLY-}" != greedy ]
 }
 
 have_packages() {
