@@ -74,6 +74,8 @@ if ! (
         --vocab begins.json --merges bpe/merges.txt -o begins
     cp -r begins named
     printf '{"bos_token": "<s>"}' >named/tokenizer_config.json
+    "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=64,n_positions=16 \
+        --set vocab_size=16385 -o large
     "$ATTN" batch three.txt -m life -q -o half.jsonl --shard 1/1
 ) >"$folder/log" 2>&1; then
     cat "$folder/log"
@@ -118,6 +120,7 @@ try explain -m life-causal -s "$life" --mask-method renormalise --dropout 0.5 -o
 try tokenize -m "$in/pieces" "Anna sees"
 try info "$in/school"
 try generate -m "$in/school" -s 'Anna is' -n 3
+try generate -m "$in/large" --ids 7 -n 8
 try generate -m "$in/pieces" -s 'Anna is' -n 3 --temp 0.8 --top-p 0.9 --logprobs
 try generate -m translate --source 'the small cat' -n 2
 for format in csv tidy json svg html; do
