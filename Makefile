@@ -53,11 +53,12 @@ run: all ## install what is missing, build, show a first sentence
 
 # Copied, as by `make install`: a linker writes piece by piece, and the kernel keeps such a file in
 # small pages until it is read anew; a short run takes a tenth longer from these.
-$(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a
+$(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@.linked && \
 		rm -f $@ && cp $@.linked $@ && rm $@.linked
 
-$(BUILD)/libattn.a: $(LIB_OBJECTS)
+# All of it, for the program and the tests.
+$(BUILD)/internal.a: $(LIB_OBJECTS)
 	$(call SAY,archive,$@) rm -f $@; $(AR) rcs $@ $^
 
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
@@ -70,6 +71,20 @@ $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
 	$(call SAY,embed,models) sh models/embed.sh $(MODELS) >$@.part; mv $@.part $@
 
 # The page of --format html, in the same way.
+# For others: one object, of which only what attn.h declares has a name, so that theirs are free.
+OBJCOPY = objcopy
+$(BUILD)/libattn.a: $(LIB_OBJECTS)
+	$(call SAY,archive,$@) rm -f $@; \
+		$(CC) $(ONE_OBJECT) -r -nostdlib $^ -o $(BUILD)/libattn.o && \
+		$(OBJCOPY) --wildcard --keep-global-symbol='attn_*' $(BUILD)/libattn.o && \
+		$(AR) rcs $@ $(BUILD)/libattn.o && rm $(BUILD)/libattn.o
+
+# Clang would put a sanitizer's own code into it; with -flto, gcc would put off compiling, which must
+# be done before names are taken away.
+ONE_OBJECT = $(filter-out -fsanitize% -fprofile% --coverage,$(CFLAGS)) \
+	$(if $(findstring -flto,$(CFLAGS)),$(if $(findstring Free,$(shell $(CC) --version)), \
+	-flinker-output=nolto-rel))
+
 $(BUILD)/lib/out/page_template.c: lib/out/page/embed.sh $(wildcard lib/out/page/*)
 	@mkdir -p $(@D)
 	$(call SAY,embed,page) sh $< >$@.part; mv $@.part $@
@@ -115,22 +130,22 @@ test: $(TEST_PROGRAMS) ## install what the tests need, build, run them all
 
 $(UNIT_OBJECTS): | $(BUILD)/test-dependencies
 
-$(BUILD)/unit: $(UNIT_OBJECTS) $(BUILD)/libattn.a
+$(BUILD)/unit: $(UNIT_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(TEST_LIBS) $(LIBS) -o $@
 
-$(BUILD)/oracle: $(ORACLE_OBJECTS) $(BUILD)/libattn.a
+$(BUILD)/oracle: $(ORACLE_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-$(BUILD)/break: $(BREAK_OBJECTS) $(BUILD)/libattn.a
+$(BUILD)/break: $(BREAK_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 $(BUILD)/footprint: $(FOOTPRINT_OBJECTS)
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
 
-$(BUILD)/flips: $(FLIPS_OBJECTS) $(BUILD)/libattn.a
+$(BUILD)/flips: $(FLIPS_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-$(BUILD)/endure: $(ENDURE_OBJECTS) $(BUILD)/libattn.a
+$(BUILD)/endure: $(ENDURE_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # What the commands are made of, without main.
@@ -145,7 +160,7 @@ FUZZ_COMMON = $(BUILD)/tests/fuzz/engine.o $(BUILD)/tests/fuzz/encode.o
 fuzzers: $(FUZZERS)
 
 $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%_fuzz.o $(FUZZ_COMMON) $(FUZZ_MAIN) \
-		$(BUILD)/libcommands.a $(BUILD)/libattn.a
+		$(BUILD)/libcommands.a $(BUILD)/internal.a
 	@mkdir -p $(@D)
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_LINK) $^ $(LIBS) -o $@
 
@@ -163,7 +178,7 @@ fuzz: ## look for inputs that break a parser, FUZZ_SECONDS a target, with clang'
 	@sh tests/fuzz.sh run $(BUILD)/fuzzing $(FUZZ_SECONDS)
 
 $(BUILD)/memory_faults $(BUILD)/file_faults: $(BUILD)/%: $(BUILD)/tests/faults/%.o \
-		$(BUILD)/tests/faults/trace_of_run.o $(BUILD)/libcommands.a $(BUILD)/libattn.a
+		$(BUILD)/tests/faults/trace_of_run.o $(BUILD)/libcommands.a $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 test-faults: $(TEST_PROGRAMS) ## every allocation fails in its turn, and every call for a file

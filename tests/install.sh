@@ -45,6 +45,37 @@ says_weights() {
     "$prefix/program" | grep -q '^h.1.weights: 3 axes, first value 1$'
 }
 
+# Others' functions may have any name that attn.h does not declare; before, these were the library's.
+common_names='attention forward median file_exists json_parse softmax_rows gemm'
+
+program_of_many_names() {
+    printf '#include <stddef.h>\n#include <attn.h>\n'
+    for name in $common_names; do
+        printf 'int %s(void);\nint %s(void)\n{\n    return 1;\n}\n' "$name" "$name"
+    done
+    printf 'int main(void)\n{\n    struct attn_error error;\n'
+    printf '    struct attn_model *model = attn_open("life", 1, &error);\n'
+    printf '    attn_close(model);\n    return !model || 0'
+    for name in $common_names; do
+        printf ' + %s()' "$name"
+    done
+    printf ' != %d;\n}\n' "$(printf '%s\n' "$common_names" | wc -w)"
+}
+
+links_beside_others() {
+    program_of_many_names >"$prefix/names.c"
+    # shellcheck disable=SC2046 # several words
+    ${CC:-cc} -std=c11 -Wall -Werror ${LDFLAGS-} "$prefix/names.c" -o "$prefix/names" $(flags) &&
+        "$prefix/names"
+}
+
+# The names that it defines, but for those that attn.h declares; and the other way round.
+exports_its_header() {
+    nm -g --defined-only "$build/libattn.a" | awk 'NF == 3 { print $3 }' | sort >"$prefix/exported"
+    sed -n 's/^[a-z].*[ *]\(attn_[a-z_]*\)(.*/\1/p' lib/attn.h | sort >"$prefix/declared"
+    diff "$prefix/declared" "$prefix/exported" && [ -s "$prefix/exported" ]
+}
+
 leaves_nothing() {
     make --no-print-directory uninstall BUILD="$build" PREFIX="$prefix" &&
         [ -z "$(find "$prefix" -mindepth 2 -type f)" ]
@@ -62,7 +93,9 @@ if nm "$build/libattn.a" 2>/dev/null | grep -q "__asan\|__gcov"; then
 else
     check 'the example of attn.h compiles against what was installed' build_program
     check 'the example of attn.h prints a tensor' says_weights
+    check 'the library links beside functions of common names' links_beside_others
 fi
+check 'the library exports what attn.h declares' exports_its_header
 check 'make uninstall leaves nothing' leaves_nothing
 
 printf '%d passed, %d failed' "$passed" "$failed"
