@@ -42,6 +42,16 @@ ENDURE_OBJECTS := $(call objects,$(wildcard tests/machine/*.c) \
 	$(patsubst %,tests/break/%.c,argument_list case_table ground))
 C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch])
 
+# As many jobs as processors, unless the command line says another number; several goals at once may
+# be in each other's way.
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS))$(word 2,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+endif
+
+ifneq ($(words $(BUILD)),1)
+$(error BUILD: expected a path without a blank, found '$(BUILD)')
+endif
+
 SAY = @$(if $(V),set -x;,printf '  %-8s %s\n' $(1) '$(2)';)
 
 all: $(BUILD)/attn-cli $(BUILD)/libattn.a ## build the program and the library
@@ -61,16 +71,6 @@ $(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/internal.a
 $(BUILD)/internal.a: $(LIB_OBJECTS)
 	$(call SAY,archive,$@) rm -f $@; $(AR) rcs $@ $^
 
-$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
-	@mkdir -p $(@D)
-	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@
-
-# The models in the binary: their files' bytes as a table in C.
-$(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
-	@mkdir -p $(@D)
-	$(call SAY,embed,models) sh models/embed.sh $(MODELS) >$@.part; mv $@.part $@
-
-# The page of --format html, in the same way.
 # For others: one object, of which only what attn.h declares has a name, so that theirs are free.
 OBJCOPY = objcopy
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
@@ -85,6 +85,16 @@ ONE_OBJECT = $(filter-out -fsanitize% -fprofile% --coverage,$(CFLAGS)) \
 	$(if $(findstring -flto,$(CFLAGS)),$(if $(findstring Free,$(shell $(CC) --version)), \
 	-flinker-output=nolto-rel))
 
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
+	@mkdir -p $(@D)
+	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@
+
+# The models in the binary: their files' bytes as a table in C.
+$(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
+	@mkdir -p $(@D)
+	$(call SAY,embed,models) sh models/embed.sh $(MODELS) >$@.part; mv $@.part $@
+
+# The page of --format html, in the same way.
 $(BUILD)/lib/out/page_template.c: lib/out/page/embed.sh $(wildcard lib/out/page/*)
 	@mkdir -p $(@D)
 	$(call SAY,embed,page) sh $< >$@.part; mv $@.part $@
@@ -100,17 +110,20 @@ $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(COMPILE)' | cmp -s - $@ || printf '%s\n' '$(COMPILE)' >$@
 
-# Looked for before anything is compiled; only `run` and `test` install.
+# Looked for before anything is compiled; only `run` and the tests install, all that they need at
+# once, so that a password is asked for once.
 ACTION = check
-run test test-cluster: ACTION = install
+run test test-all test-cluster test-page: ACTION = install
+test: SET = tests
+test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## install all that tests use, run them all
 SETUP = CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' sh ./dependencies.sh $(ACTION)
 
 $(BUILD)/dependencies: dependencies.sh $(BUILD)/flags
-	@$(SETUP)
-	@touch $@
+	@$(SETUP) $(SET)
+	@touch $@ $(SET:%=$(BUILD)/dependencies-of-%)
 
-$(BUILD)/test-dependencies: dependencies.sh $(BUILD)/flags | $(BUILD)/dependencies
-	@$(SETUP) tests
+$(BUILD)/dependencies-of-%: dependencies.sh $(BUILD)/flags | $(BUILD)/dependencies
+	@$(SETUP) $*
 	@touch $@
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
@@ -125,10 +138,14 @@ TEST_PROGRAMS = \
 	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure footprint generate-models) \
 	$(BUILD)/memory_faults $(BUILD)/file_faults $(FUZZERS)
 
-test: $(TEST_PROGRAMS) ## install what the tests need, build, run them all
+test: $(TEST_PROGRAMS) ## build and run the tests; installs Check and jq, leaves out what needs more
 	@sh tests/run.sh $(BUILD)
 
-$(UNIT_OBJECTS): | $(BUILD)/test-dependencies
+test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## install all that tests use, run them all
+	@PAGE=modules sh tests/run.sh $(BUILD)
+
+
+$(UNIT_OBJECTS): | $(BUILD)/dependencies-of-tests
 
 $(BUILD)/unit: $(UNIT_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(TEST_LIBS) $(LIBS) -o $@
@@ -186,7 +203,8 @@ test-faults: $(TEST_PROGRAMS) ## every allocation fails in its turn, and every c
 	@sh tests/faults.sh files $(BUILD)
 
 test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it installs
-	@sh tests/page/run.sh $(BUILD) install
+	@$(SETUP) page
+	@sh tests/page/run.sh $(BUILD) modules
 
 # Instrumented code makes gcc warn of what cannot happen: warnings are for the other build.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -295,7 +313,7 @@ clean: ## remove everything built
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all run test test-faults test-cluster test-page asan tsan coverage valgrind format
+.PHONY: all run test test-all test-faults test-cluster test-page asan tsan coverage valgrind format
 .PHONY: format-check models endure bench-peers pictures tiny install uninstall clean help fuzzers
 .PHONY: fuzz long-hauls FORCE
 .DELETE_ON_ERROR:

@@ -5,22 +5,48 @@
 #     ./dependencies.sh check tests      those, and what only the tests need
 #     ./dependencies.sh check cluster    those, and the schedulers of `make test-cluster`
 #     ./dependencies.sh check fuzzing    what `make fuzz` builds with, CC being clang
-#     ./dependencies.sh install [tests]  the same, but install with apt-get what is missing
+#     ./dependencies.sh check page       a browser, and what steers it, for `make test-page`
+#     ./dependencies.sh install [...]    the same, but install with apt-get what is missing; also
+#                                        `everything`: all that any test makes use of
 #
 # A library is there when a program that names it compiles and links, with CC, CPPFLAGS and LDFLAGS;
-# a program when its name is found, a library that is loaded only when it is used when a program can
-# load it. Nothing is built on such a one: it is installed where something is, and not missed where
-# nothing is.
+# a program when one of its names is found, a module of Python when python3 imports it. Nothing is built on
+# what is wanted, but not needed: it is installed where packages can be, and not missed elsewhere.
 set -u
 
-# name | header | library | apt | dnf | brew ("-": no such package)
+# name | what to look for | library | apt | dnf | brew ("-": no such package)
 needed='C compiler|stdio.h||gcc libc6-dev|gcc|-
 libxsmm|libxsmm_generator.h|-lxsmmgen|libxsmm-dev|libxsmm-devel|-
 cJSON|cjson/cJSON.h|-lcjson|libcjson-dev|cjson-devel|cjson
 utf8proc|utf8proc.h|-lutf8proc|libutf8proc-dev|utf8proc-devel|utf8proc'
-loaded='libpangocairo-1.0.so.0'
-loaded_packages='libpangocairo-1.0-0'
+wanted='pango and cairo|library libpangocairo-1.0.so.0||libpangocairo-1.0-0|pango|pango'
 needed_by_tests='Check|check.h|-lcheck|check libsubunit-dev|check-devel|check'
+# Small enough to be installed unasked; the others come with `make test-all`.
+wanted_by_tests='jq|program jq||jq|jq|jq'
+needed_by_pages='Chromium|program chromium chromium-browser google-chrome||chromium|chromium|-
+node|program node||nodejs|nodejs|node
+npm|program npm||npm|npm|node'
+wanted_by_all_tests='bash|program bash||bash|bash|bash
+script|program script||bsdutils|util-linux|-
+setpriv|program setpriv||util-linux|util-linux|-
+strace|program strace||strace|strace|-
+man|program man||man-db|man-db|-
+groff|program groff||groff|groff|groff
+zsh|program zsh||zsh|zsh|zsh
+fish|program fish||fish|fish|fish
+python3|program python3||python3|python3|python
+numpy|python numpy||python3-numpy|python3-numpy|numpy
+pandas|python pandas||python3-pandas|python3-pandas|-
+PyTorch|python torch||python3-torch|python3-torch|pytorch
+R|program Rscript||r-base-core|R-core|r
+gnuplot|program gnuplot||gnuplot-nox|gnuplot|gnuplot
+pdflatex|program pdflatex||texlive-latex-base texlive-latex-recommended lmodern|texlive-latex|-
+pandoc|program pandoc||pandoc|pandoc|pandoc
+xmllint|program xmllint||libxml2-utils|libxml2|libxml2
+rsvg-convert|program rsvg-convert||librsvg2-bin|librsvg2-tools|librsvg
+pdftotext|program pdftotext||poppler-utils|poppler-utils|poppler
+clang-format|program clang-format||clang-format|clang-tools-extra|clang-format
+headers of pango|headers pangocairo||pkg-config libpango1.0-dev|pango-devel|pango'
 needed_by_clusters='Slurm|program slurmctld||slurmctld slurmd slurm-client munge|slurm-slurmd|-
 Open MPI|program mpirun||openmpi-bin|openmpi|open-mpi
 GNU parallel|program parallel||parallel|parallel|parallel'
@@ -29,103 +55,145 @@ needed_by_fuzzing="libFuzzer|stddef.h|$fuzzing|clang libclang-rt-14-dev|clang co
 
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' HUP INT TERM
 
-links() { # HEADER LIBRARY, or "program NAME"
-    case $1 in "program "*)
-        PATH=$PATH:/usr/sbin:/sbin command -v "${1#program }" >/dev/null
-        return
-        ;;
-    esac
+compiles() { # [LIBRARY...]: the probe
+    # shellcheck disable=SC2086 # each may hold several words, or none
+    ${CC:-cc} ${CPPFLAGS-} "$scratch/probe.c" ${LDFLAGS-} "$@" -o "$scratch/probe" 2>"$scratch/log"
+}
+
+links() { # HEADER LIBRARY
     printf '#include <stddef.h>\n#include <%s>\nint main(void) { return 0; }\n' "$1" \
         >"$scratch/probe.c"
-    # shellcheck disable=SC2086 # each may hold several words, or none
-    ${CC:-cc} ${CPPFLAGS-} "$scratch/probe.c" ${LDFLAGS-} $2 -o "$scratch/probe" 2>"$scratch/log"
+    # shellcheck disable=SC2086 # none, or one
+    compiles $2
 }
 
 loads() { # LIBRARY
     printf '#include <dlfcn.h>\nint main(void) { return !dlopen("%s", RTLD_LAZY); }\n' "$1" \
         >"$scratch/probe.c"
-    # shellcheck disable=SC2086 # may hold several words, or none
-    ${CC:-cc} "$scratch/probe.c" ${LDFLAGS-} -ldl -o "$scratch/probe" 2>"$scratch/log" &&
-        "$scratch/probe"
+    compiles -ldl && "$scratch/probe"
 }
 
-# Sets `missing` to the rows whose library is not there.
-look() {
-    missing=$(printf '%s\n' "$rows" | while IFS='|' read -r name header library packages; do
-        links "$header" "$library" || printf '%s\n' "$name|$header|$library|$packages"
-    done)
+# The python3 on the path may be without the modules of the system's own.
+imports() { # MODULE
+    python3 -c "import $1" 2>/dev/null || /usr/bin/python3 -c "import $1" 2>/dev/null
 }
 
-column() { # NUMBER [SEPARATOR]: that column of the missing rows, in one line
-    printf '%s\n' "$missing" | awk -F '|' -v n="$1" -v separator="${2- }" \
-        '$n != "-" { printf "%s%s", found++ ? separator : "", $n }'
+is_found() { # PROGRAM...: one of them
+    for program in "$@"; do
+        PATH=$PATH:/usr/sbin:/sbin command -v "$program" >/dev/null && return
+    done
+    return 1
+}
+
+is_there() { # WHAT LIBRARY
+    case $1 in
+    # shellcheck disable=SC2086 # a word a name
+    "program "*) is_found ${1#program } ;;
+    "library "*) loads "${1#library }" ;;
+    "python "*) imports "${1#python }" ;;
+    "headers "*) pkg-config --exists "${1#headers }" 2>/dev/null ;;
+    *) links "$1" "$2" ;;
+    esac
+}
+
+look() { # ROWS: prints those that are not there
+    printf '%s\n' "$1" | while IFS='|' read -r name what library packages; do
+        [ -z "$name" ] || is_there "$what" "$library" ||
+            printf '%s\n' "$name|$what|$library|$packages"
+    done
+}
+
+column() { # NUMBER ROWS [SEPARATOR]: that column, in one line
+    printf '%s\n' "$2" | awk -F '|' -v n="$1" -v separator="${3- }" \
+        'NF && $n != "-" { printf "%s%s", found++ ? separator : "", $n }'
 }
 
 explain() {
     {
-        printf '%s Missing: %s\n' "$verdict" "$(column 1 ', ')"
-        printf '  Debian, Ubuntu  apt-get install %s\n' "$(column 4)"
-        printf '  Fedora, EPEL    dnf install %s\n' "$(column 5)"
-        printf '  macOS           brew install %s\n' "$(column 6)"
+        printf '%s Missing: %s\n' "$verdict" "$(column 1 "$missing" ', ')"
+        printf '  Debian, Ubuntu  apt-get install %s\n' "$(column 4 "$missing")"
+        printf '  Fedora, EPEL    dnf install %s\n' "$(column 5 "$missing")"
+        printf '  macOS           brew install %s\n' "$(column 6 "$missing")"
         case $missing in *libxsmm*)
             printf '                  libxsmm 1.17 from https://github.com/libxsmm/libxsmm\n' ;;
         esac
-        printf '"make run" and "make test" install with apt-get by themselves (DEPS=0: never).\n'
+        if [ -n "$without_root" ]; then
+            printf 'Only root may install, and there is no sudo: run the line of your system as root.\n'
+        elif [ -n "$tried" ]; then
+            printf 'It could not be installed from here: run the line of your system as root.\n'
+        else
+            printf '"make run" and "make test" install with apt-get by themselves (DEPS=0: never).\n'
+        fi
     } >&2
 }
 
-as_root() {
-    if [ "$(id -u)" = 0 ]; then
-        env DEBIAN_FRONTEND=noninteractive "$@"
-    else
-        sudo env DEBIAN_FRONTEND=noninteractive "$@"
-    fi
-}
+# The lists of packages are fetched only when the first try shows that they are missing or old. Where
+# one of many cannot be had, the others are.
+steps='
+    apt() { apt-get -q -y -o DPkg::Lock::Timeout=120 --no-install-recommends "$@"; }
+    apt install "$@" || { apt update && apt install "$@"; } ||
+        { [ $# -gt 9 ] && for package in "$@"; do apt install "$package"; done; }'
 
-apt() {
-    as_root apt-get -q -y -o DPkg::Lock::Timeout=120 --no-install-recommends "$@" </dev/null
-}
-
-# The lists of packages are fetched only when the first try shows that they are missing or old.
+# All in one process of sudo, which asks for a password once, or not at all.
 install() { # PACKAGE...
+    tried=1
     printf 'installing with apt-get: %s\n' "$*"
-    apt install "$@" >"$scratch/log" 2>&1 && return
-    { apt update && apt install "$@"; } >"$scratch/log" 2>&1 && return
-    cat "$scratch/log" >&2
-    return 1
+    $sudo env DEBIAN_FRONTEND=noninteractive sh -c "$steps" sh "$@" \
+        >"$scratch/log" 2>&1 </dev/null || tail -n 20 "$scratch/log" >&2
 }
 
-rows=$needed
+rows=$needed wants=$wanted
 verdict='attn-cli cannot be built yet.'
 case ${2-} in
-tests) rows="$needed
-$needed_by_tests" ;;
+tests | everything)
+    rows="$rows
+$needed_by_tests"
+    wants="$wants
+$wanted_by_tests"
+    [ "$2" = tests ] || wants="$wants
+$needed_by_pages
+$wanted_by_all_tests"
+    verdict='The tests cannot be built yet.'
+    ;;
 cluster)
-    rows="$needed
+    rows="$rows
 $needed_by_clusters"
     verdict='Not every scheduler can be tried.'
     ;;
+page)
+    rows="$rows
+$needed_by_pages"
+    verdict='No page can be tried.'
+    ;;
 fuzzing)
-    rows="$needed
+    rows="$rows
 $needed_by_fuzzing"
     verdict='Nothing can be fuzzed.'
     ;;
 esac
 
-can_install=
-[ "${1-}" = install ] && [ "${DEPS-}" != 0 ] && command -v apt-get >/dev/null && can_install=1
-
-look
-if [ -n "$missing" ] && [ -n "$can_install" ]; then
-    # shellcheck disable=SC2046 # one word a package
-    install $(column 4) && look
+without_root='' tried='' sudo='' lacking=''
+missing=$(look "$rows")
+if [ "${1-}" = install ] && [ "${DEPS-}" != 0 ] && command -v apt-get >/dev/null; then
+    [ "$(id -u)" = 0 ] || sudo=sudo
+    if [ -n "$sudo" ] && ! command -v sudo >/dev/null; then
+        without_root=1
+    else
+        lacking=$(look "$wants")
+    fi
+    if [ -z "$without_root" ] && [ -n "$missing$lacking" ]; then
+        # shellcheck disable=SC2046 # one word a package
+        install $(column 4 "$missing
+$lacking")
+        missing=$(look "$rows")
+        lacking=$(look "$wants")
+    fi
 fi
 if [ -n "$missing" ]; then
     explain
     exit 1
 fi
-if [ -n "$can_install" ] && ! loads "$loaded"; then
-    install "$loaded_packages" || printf 'without it, no pictures are drawn as png and pdf\n' >&2
-fi
+[ -z "$lacking" ] || printf 'goes on without: %s\n' "$(column 1 "$lacking" ', ')" >&2
 exit 0

@@ -2,8 +2,7 @@
 # The pages of --format html in headless Chromium.
 #
 #     sh tests/page/run.sh [BUILD]            skipped where something is missing
-#     sh tests/page/run.sh [BUILD] install    install it first: Chromium by apt-get, playwright-core
-#                                             from npm into BUILD/page
+#     sh tests/page/run.sh [BUILD] modules    fetch playwright-core from npm into BUILD/page first
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
@@ -24,21 +23,6 @@ find_browser() {
     return 1
 }
 
-install_packages() {
-    set --
-    find_browser || set -- chromium
-    command -v npm >/dev/null || set -- "$@" nodejs npm
-    [ $# -gt 0 ] || return 0
-    if [ "${DEPS-}" = 0 ] || ! command -v apt-get >/dev/null; then
-        printf 'test-page needs %s\n' "$*" >&2
-        exit 1
-    fi
-    root=
-    [ "$(id -u)" = 0 ] || root=sudo
-    $root apt-get -q -y update
-    $root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "$@"
-}
-
 install_modules() {
     mkdir -p "$MODULES"
     cp tests/page/package.json tests/page/package-lock.json "$MODULES"
@@ -51,9 +35,9 @@ leave_out() { # WHY
     exit 0
 }
 
-if [ "${2-}" = install ]; then
-    install_packages
-    [ -d "$MODULES/node_modules/playwright-core" ] || install_modules
+if [ "${2-}" = modules ] && [ ! -d "$MODULES/node_modules/playwright-core" ] &&
+    command -v npm >/dev/null; then
+    install_modules || leave_out 'npm cannot fetch playwright-core'
 fi
 find_browser || leave_out 'Chromium is not installed'
 command -v node >/dev/null || leave_out 'node is not installed'
