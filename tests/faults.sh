@@ -8,6 +8,8 @@
 # What goes for all of them is written in faults/memory_faults.c and faults/file_faults.c.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 kind=${1:-memory}
 case ${2:-build} in
 /*) build=$2 ;;
@@ -19,20 +21,18 @@ unset ATTN_MODEL
 export LC_ALL=C.UTF-8 TERM=dumb COLUMNS=80
 ROOT=$PWD
 export ATTN="$build/attn-cli"
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-passed=0 failed=0 skipped=0
+folder=$scratch
 
 if [ "$kind" = files ] && ! strace -o /dev/null true 2>/dev/null; then
-    printf 'skipped: files: strace is not installed, or may not trace\n'
-    printf '0 passed, 0 failed, 1 skipped\n'
-    exit 0
+    leave_out 'files: strace is not installed, or may not trace'
+    closing
+    exit
 fi
 
 if [ "$kind" = files ] && [ -n "${ASAN_OPTIONS-}" ]; then
-    printf 'skipped: files: a sanitizer that looks for leaks would trace, too\n'
-    printf '0 passed, 0 failed, 1 skipped\n'
-    exit 0
+    leave_out 'files: a sanitizer that looks for leaks would trace, too'
+    closing
+    exit
 fi
 
 tried=0
@@ -45,7 +45,9 @@ try() { # COMMAND...
     fi
     "$build/${kind%s}_faults" "$folder" "$step" "$@" >"$folder/log" 2>&1 </dev/null
     counts=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$folder/log")
+    counts=${counts:-0 1} # it died
     passed=$((passed + ${counts%% *})) failed=$((failed + ${counts##* }))
+    progress
     [ "${counts##* }" = 0 ] && return
     printf 'failed: %s\n' "$*"
     cat "$folder/log"
@@ -78,9 +80,9 @@ if ! (
         --set vocab_size=16385 -o large
     "$ATTN" batch three.txt -m life -q -o half.jsonl --shard 1/1
 ) >"$folder/log" 2>&1; then
-    cat "$folder/log"
-    printf 'failed: the files that commands are given\n0 passed, 1 failed\n'
-    exit 1
+    fail 'the files that commands are given' "$folder/log"
+    closing
+    exit
 fi
 
 life='Life is short'
@@ -99,8 +101,7 @@ if "$ATTN" run -q -m life -s Life -o "$folder/probe.png" 2>"$folder/log"; then
     try run -m life-cross -s "$life" --source 'short Life' --view lines --format pdf -o here
     try batch "$in/three.txt" -m life --reduce entropy -o here.pdf
 else
-    printf 'skipped: png and pdf: pango and cairo are not installed\n'
-    skipped=$((skipped + 1))
+    leave_out 'png and pdf: pango and cairo are not installed'
 fi
 try run -m "$ROOT/tests/golden/gpt2-micro-bf16-prefixed-untied" --ids 1,2,3 --show all --format json
 try run -m "$in/pieces" -s 'Anna sees' --show weights --words --format csv -o here/
@@ -148,7 +149,4 @@ try vocab "$in/texts" --size 340 -o here
 try corpus "$in/grammar" -n 3 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
 
-closing="$passed passed, $failed failed"
-[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
-printf '%s\n' "$closing"
-[ "$failed" = 0 ]
+closing

@@ -7,20 +7,23 @@
 # what was found and what is expected, then `N passed, N failed`.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 attn=$1/attn-cli model=$2
 [ -e "$model/config.json" ] || {
     printf 'there is no %s\n0 passed, 1 failed\n' "$model/config.json"
     exit 1
 }
-passed=0 failed=0 skipped=0
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
+total=5
 
 figure() { # NAME FOUND LEAST
-    verdict=passed
-    awk -v found="$2" -v least="$3" 'BEGIN { exit !(found >= least) }' || verdict=failed
-    printf '%-60s %5.3f, expected at least %s: %s\n' "$1" "$2" "$3" "$verdict"
-    [ $verdict = passed ] && passed=$((passed + 1)) || failed=$((failed + 1))
+    line=$(printf '%-60s %5.3f, expected at least %s' "$1" "$2" "$3")
+    if awk -v found="$2" -v least="$3" 'BEGIN { exit !(found >= least) }'; then
+        printf '%s\n' "$line"
+        pass
+    else
+        fail "$line"
+    fi
 }
 
 # The right verb across a noun of the other number is the most probable word of all.
@@ -61,12 +64,8 @@ figure 'verbs that agree across a noun of the other number' "$(agreement)" 0.98
 if command -v jq >/dev/null 2>&1; then
     figure 'from "it" to the animal and the place, the best head' "$(both_nouns)" 0.5
 else
-    printf 'skipped: from "it" to the animal and the place: jq is not installed\n'
-    skipped=1
+    leave_out 'from "it" to the animal and the place: jq is not installed'
 fi
 figure 'to the previous token, the best head' "$(best previous-token)" 0.5
 figure 'induction on repeated random tokens, the best head' "$(best induction)" 0.7
-closing="$passed passed, $failed failed"
-[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
-printf '%s\n' "$closing"
-[ "$failed" = 0 ]
+closing

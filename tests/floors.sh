@@ -4,11 +4,11 @@
 #     sh tests/floors.sh
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 
 rules=$(pwd)/tests/floors.awk
-copy=$(mktemp -d) || exit 1
-trap 'rm -rf "$copy"' EXIT
-passed=0 failed=0
+copy=$scratch
 
 faults_in() { # DIR: a line a fault; nothing when the tree is clean
     (cd "$1" && find cmd lib -name '*.[ch]' | sort | xargs awk -f "$rules")
@@ -16,10 +16,9 @@ faults_in() { # DIR: a line a fault; nothing when the tree is clean
 
 judge() { # SUCCESS WHAT
     if [ "$1" = 0 ]; then
-        passed=$((passed + 1))
+        pass
     else
-        printf '%s\n' "$2"
-        failed=$((failed + 1))
+        fail "$2"
     fi
 }
 
@@ -86,5 +85,4 @@ lib/base/planted.c|    x = realloc(x, size);
 cmd/planted.c|    printf("%s", text);
 PLANTS
 
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" = 0 ]
+closing

@@ -10,6 +10,8 @@
 # one again. All end with `N passed, N failed`, a target each.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 action=${1:-replay}
 build=${2:-build}
 [ $# -lt 2 ] || shift 2
@@ -26,17 +28,15 @@ names=$*
 ASAN_OPTIONS=${ASAN_OPTIONS:-quarantine_size_mb=8:allocator_may_return_null=1}
 export ASAN_OPTIONS
 
-log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
-passed=0 failed=0
+log=$scratch/log
+total=$(printf '%s\n' "$names" | wc -w)
 
 verdict() { # NAME STATUS
     if [ "$2" = 0 ]; then
-        passed=$((passed + 1))
+        pass
     else
-        printf '%s: status %d\n' "$1" "$2"
-        tail -n 40 "$log"
-        failed=$((failed + 1))
+        tail -n 40 "$log" >"$scratch/tail"
+        fail "$1: status $2" "$scratch/tail"
     fi
 }
 
@@ -73,5 +73,4 @@ for name in $names; do
     $action "$name"
     verdict "$name" $?
 done
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" = 0 ]
+closing

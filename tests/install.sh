@@ -4,23 +4,11 @@
 #     sh tests/install.sh [BUILD]
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 build=${1:-build}
 
-prefix=$(mktemp -d) || exit 1
-trap 'rm -rf "$prefix"' EXIT
-passed=0 failed=0
-
-check() { # WHAT COMMAND...
-    what=$1
-    shift
-    if "$@" >"$prefix/log" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "failed: $what"
-        sed 's/^/    /' "$prefix/log"
-    fi
-}
+prefix=$scratch/usr
 
 flags() { # of the installed library, as pkg-config would give them
     sed -n "s|\${prefix}|$prefix|g; s/^Cflags: //p; s/^Libs: //p" "$prefix/lib/pkgconfig/attn.pc"
@@ -36,16 +24,16 @@ program() {
 }
 
 build_program() {
-    program >"$prefix/program.c"
+    program >"$scratch/program.c"
     # shellcheck disable=SC2046 # several words
-    ${CC:-cc} -std=c11 -Wall -Werror ${LDFLAGS-} "$prefix/program.c" -o "$prefix/program" $(flags)
+    ${CC:-cc} -std=c11 -Wall -Werror ${LDFLAGS-} "$scratch/program.c" -o "$scratch/program" $(flags)
 }
 
 says_weights() {
-    "$prefix/program" | grep -q '^h.1.weights: 3 axes, first value 1$'
+    "$scratch/program" | grep -q '^h.1.weights: 3 axes, first value 1$'
 }
 
-# Others' functions may have any name that attn.h does not declare; before, these were the library's.
+# Others' functions may have any name that attn.h does not declare; some that are likely.
 common_names='attention forward median file_exists json_parse softmax_rows gemm'
 
 program_of_many_names() {
@@ -63,17 +51,17 @@ program_of_many_names() {
 }
 
 links_beside_others() {
-    program_of_many_names >"$prefix/names.c"
+    program_of_many_names >"$scratch/names.c"
     # shellcheck disable=SC2046 # several words
-    ${CC:-cc} -std=c11 -Wall -Werror ${LDFLAGS-} "$prefix/names.c" -o "$prefix/names" $(flags) &&
-        "$prefix/names"
+    ${CC:-cc} -std=c11 -Wall -Werror ${LDFLAGS-} "$scratch/names.c" -o "$scratch/names" $(flags) &&
+        "$scratch/names"
 }
 
 # The names that it defines, but for those that attn.h declares; and the other way round.
 exports_its_header() {
-    nm -g --defined-only "$build/libattn.a" | awk 'NF == 3 { print $3 }' | sort >"$prefix/exported"
-    sed -n 's/^[a-z].*[ *]\(attn_[a-z_]*\)(.*/\1/p' lib/attn.h | sort >"$prefix/declared"
-    diff "$prefix/declared" "$prefix/exported" && [ -s "$prefix/exported" ]
+    nm -g --defined-only "$build/libattn.a" | awk 'NF == 3 { print $3 }' | sort >"$scratch/exported"
+    sed -n 's/^[a-z].*[ *]\(attn_[a-z_]*\)(.*/\1/p' lib/attn.h | sort >"$scratch/declared"
+    diff "$scratch/declared" "$scratch/exported" && [ -s "$scratch/exported" ]
 }
 
 leaves_nothing() {
@@ -88,8 +76,7 @@ check 'the manual page names every command' \
 check 'the completion for bash is a script' \
     bash -n "$prefix/share/bash-completion/completions/attn-cli"
 if nm "$build/libattn.a" 2>/dev/null | grep -q "__asan\|__gcov"; then
-    echo 'skipped: the example of attn.h (the library is instrumented)'
-    skipped=1
+    leave_out 'the example of attn.h: the library is instrumented'
 else
     check 'the example of attn.h compiles against what was installed' build_program
     check 'the example of attn.h prints a tensor' says_weights
@@ -98,7 +85,4 @@ fi
 check 'the library exports what attn.h declares' exports_its_header
 check 'make uninstall leaves nothing' leaves_nothing
 
-printf '%d passed, %d failed' "$passed" "$failed"
-[ -z "${skipped-}" ] || printf ', %d skipped' "$skipped"
-printf '\n'
-[ "$failed" = 0 ]
+closing

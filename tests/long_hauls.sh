@@ -8,6 +8,8 @@
 # out, and makes everything shorter yet. VERBOSE=1 shows what each took.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 ROOT=$(pwd)
 case ${1:-build} in
 /*) attn=$1/attn-cli ;;
@@ -24,14 +26,12 @@ else
 fi
 
 if ! command -v python3 >/dev/null 2>&1; then
-    printf 'skipped: long hauls: python3 is not installed\n0 passed, 0 failed, 1 skipped\n'
-    exit 0
+    leave_out 'long hauls: python3 is not installed'
+    closing
+    exit
 fi
 
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "${folder:?}"' EXIT
-cd "$folder" || exit 1
-passed=0 failed=0
+cd "$scratch" || exit 1
 
 # shellcheck source=tests/cli/recipes.sh
 . "$ROOT/tests/cli/recipes.sh"
@@ -40,13 +40,11 @@ check() { # WHAT COMMAND...: passes when the command does
     what=$1
     shift
     if "$@" >log 2>&1; then
-        passed=$((passed + 1))
+        pass
         [ -z "${VERBOSE-}" ] || printf '%-50s %s\n' "$what" "$(head -n 1 log)"
     else
-        printf 'failed: %s\n' "$what"
-        head -n 5 log
-        head -c 300 err
-        failed=$((failed + 1))
+        { head -n 5 log && head -c 300 err; } >why
+        fail "$what" why
     fi
 }
 
@@ -181,8 +179,7 @@ if truncate -s $((header + size)) sparse/model.safetensors 2>/dev/null; then
     truncate -s $((header + size)) sparse/model.safetensors
     haul 'three gigabytes of nothing' 3 2 64 run -q -m sparse --ids 0
 else
-    printf 'skipped: three gigabytes: the file system makes no such file\n'
+    leave_out 'three gigabytes: the file system makes no such file'
 fi
 
-printf '%d passed, %d failed\n' $passed $failed
-[ $failed = 0 ]
+closing

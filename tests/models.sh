@@ -6,19 +6,11 @@
 #     sh tests/models.sh [BUILD]
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 build=${1:-build}
 
-fresh=$(mktemp -d) || exit 1
-trap 'rm -rf "$fresh"' EXIT
-passed=0 failed=0
-
-same() { # FILE FRESH
-    if cmp "$1" "$2"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-    fi
-}
+fresh=$scratch
 
 examples=
 for folder in models/*/; do
@@ -27,13 +19,12 @@ for folder in models/*/; do
 done
 
 # shellcheck disable=SC2086 # a word a model
-"$build/generate-models" models "$fresh" $examples || failed=1
-sh models/train.sh "$build/attn-cli" "$fresh/tiny" words 2>"$fresh/said" || failed=1
+check 'the examples are made' "$build/generate-models" models "$fresh" $examples
+check 'the words of tiny are made' sh models/train.sh "$build/attn-cli" "$fresh/tiny" words
 
 for name in $examples; do
-    same "models/$name/model.safetensors" "$fresh/$name/model.safetensors"
+    check "$name" cmp "models/$name/model.safetensors" "$fresh/$name/model.safetensors"
 done
-same models/tiny/vocab.json "$fresh/tiny/bpe/vocab.json"
-same models/tiny/merges.txt "$fresh/tiny/bpe/merges.txt"
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" = 0 ]
+check tiny cmp models/tiny/vocab.json "$fresh/tiny/bpe/vocab.json"
+check tiny cmp models/tiny/merges.txt "$fresh/tiny/bpe/merges.txt"
+closing

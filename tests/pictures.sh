@@ -5,6 +5,8 @@
 #     sh tests/pictures.sh [BUILD]
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 build=${1:-build}
 
 ROOT=$(pwd)
@@ -13,32 +15,12 @@ case $build in
 *) attn=$ROOT/$build/attn-cli ;;
 esac
 export LC_ALL=C.UTF-8
-here=$(mktemp -d) || exit 1
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-passed=0 failed=0 skipped=0
+cd "$scratch" || exit 1
 
 # shellcheck source=tests/cli/recipes.sh
 . "$ROOT/tests/cli/recipes.sh"
 
-skip() { # WHY
-    printf 'skipped: %s\n' "$1"
-    skipped=$((skipped + 1))
-}
-
-check() { # WHAT COMMAND...: kept when the command succeeds
-    what=$1
-    shift
-    if "$@" >log 2>&1; then
-        passed=$((passed + 1))
-    else
-        printf '%s:\n' "$what"
-        sed 's/^/    /' log
-        failed=$((failed + 1))
-    fi
-}
-
-same() { # EXPECTED FOUND
+is() { # EXPECTED FOUND
     [ "$1" = "$2" ] || {
         printf 'expected: %s\nfound:    %s\n' "$1" "$2"
         return 1
@@ -52,7 +34,7 @@ has() {
 # --- what is missing is named, before anything is computed ---------------------------------------
 
 says_what_to_install() { # STATUS
-    same "5 attn-cli: error: png and pdf are drawn by pango and cairo: install them (Debian: \
+    is "5 attn-cli: error: png and pdf are drawn by pango and cairo: install them (Debian: \
 libpangocairo-1.0-0) or write svg: cannot load libpangocairo-1.0.so.0: cannot open shared object \
 file: No such file or directory" \
         "$1 $(cat message)" && ! [ -e probe.png ]
@@ -77,7 +59,7 @@ wants_newer_libraries() {
     echo 'int too_old;' >old.c
     ${CC:-cc} -shared -fPIC old.c -o old/libpangocairo-1.0.so.0 || return 1
     LD_LIBRARY_PATH=old "$attn" run -q -s Life -o old.png 2>message
-    same "5 attn-cli: error: 'libpangocairo-1.0.so.0' has no 'g_object_unref': expected cairo \
+    is "5 attn-cli: error: 'libpangocairo-1.0.so.0' has no 'g_object_unref': expected cairo \
 1.16 and pango 1.44 or newer" "$? $(cat message)" && ! [ -e old.png ]
 }
 
@@ -86,12 +68,12 @@ forms='svg png pdf'
 status=$?
 if [ "$status" != 0 ]; then
     forms=svg
-    skip 'PNG and PDF: pango and cairo are not installed'
+    leave_out 'PNG and PDF: pango and cairo are not installed'
     check 'a library that is missing' says_what_to_install "$status"
 elif has strace && strace -o trace true 2>/dev/null; then
     check 'a library that is missing' without_library
 else
-    skip 'a library that is missing: strace cannot hide it here'
+    leave_out 'a library that is missing: strace cannot hide it here'
 fi
 [ "$(uname)" = Linux ] && check 'a library that is too old' wants_newer_libraries
 
@@ -126,19 +108,19 @@ if has xmllint; then
     for name in $pictures; do
         check "$name.svg is well-formed" xmllint --noout "$name.svg"
     done
-    check 'a token stays text' same 2 "$(xpath odd.svg 'count(//text[.="</text><b>"])')"
-    check 'a part has a name' same 1 \
+    check 'a token stays text' is 2 "$(xpath odd.svg 'count(//text[.="</text><b>"])')"
+    check 'a part has a name' is 1 \
         "$(xpath model.svg 'count(//title[.="weights layer 1 head 2"])')"
-    check 'a layer of a model' same 8 "$(xpath model.svg 'count(//g[@shape-rendering]) - 1')"
+    check 'a layer of a model' is 8 "$(xpath model.svg 'count(//g[@shape-rendering]) - 1')"
 else
-    skip 'SVG is well-formed: xmllint is not installed'
+    leave_out 'SVG is well-formed: xmllint is not installed'
 fi
 if has rsvg-convert; then
     for name in $pictures; do
         check "rsvg draws $name.svg" rsvg-convert "$name.svg" -o "$name.rsvg.png"
     done
 else
-    skip 'SVG in rsvg: rsvg-convert is not installed'
+    leave_out 'SVG in rsvg: rsvg-convert is not installed'
 fi
 
 # --- PNG -----------------------------------------------------------------------------------------
@@ -173,7 +155,7 @@ case $forms in
             check "$name.png is whole" decode "$name.png"
         done
     else
-        skip 'PNG is whole: python3 is not installed'
+        leave_out 'PNG is whole: python3 is not installed'
     fi
     ;;
 esac
@@ -196,16 +178,16 @@ case $forms in
     if has pdfinfo && has pdftotext; then
         for name in $pictures; do
             pages=$(pdfinfo "$name.pdf" | sed -n 's/^Pages: *//p')
-            check "$name.pdf has one page" same 1 "$pages"
+            check "$name.pdf has one page" is 1 "$pages"
         done
-        check 'the title of a PDF' same "tiny · $life" \
+        check 'the title of a PDF' is "tiny · $life" \
             "$(pdfinfo model.pdf | sed -n 's/^Title: *//p')"
-        check 'a PDF does not tell the time' same '' "$(pdfinfo model.pdf | grep Date)"
+        check 'a PDF does not tell the time' is '' "$(pdfinfo model.pdf | grep Date)"
         check 'words can be selected' holds_text model.pdf dessert
         check 'numbers can be selected' holds_text head.pdf 0.390.120.49
         check 'marks can be selected' holds_text odd.pdf '</text><b>'
     else
-        skip 'PDF: pdfinfo and pdftotext are not installed'
+        leave_out 'PDF: pdfinfo and pdftotext are not installed'
     fi
     ;;
 esac
@@ -229,10 +211,7 @@ same_functions() {
 if has pkg-config && pkg-config --exists pangocairo; then
     check "cairo's and pango's functions" same_functions
 else
-    skip "cairo's and pango's functions: their headers are not installed"
+    leave_out "cairo's and pango's functions: their headers are not installed"
 fi
 
-closing="$passed passed, $failed failed"
-[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
-printf '%s\n' "$closing"
-[ "$failed" = 0 ]
+closing

@@ -5,6 +5,8 @@
 #     sh tests/readers.sh [BUILD]
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 build=${1:-build}
 
 ROOT=$(pwd)
@@ -13,26 +15,13 @@ case $build in
 *) attn=$ROOT/$build/attn-cli ;;
 esac
 export LC_ALL=C.UTF-8
-here=$(mktemp -d) || exit 1
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-passed=0 failed=0 skipped=0
+cd "$scratch" || exit 1
 
 # shellcheck source=tests/cli/recipes.sh
 . "$ROOT/tests/cli/recipes.sh"
 
 skip() { # TOOL
-    printf 'skipped: %s is not installed\n' "$1"
-    skipped=$((skipped + 1))
-}
-
-same() { # WHAT EXPECTED FOUND
-    if [ "$2" = "$3" ]; then
-        passed=$((passed + 1))
-    else
-        printf '%s:\nexpected: %s\nfound:    %s\n' "$1" "$2" "$3"
-        failed=$((failed + 1))
-    fi
+    leave_out "$1 is not installed"
 }
 
 # The first python3 that has a module: the one on the path may be without those of the system.
@@ -193,7 +182,4 @@ else
     skip jq
 fi
 
-closing="$passed passed, $failed failed"
-[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
-printf '%s\n' "$closing"
-[ "$failed" = 0 ]
+closing

@@ -6,6 +6,8 @@
 # Each rule is one check; what breaks it is printed as FILE:LINE: what.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 
 LINES_OF_A_FILE=400
 LINES_OF_A_FUNCTION=60
@@ -18,17 +20,15 @@ $(find lib -type f ! -name '*.[ch]' | sort)
 $(find . -maxdepth 1 -type f \( -name '*.sh' -o -name '*.md' -o -name Makefile \) | sort)
 $(find .ci models tests -name node_modules -prune -o -type f \( -name '*.sh' -o -name '*.awk' \
     -o -name 'run' -o -name '*.md' \) -print | sort)"
-passed=0 failed=0 skipped=0
 
 rule() { # NAME COMMAND...: kept when the command prints nothing
     name=$1
     shift
-    found=$("$@" 2>&1)
-    if [ -z "$found" ]; then
-        passed=$((passed + 1))
+    "$@" >"$scratch/found" 2>&1
+    if [ -s "$scratch/found" ]; then
+        fail "$name" "$scratch/found"
     else
-        printf '%s:\n%s\n' "$name" "$found"
-        failed=$((failed + 1))
+        pass
     fi
 }
 
@@ -99,13 +99,7 @@ rule 'names that repeat' repeated_names
 rule 'test suites that nobody runs' unlisted_suites
 case $(clang-format --version 2>/dev/null) in
 *"version $CLANG_FORMAT."*) rule 'not as clang-format has it' unformatted ;;
-*)
-    printf 'skipped: format: clang-format %s is not installed\n' "$CLANG_FORMAT"
-    skipped=1
-    ;;
+*) leave_out "format: clang-format $CLANG_FORMAT is not installed" ;;
 esac
 
-closing="$passed passed, $failed failed"
-[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
-printf '%s\n' "$closing"
-[ "$failed" = 0 ]
+closing
