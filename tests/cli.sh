@@ -5,8 +5,9 @@
 #     UPDATE=1 sh tests/cli.sh build 'run/*'      write what happens now as what is expected
 #
 #     cmd      shell, run in a fresh temporary folder, standard input empty; $ATTN is the program,
-#              $ROOT the repository, $CASE the case's folder; `need TOOL` skips where it is
-#              missing, `skip REASON` for any other reason; cli/recipes.sh makes models
+#              $ROOT the repository, by a path from that folder, $CASE the case's own; `need TOOL`
+#              skips where it is missing, `skip REASON` for any other reason; no tool is found that
+#              not every system has, unless it is needed; cli/recipes.sh makes models
 #     out      expected standard output   \
 #     err      expected standard error     }  nothing, nothing and 0 where the file is absent
 #     status   expected exit status       /
@@ -17,19 +18,39 @@ cd "$(dirname "$0")/.." || exit 1
 build=${1:-build}
 pattern=${2:-*}
 
-ROOT=$(pwd)
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
+cases=$(pwd)/tests/cli
 case $build in
 /*) ATTN=$build/attn-cli ;;
-*) ATTN=$ROOT/$build/attn-cli ;;
+*) ATTN=$(pwd)/$build/attn-cli ;;
 esac
+# Seen from a case's folder, the same wherever the repository is: its name need not be escaped as
+# the format has it, nor wrapped where a line ends.
+ln -s "$(pwd)" "$scratch/root"
+ROOT=../root
 export ROOT ATTN
 export LC_ALL=C.UTF-8 TERM=dumb COLUMNS=80
 unset ATTN_MODEL NO_COLOR LIBXSMM_TARGET 2>/dev/null
 
-scratch=$(mktemp -d) || exit 1
-scratch=$(cd "$scratch" && pwd -P)
-trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0 skipped=0
+# Every case may use what each system has; the rest is what it must `need`, so that it is left out
+# where that is missing, and not run into its absence.
+basic='awk basename cat chmod cmp comm cp cut date dd diff dirname echo env expr false find fold
+    grep head id join kill ln ls mkdir mkfifo mktemp mv nl od paste printf pwd readlink rm rmdir sed
+    seq sh sleep sort split stat tail tee test timeout touch tr true truncate uname uniq wc xargs
+    yes'
+installed=$PATH
+mkdir "$scratch/basic"
+(
+    set -f
+    for tool in $basic; do
+        IFS=:
+        for folder in $PATH; do
+            [ ! -x "$folder/$tool" ] || { ln -s "$folder/$tool" "$scratch/basic" && break; }
+        done
+        unset IFS
+    done
+)
 
 # For cases: leave this one out.
 skip() { # REASON
@@ -37,20 +58,36 @@ skip() { # REASON
     exit 0
 }
 
+# Those that are made of other programs get all of them.
 need() { # TOOL
-    command -v "$1" >/dev/null 2>&1 || skip "$1 is not installed"
+    where=$(PATH=$installed && command -v "$1") || skip "$1 is not installed"
+    case $1 in
+    man | groff | pdflatex | chromium | python3) PATH=$installed ;;
+    *) mkdir -p "$scratch/needed" && ln -sf "$where" "$scratch/needed" ;;
+    esac
 }
 
 # shellcheck source=tests/cli/recipes.sh
 . tests/cli/recipes.sh
 
+# A folder that will not go away is left to itself: the next case has another.
+clear_away() {
+    rm -f "$scratch/skip"
+    [ ! -d "$scratch/needed" ] || rm -rf "$scratch/needed"
+    [ -e "$scratch/here" ] || return 0
+    remove "$scratch/here"
+    [ ! -e "$scratch/here" ] || mv "$scratch/here" "$scratch/left.$((passed + failed + skipped))"
+}
+
 # Leaves `out`, `err` and `status` in $scratch, or `skip` with a reason.
 run_case() {
-    rm -rf "$scratch/here" "$scratch/skip"
+    clear_away
     mkdir "$scratch/here"
     # The command stands in a file and is read, not started: a process less for each case.
     # shellcheck disable=SC1091
-    (cd "$scratch/here" && . "$CASE/cmd") >"$scratch/out" 2>"$scratch/err" </dev/null
+    (
+        cd "$scratch/here" && PATH=$scratch/basic:$scratch/needed && . "$CASE/cmd"
+    ) >"$scratch/out" 2>"$scratch/err" </dev/null
     printf '%s\n' $? >"$scratch/status"
 }
 
@@ -59,7 +96,8 @@ same() { # out|err|status DEFAULT
     expected=$CASE/$1
     [ -f "$expected" ] || expected=$2
     cmp -s "$expected" "$scratch/$1" && return
-    sed "s|$ROOT|\$ROOT|g" "$scratch/$1" >"$scratch/plain" && mv "$scratch/plain" "$scratch/$1"
+    # shellcheck disable=SC2016 # it stands so in what is expected
+    sed 's|\.\./root|$ROOT|g' "$scratch/$1" >"$scratch/plain" && mv "$scratch/plain" "$scratch/$1"
     cmp -s "$expected" "$scratch/$1" && return
     diff -u -L "expected $1" -L "found $1" "$expected" "$scratch/$1"
     return 1
@@ -83,38 +121,37 @@ update_case() {
     printf 'updated: %s\n' "$name"
 }
 
-[ -x "$ATTN" ] || {
-    printf 'there is no %s\n0 passed, 1 failed\n' "$ATTN"
-    exit 1
-}
-echo 0 >"$scratch/zero"
-for CASE in "$ROOT"/tests/cli/*/*/; do
-    CASE=${CASE%/}
-    name=${CASE#"$ROOT/tests/cli/"}
-    # shellcheck disable=SC2254 # it is a pattern
-    case $name in $pattern) ;; *) continue ;; esac
-    [ -f "$CASE/cmd" ] || { # a name that globbing found nothing for, or a forgotten file
-        printf 'FAILED %s: it has no file cmd\n' "$name"
-        failed=$((failed + 1))
-        continue
-    }
+try_case() {
+    # A name that globbing found nothing for, or a forgotten file.
+    [ -f "$CASE/cmd" ] || { fail "$name: it has no file cmd" && return; }
     run_case
     if [ -f "$scratch/skip" ]; then
-        printf 'skipped: %s: %s\n' "$name" "$(cat "$scratch/skip")"
-        skipped=$((skipped + 1))
+        leave_out "$name: $(cat "$scratch/skip")"
     elif [ "${UPDATE-}" = 1 ]; then
         update_case
-        passed=$((passed + 1))
+        pass
     elif judge_case >"$scratch/diff" 2>&1; then
-        passed=$((passed + 1))
+        pass
     else
-        printf 'FAILED %s: %s\n' "$name" "$(cat "$CASE/cmd")"
-        cat "$scratch/diff"
-        failed=$((failed + 1))
+        fail "$name: $(cat "$CASE/cmd")" "$scratch/diff"
     fi
-done
+}
 
-closing="$passed passed, $failed failed"
-[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
-printf '%s\n' "$closing"
-[ "$failed" = 0 ]
+[ -x "$ATTN" ] || {
+    fail "there is no $ATTN"
+    closing
+    exit
+}
+echo 0 >"$scratch/zero"
+# shellcheck disable=SC2254 # it is a pattern
+for CASE in "$cases"/*/*/; do
+    name=${CASE#"$cases/"}
+    case ${name%/} in $pattern) total=$((total + 1)) ;; esac
+done
+for CASE in "$cases"/*/*/; do
+    CASE=${CASE%/}
+    name=${CASE#"$cases/"}
+    # shellcheck disable=SC2254
+    case $name in $pattern) try_case ;; esac
+done
+closing
