@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../stage_progress.h"
 #include "case_table.h"
 #include "change.h"
 #include "ground.h"
@@ -158,10 +159,11 @@ static void try_case(struct bench *bench, const char *path, const struct case_ro
     struct trial trial = {.program = bench->program};
     err_clear(&err);
     if (run_case(&verdict, bench, row, &trial, &err)) {
-        printf("%s:%zu: the case itself is broken: %s\n", path, row->line, err.text);
+        printf("failed: %s:%zu: the case itself is broken: %s\n", path, row->line, err.text);
         bench->failed++;
     } else if (verdict.faults.size) {
-        printf("%s:%zu: attn-cli%s\n%s", path, row->line, row->command, verdict.faults.bytes);
+        printf("failed: %s:%zu: attn-cli%s\n%s", path, row->line, row->command,
+               verdict.faults.bytes);
         size_t shown = trial.complaints.size < SHOWN_BYTES ? trial.complaints.size : SHOWN_BYTES;
         printf("  printed %zu bytes, and '%.*s'\n", trial.out.size, (int)shown,
                shown ? trial.complaints.bytes : "");
@@ -171,6 +173,7 @@ static void try_case(struct bench *bench, const char *path, const struct case_ro
     }
     trial_release(&trial);
     buf_release(&verdict.faults);
+    tell_progress(bench->passed + bench->failed, 0);
 }
 
 /* A table; of `PATH:LINE` that line alone. */
@@ -186,7 +189,7 @@ static void try_table(struct bench *bench, char *path)
     buf_format(&whole, "%s/%s", bench->ground.root, path);
     if (buf_check(&whole, &err) ||
         case_table_open(&table, *path == '/' ? path : whole.bytes, &err)) {
-        printf("%s\n", err.text);
+        printf("failed: %s\n", err.text);
         bench->failed++;
         buf_release(&whole);
         return;
@@ -210,6 +213,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: break [--every N] PROGRAM TABLE..., from the repository's root\n");
         return 2;
     }
+    setvbuf(stdout, NULL, _IOLBF, 0);
     bench.every = (size_t)every;
     setenv("LC_ALL", "C.UTF-8", 1);
     unsetenv("ATTN_MODEL");

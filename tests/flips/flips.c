@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../stage_progress.h"
 #include "base/heap.h"
 #include "specimen.h"
 
@@ -70,7 +71,7 @@ static void show(const struct series *series, const char *what)
 {
     size_t at = series->progress->at;
     size_t cuts = file_of(series)->size;
-    printf("'%s/%s' ", series->specimen->folder, series->specimen->names[series->file]);
+    printf("failed: '%s/%s' ", series->specimen->folder, series->specimen->names[series->file]);
     if (at < cuts)
         printf("cut off behind byte %zu: %s\n", at, what);
     else
@@ -156,7 +157,7 @@ static void run_specimen(struct specimen *specimen, size_t stride, struct progre
 {
     static struct err err;
     if (specimen_open(specimen, &err)) {
-        printf("%s\n", err.text);
+        printf("failed: %s\n", err.text);
         sums->failed++;
         return;
     }
@@ -164,6 +165,7 @@ static void run_specimen(struct specimen *specimen, size_t stride, struct progre
         struct series series = {specimen, file, stride, progress};
         int failed = run_series(&series);
         add(sums, progress, failed);
+        tell_progress(sums->passed + sums->failed, 0);
     }
     specimen_close(specimen);
 }

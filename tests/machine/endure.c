@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../stage_progress.h"
 #include "chore.h"
 #include "holding.h"
 #include "scene.h"
@@ -34,7 +35,7 @@ struct tries {
 static struct scene scene;
 static struct whole in_peace[CHORES_MAX];
 static struct holding before, after;
-static size_t every = 1, seen;
+static size_t every = 1, seen, tried;
 
 /* --- in peace --------------------------------------------------------------------------------- */
 
@@ -109,10 +110,11 @@ static void try_step(struct tries *tries)
     if (attempt(&faults, tries, &err))
         buf_format(&faults, "  %s\n", err.text);
     if (faults.size)
-        printf("%s, under %s, step %zu:\n%.*s", scene.chore->name, scene.trouble->name, scene.step,
-               (int)faults.size, faults.bytes);
+        printf("failed: %s, under %s, step %zu:\n%.*s", scene.chore->name, scene.trouble->name,
+               scene.step, (int)faults.size, faults.bytes);
     tries->passed += !faults.size;
     tries->failed += faults.size != 0;
+    tell_progress(++tried, 0);
     buf_release(&faults);
     holding_release(&before);
     holding_release(&after);
@@ -163,7 +165,7 @@ static void try_trouble(const struct trouble *trouble, struct tries *sum)
         try_chore(&tries, i);
     tell(trouble, &tries);
     if (every == 1 && !always_succeeds(trouble) && tries.fine == tries.passed && tries.passed) {
-        printf("%s: nobody noticed it\n", trouble->name);
+        printf("failed: %s: nobody noticed it\n", trouble->name);
         tries.failed++;
     }
     sum->passed += tries.passed;
@@ -179,7 +181,7 @@ static void rehearse_all(const char *pattern, struct tries *sum)
         if (!strstr(chores[i].name, pattern))
             continue;
         if (rehearse(&in_peace[i], &err)) {
-            printf("%s: %s\n", chores[i].name, err.text);
+            printf("failed: %s: %s\n", chores[i].name, err.text);
             in_peace[i].seconds = 0;
             sum->failed++;
         }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "../stage_progress.h"
 #include "base/file.h"
 #include "format/json.h"
 
@@ -14,13 +15,12 @@ extern char **environ;
 
 void tally_judge(struct tally *tally, const char *folder, const char *what, struct err *err)
 {
-    if (err->kind == ERR_NONE) {
-        tally->passed++;
-        return;
-    }
-    tally->failed++;
-    printf("%s: %s: %s\n", folder, what, err->text);
+    tally->passed += err->kind == ERR_NONE;
+    tally->failed += err->kind != ERR_NONE;
+    if (err->kind != ERR_NONE)
+        printf("failed: %s: %s: %s\n", folder, what, err->text);
     err_clear(err);
+    tell_progress((size_t)(tally->passed + tally->failed), 0);
 }
 
 static int start(const char *const *arguments, int *status, struct err *err)

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../stage_progress.h"
+
 #define SUITE(module) Suite *module##_suite(void);
 #include "suites.h"
 #undef SUITE
@@ -23,6 +25,10 @@ static const struct {
 #undef SUITE
 
 enum { SUITES = sizeof suites / sizeof *suites };
+
+struct counts {
+    int run, failed;
+};
 
 static bool is_named(const char *module, int count, char **names)
 {
@@ -40,16 +46,25 @@ static bool is_known(const char *name)
     return false;
 }
 
-/* Check's own summary goes away; of the results it prints those that failed. */
-static int run(SRunner *runner)
+/* What failed, a line each; of a test's own sentence Check knows the C name. */
+static void show_failures(SRunner *runner)
 {
+    TestResult **failures = srunner_failures(runner);
+    for (int i = 0; i < srunner_ntests_failed(runner); i++)
+        printf("failed: %s: %s:%d: %s\n", tr_tcname(failures[i]), tr_lfile(failures[i]),
+               tr_lno(failures[i]), tr_msg(failures[i]));
+    free(failures);
+}
+
+/* A suite's failures are shown when it ends, the others' need not be waited for. */
+static void run_suite(struct counts *counts, Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_SILENT);
-    int count = srunner_ntests_run(runner);
-    int failed = srunner_ntests_failed(runner);
-    if (failed)
-        srunner_print(runner, CK_NORMAL);
-    printf("%d passed, %d failed\n", count - failed, failed);
-    return failed || count == 0 ? 1 : 0;
+    show_failures(runner);
+    counts->run += srunner_ntests_run(runner);
+    counts->failed += srunner_ntests_failed(runner);
+    srunner_free(runner);
 }
 
 int main(int argc, char **argv)
@@ -60,11 +75,13 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    SRunner *runner = srunner_create(NULL);
-    for (size_t i = 0; i < SUITES; i++)
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    struct counts counts = {0};
+    for (size_t i = 0; i < SUITES; i++) {
         if (is_named(suites[i].module, argc - 1, argv + 1))
-            srunner_add_suite(runner, suites[i].make());
-    int status = run(runner);
-    srunner_free(runner);
-    return status;
+            run_suite(&counts, suites[i].make());
+        tell_progress(i + 1, SUITES);
+    }
+    printf("%d passed, %d failed\n", counts.run - counts.failed, counts.failed);
+    return counts.failed || counts.run == 0;
 }
