@@ -79,8 +79,8 @@ $(BUILD)/libattn.a: $(LIB_OBJECTS)
 		$(OBJCOPY) --wildcard --keep-global-symbol='attn_*' $(BUILD)/libattn.o && \
 		$(AR) rcs $@ $(BUILD)/libattn.o && rm $(BUILD)/libattn.o
 
-# Clang would put a sanitizer's own code into it; with -flto, gcc would put off compiling, which must
-# be done before names are taken away.
+# Clang would put a sanitizer's own code into it; with -flto, gcc would put off compiling, which
+# must be done before names are taken away.
 ONE_OBJECT = $(filter-out -fsanitize% -fprofile% --coverage,$(CFLAGS)) \
 	$(if $(findstring -flto,$(CFLAGS)),$(if $(findstring Free,$(shell $(CC) --version)), \
 	-flinker-output=nolto-rel))
@@ -115,7 +115,7 @@ $(BUILD)/flags: FORCE
 ACTION = check
 run test test-all test-cluster test-page: ACTION = install
 test: SET = tests
-test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## install all that tests use, run them all
+test-all: SET = everything
 SETUP = CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' sh ./dependencies.sh $(ACTION)
 
 $(BUILD)/dependencies: dependencies.sh $(BUILD)/flags
@@ -138,10 +138,10 @@ TEST_PROGRAMS = \
 	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure footprint generate-models) \
 	$(BUILD)/memory_faults $(BUILD)/file_faults $(FUZZERS)
 
-test: $(TEST_PROGRAMS) ## build and run the tests; installs Check and jq, leaves out what needs more
+test: $(TEST_PROGRAMS) ## the tests; installs Check and jq, leaves out what needs more
 	@sh tests/run.sh $(BUILD)
 
-test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## install all that tests use, run them all
+test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## all tests; installs what they use
 	@PAGE=modules sh tests/run.sh $(BUILD)
 
 

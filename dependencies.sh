@@ -10,8 +10,9 @@
 #                                        `everything`: all that any test makes use of
 #
 # A library is there when a program that names it compiles and links, with CC, CPPFLAGS and LDFLAGS;
-# a program when one of its names is found, a module of Python when python3 imports it. Nothing is built on
-# what is wanted, but not needed: it is installed where packages can be, and not missed elsewhere.
+# a program when one of its names is found, a module of Python when python3 imports it. Nothing is
+# built on what is wanted, but not needed: it is installed where that is possible, and not missed
+# elsewhere.
 set -u
 
 # name | what to look for | library | apt | dnf | brew ("-": no such package)
@@ -87,9 +88,9 @@ is_found() { # PROGRAM...: one of them
     return 1
 }
 
+# shellcheck disable=SC2086 # several names
 is_there() { # WHAT LIBRARY
     case $1 in
-    # shellcheck disable=SC2086 # a word a name
     "program "*) is_found ${1#program } ;;
     "library "*) loads "${1#library }" ;;
     "python "*) imports "${1#python }" ;;
@@ -120,17 +121,18 @@ explain() {
             printf '                  libxsmm 1.17 from https://github.com/libxsmm/libxsmm\n' ;;
         esac
         if [ -n "$without_root" ]; then
-            printf 'Only root may install, and there is no sudo: run the line of your system as root.\n'
+            printf 'Only root may install, and there is no sudo: run that line as root.\n'
         elif [ -n "$tried" ]; then
-            printf 'It could not be installed from here: run the line of your system as root.\n'
+            printf 'It could not be installed from here: run that line as root.\n'
         else
-            printf '"make run" and "make test" install with apt-get by themselves (DEPS=0: never).\n'
+            printf '"make run" and "make test" install with apt-get (DEPS=0: never).\n'
         fi
     } >&2
 }
 
-# The lists of packages are fetched only when the first try shows that they are missing or old. Where
-# one of many cannot be had, the others are.
+# The lists of packages are fetched only when the first try shows that they are missing or old.
+# Where one of many cannot be had, the others are.
+# shellcheck disable=SC2016 # for the shell that sudo starts
 steps='
     apt() { apt-get -q -y -o DPkg::Lock::Timeout=120 --no-install-recommends "$@"; }
     apt install "$@" || { apt update && apt install "$@"; } ||

@@ -1,58 +1,136 @@
 #!/bin/sh
-# Try `make run` and `make test` in a bare Debian, as somebody would who has just cloned this.
+# Try `make run` and `make test` in a bare Debian, as somebody would who has just cloned this: as
+# root, and as an ordinary user who has sudo, each in ~/attn-cli of a machine of their own.
 #
 #     sudo sh tests/chroot.sh [SUITE]        bookworm (Debian 12) unless another is named
+#     sudo BASE=DIR sh tests/chroot.sh       keep the bare system in DIR, or begin with it
 #
-# Needs debootstrap, git and some 700 MB in TMPDIR; takes a minute or two, and removes it all at the
-# end. What is committed is what is tried. Packages come from where this machine gets its own.
-set -eu
-cd "$(dirname "$0")/.."
+# Needs debootstrap, git and 2 GB in TMPDIR; takes some ten minutes on two processors, and removes
+# all at the end. What is committed is what is tried. Packages come from where this machine gets its
+# own. The user runs all of `make test`; root runs fewer of the tests that are swept through.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 suite=${1:-bookworm}
+FEW='ATTN_UNIT_FEW=1 BREAK_EVERY=5 FLIPS_STRIDE=61 FAULT_EVERY=401 ENDURE_EVERY=31 BATCH_ITEMS=400'
 
-if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
-    echo "tests/chroot.sh: must be root, with debootstrap installed" >&2
-    exit 1
-fi
-[ -z "$(git status --porcelain)" ] || echo "note: what is not committed is not tried" >&2
-
-root=$(mktemp -d)
-chmod 755 "$root" # it becomes /, where every user must be able to go
-trap 'rm -rf --one-file-system "$root"' EXIT
-
-# How this machine reaches its packages.
-apt_configuration() {
-    mkdir -p "$root/etc/apt/apt.conf.d"
-    apt-config dump | grep '^Acquire::' >"$root/etc/apt/apt.conf.d/90host"
-    for part in sources.list sources.list.d keyrings trusted.gpg trusted.gpg.d; do
-        [ ! -e "/etc/apt/$part" ] || cp -R "/etc/apt/$part" "$root/etc/apt/"
-    done
-    cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+do_without() { # WHY
+    leave_out "a bare Debian: $1"
+    closing
+    exit
 }
 
-# In namespaces of its own, so that nothing stays mounted or running.
+[ "$(id -u)" = 0 ] || do_without 'only root can make one'
+unshare --mount --pid --fork true 2>/dev/null || do_without 'no namespaces can be made here'
+command -v debootstrap >/dev/null || do_without 'debootstrap is not installed'
+[ -z "$(git status --porcelain)" ] || echo 'note: what is not committed is not tried'
+
+chmod 755 "$scratch" # folders in it become /, where every user must be able to go
+finish() {
+    rm -rf --one-file-system "$scratch"
+}
+base=${BASE:-$scratch/base}
+root=$scratch/root
+
+# Where this machine has its packages of Debian from, of what suites.
+# shellcheck disable=SC2016 # names of apt's own
+archives() {
+    apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Origin: Debian' \
+        'Created-By: Packages' 2>/dev/null | grep "[ /]$suite" | sort -u
+}
+
+mirror() {
+    archives | sed -n "s/ $suite\$//p" | head -n 1
+}
+
+make_base() {
+    eval "$(apt-config shell http_proxy Acquire::http::Proxy)"
+    http_proxy=${http_proxy-} debootstrap --variant=minbase \
+        --include=git,make,gcc,libc6-dev,ca-certificates,sudo "$suite" "$base" \
+        "$(mirror | grep . || echo http://deb.debian.org/debian)" || return
+    archives | sed 's/^/deb /; s/$/ main/' | grep . >"$base/etc/apt/sources.list"
+    apt-config dump | grep -E '^Acquire::(http|https|Check|Retries)' \
+        >"$base/etc/apt/apt.conf.d/90host"
+    rm -f "$base"/var/cache/apt/archives/*.deb
+    cp -L /etc/resolv.conf /etc/hosts "$base/etc"
+    chroot "$base" useradd --create-home --shell /bin/bash ada &&
+        echo 'ada ALL=(ALL:ALL) NOPASSWD: ALL' >"$base/etc/sudoers.d/ada"
+}
+
+# In namespaces of its own, so that nothing stays mounted or running; without a locale.
 inside() { # COMMAND...
-    unshare --mount --pid --fork --mount-proc="$root/proc" chroot "$root" \
-        env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@" </dev/null
+    unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
+        chroot --userspec="$user:" "$root" \
+        env -i HOME="$home" USER="$user" PATH="$path" \
+        sh -c 'cd ~/attn-cli && exec "$@"' sh "$@" </dev/null
 }
 
-echo "== debootstrap $suite"
-eval "$(apt-config shell http_proxy Acquire::http::Proxy)"
-http_proxy=${http_proxy-} debootstrap --variant=minbase \
-    --include=git,make,gcc,libc6-dev,ca-certificates "$suite" "$root" >"$root.log" 2>&1 || {
-    cat "$root.log"
-    rm -f "$root.log"
-    exit 1
+shown() { # COMMAND...: what it prints is seen, and kept in $scratch/said; its status
+    rm -f "$scratch/fine"
+    { "$@" 2>&1 && : >"$scratch/fine"; } | tee "$scratch/said"
+    [ -e "$scratch/fine" ]
 }
-rm -f "$root.log"
-apt_configuration
-git clone --quiet . "$root/root/attn-cli"
 
-echo "== make without its libraries: says what to install"
-if inside make -C /root/attn-cli; then
-    echo "expected a failure, found none"
-    exit 1
+make_machine() { # USER HOME
+    user=$1 home=$2 path=/usr/local/bin:/usr/bin:/bin
+    [ "$user" != root ] || path=$path:/usr/local/sbin:/usr/sbin:/sbin
+    cp -a "$base" "$root" && git clone --quiet . "$root$home/attn-cli" &&
+        chroot "$root" chown -R "$user:" "$home/attn-cli" &&
+        { [ "$user" != root ] || rm "$root/usr/bin/sudo"; }
+}
+
+says_what_to_install() {
+    inside make && return 1
+    inside make 2>&1 | grep 'apt-get install libxsmm-dev libcjson-dev libutf8proc-dev$' &&
+        [ "$(downloads)" = '0 packages, 0.0 MB' ]
+}
+
+leaves_nothing() {
+    inside git status --porcelain --ignored >"$scratch/changes"
+    find "$root/tmp" -mindepth 1 >>"$scratch/changes"
+    printf '!! build/\n' | diff - "$scratch/changes"
+}
+
+downloads() {
+    find "$root/var/cache/apt/archives" -name '*.deb' -printf '%s\n' |
+        awk '{ sum += $1 } END { printf "%d packages, %.1f MB", NR, sum / 1e6 }'
+}
+
+took() { # WHAT
+    now=$(date +%s)
+    printf '%s: %s took %d s; downloaded by now: %s\n' "$user" "$1" $((now - began)) "$(downloads)"
+    began=$now
+}
+
+try_as() { # USER HOME VARIABLE=VALUE...
+    echo "== $1, in $2/attn-cli"
+    check "$1: a machine" make_machine "$1" "$2"
+    shift 2
+    check "$user: make says what to install, and installs nothing" says_what_to_install
+    began=$(date +%s)
+    shown inside make run
+    check "$user: make run" [ -e "$scratch/fine" ]
+    check "$user: make run shows attention" grep '^weights' "$scratch/said"
+    took 'make run'
+    shown inside env "$@" make test
+    check "$user: make test" [ -e "$scratch/fine" ]
+    check "$user: make test counts no failure" \
+        grep '^[0-9]* passed, 0 failed\(, [0-9]* skipped\)\?$' "$scratch/said"
+    took "make test ($(tail -n 1 "$scratch/said"))"
+    check "$user: nothing is left in the source tree and in /tmp" leaves_nothing
+    rm -rf --one-file-system "$root"
+}
+
+if [ -e "$base/etc/sudoers.d/ada" ]; then
+    echo "== the Debian in $base"
+else
+    echo "== debootstrap $suite"
+    check 'a bare Debian' make_base
 fi
-echo "== make run"
-inside make -C /root/attn-cli run
-echo "== make test"
-inside make -C /root/attn-cli test
+if [ "$failed" = 0 ]; then
+    try_as ada /home/ada
+    # shellcheck disable=SC2086 # a word a variable
+    try_as root /root $FEW
+fi
+closing
