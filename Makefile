@@ -57,7 +57,7 @@ SAY = @$(if $(V),set -x;,printf '  %-8s %s\n' $(1) '$(2)';)
 all: $(BUILD)/attn-cli $(BUILD)/libattn.a ## build the program and the library
 
 run: all ## install what is missing, build, show a first sentence
-	@$(BUILD)/attn-cli run --sentence "Life is short, eat dessert first"
+	@sh make/first_look.sh $(BUILD)/attn-cli
 
 # --- building ------------------------------------------------------------------------------------
 
