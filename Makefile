@@ -280,32 +280,37 @@ $(BUILD)/generate-models: $(call objects,$(MAKER_FILES))
 
 ROOT = $(DESTDIR)$(PREFIX)
 DOCS = $(ROOT)/share/doc/attn-cli
-MAN  = $(ROOT)/share/man/man1/attn-cli.1
-BASH = $(ROOT)/share/bash-completion/completions/attn-cli
-ZSH  = $(ROOT)/share/zsh/site-functions/_attn-cli
-FISH = $(ROOT)/share/fish/vendor_completions.d/attn-cli.fish
-PKG  = $(ROOT)/lib/pkgconfig/attn.pc
+MANS = $(ROOT)/share/man/man1
+BASH = $(ROOT)/share/bash-completion/completions
+ZSH  = $(ROOT)/share/zsh/site-functions
+FISH = $(ROOT)/share/fish/vendor_completions.d
+PKGS = $(ROOT)/lib/pkgconfig
 VERSION = $(shell sed -n 's/^.define ATTN_VERSION "\(.*\)"/\1/p' cmd/help.h)
 
 install: all ## install to PREFIX (/usr/local), under DESTDIR
-	install -d $(ROOT)/bin $(ROOT)/include $(DOCS) $(dir $(MAN) $(BASH) $(ZSH) $(FISH) $(PKG))
-	install -m 755 $(BUILD)/attn-cli $(ROOT)/bin
-	install -m 644 $(BUILD)/libattn.a $(ROOT)/lib
-	install -m 644 lib/attn.h $(ROOT)/include
-	install -m 644 LICENSE THIRD-PARTY.md $(DOCS)
-	$(BUILD)/attn-cli help --man >$(MAN)
-	$(BUILD)/attn-cli help --completion bash >$(BASH)
-	$(BUILD)/attn-cli help --completion zsh >$(ZSH)
-	$(BUILD)/attn-cli help --completion fish >$(FISH)
-	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: attn' 'Version: $(VERSION)' \
+	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(BASH)' '$(ZSH)' '$(FISH)' \
+		'$(PKGS)'
+	install -m 755 $(BUILD)/attn-cli '$(ROOT)/bin'
+	install -m 644 $(BUILD)/libattn.a '$(ROOT)/lib'
+	install -m 644 lib/attn.h '$(ROOT)/include'
+	install -m 644 LICENSE THIRD-PARTY.md '$(DOCS)'
+	$(BUILD)/attn-cli help --man >'$(MANS)/attn-cli.1'
+	$(BUILD)/attn-cli help --completion bash >'$(BASH)/attn-cli'
+	$(BUILD)/attn-cli help --completion zsh >'$(ZSH)/_attn-cli'
+	$(BUILD)/attn-cli help --completion fish >'$(FISH)/attn-cli.fish'
+	@printf '%s\n' "prefix=$$(printf '%s' '$(PREFIX)' | sed 's/ /\\ /g')" 'Name: attn' \
+		'Version: $(VERSION)' \
 		'Description: GPT-style decoder that shows what every attention head looks at' \
 		'Cflags: -I$${prefix}/include' \
-		'Libs: -L$${prefix}/lib -lattn -lxsmmgen -lutf8proc -lcjson -lpthread -lm' >$(PKG)
+		'Libs: -L$${prefix}/lib -lattn -lxsmmgen -lutf8proc -lcjson -lpthread -lm' \
+		>'$(PKGS)/attn.pc'
+	@$(if $(DESTDIR),:,sh make/installed.sh '$(PREFIX)')
 
 uninstall: ## remove what install put there
-	rm -f $(ROOT)/bin/attn-cli $(ROOT)/lib/libattn.a $(ROOT)/include/attn.h
-	rm -f $(MAN) $(BASH) $(ZSH) $(FISH) $(PKG)
-	rm -rf $(DOCS)
+	rm -f '$(ROOT)/bin/attn-cli' '$(ROOT)/lib/libattn.a' '$(ROOT)/include/attn.h'
+	rm -f '$(MANS)/attn-cli.1' '$(BASH)/attn-cli' '$(ZSH)/_attn-cli' '$(FISH)/attn-cli.fish'
+	rm -f '$(PKGS)/attn.pc'
+	rm -rf '$(DOCS)'
 
 clean: ## remove everything built
 	rm -rf $(BUILD)

@@ -8,10 +8,14 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/tally.sh
 build=${1:-build}
 
-prefix=$scratch/usr
+home="$scratch/my -home"
+prefix=$home/.local
 
-flags() { # of the installed library, as pkg-config would give them
-    sed -n "s|\${prefix}|$prefix|g; s/^Cflags: //p; s/^Libs: //p" "$prefix/lib/pkgconfig/attn.pc"
+# The flags of the installed library, as pkg-config would give them, a line each: a folder's name may
+# have a blank in it.
+flags() {
+    sed -n 's/^Cflags: //p; s/^Libs: //p' "$prefix/lib/pkgconfig/attn.pc" | tr ' ' '\n' |
+        sed "s|\${prefix}|$prefix|"
 }
 
 # The program at the head of attn.h, as it stands there.
@@ -23,10 +27,15 @@ program() {
         END { print "return error.status;\n}" }'
 }
 
+# shellcheck disable=SC2086 # several words
+build_with_library() { # NAME: from NAME.c
+    flags | tr '\n' '\0' | xargs -0 ${CC:-cc} -std=c11 -Wall -Werror ${LDFLAGS-} "$scratch/$1.c" \
+        -o "$scratch/$1"
+}
+
 build_program() {
     program >"$scratch/program.c"
-    # shellcheck disable=SC2046 # several words
-    ${CC:-cc} -std=c11 -Wall -Werror ${LDFLAGS-} "$scratch/program.c" -o "$scratch/program" $(flags)
+    build_with_library program
 }
 
 says_weights() {
@@ -52,9 +61,7 @@ program_of_many_names() {
 
 links_beside_others() {
     program_of_many_names >"$scratch/names.c"
-    # shellcheck disable=SC2046 # several words
-    ${CC:-cc} -std=c11 -Wall -Werror ${LDFLAGS-} "$scratch/names.c" -o "$scratch/names" $(flags) &&
-        "$scratch/names"
+    build_with_library names && "$scratch/names"
 }
 
 # The names that it defines, but for those that attn.h declares; and the other way round.
@@ -67,6 +74,23 @@ exports_its_header() {
 leaves_nothing() {
     make --no-print-directory uninstall BUILD="$build" PREFIX="$prefix" &&
         [ -z "$(find "$prefix" -mindepth 2 -type f)" ]
+}
+
+# What is said after installing to a home: nothing where all is found.
+said_with() { # PATH PKG_CONFIG_PATH
+    env -i HOME="$home" PATH="$1" PKG_CONFIG_PATH="$2" sh make/installed.sh "$prefix"
+}
+
+# shellcheck disable=SC2016 # for another shell
+says_what_is_not_found() {
+    bin=$prefix/bin:$PATH packages=$prefix/lib/pkgconfig
+    said_with "$bin" "$packages" && [ -z "$(said_with "$bin" "$packages")" ] &&
+        said_with "$PATH" "$packages" | grep -F "export PATH=\"$prefix/bin:\$PATH\"" &&
+        said_with "$bin" /none | grep -F "export PKG_CONFIG_PATH=\"$packages\${PKG_CONFIG_PATH:+" &&
+        ! said_with "$PATH" /none | grep login &&
+        echo 'PATH=$HOME/.local/bin:$PATH' >"$home/.profile" &&
+        said_with "$PATH" /none | grep 'after the next login' &&
+        rm "$home/.profile"
 }
 
 check 'make install' make --no-print-directory install BUILD="$build" PREFIX="$prefix"
@@ -83,6 +107,7 @@ else
     check 'the library links beside functions of common names' links_beside_others
 fi
 check 'the library exports what attn.h declares' exports_its_header
+check 'what a shell does not find is said' says_what_is_not_found
 check 'make uninstall leaves nothing' leaves_nothing
 
 closing

@@ -1,0 +1,33 @@
+#!/bin/sh
+# What a shell must know before it finds what `make install` has put in place; silent where it does.
+#
+#     sh make/installed.sh PREFIX
+set -u
+prefix=$1
+
+case :${PATH-}: in
+*":$prefix/bin:"*) ;;
+*)
+    # shellcheck disable=SC2016 # for another shell
+    printf 'not yet on PATH: export PATH="%s/bin:$PATH"\n' "$prefix"
+    # Debian's ~/.profile looks whether there is such a folder.
+    if [ "$prefix" = "${HOME-}/.local" ] && grep -q '\.local/bin' "$HOME/.profile" 2>/dev/null; then
+        printf '    (in this shell; after the next login it is there by itself)\n'
+    fi
+    ;;
+esac
+
+# Without pkg-config: the folders that it looks into where it is built for /usr.
+finds_library() {
+    if command -v pkg-config >/dev/null; then
+        pkg-config --exists attn
+    else
+        case :${PKG_CONFIG_PATH-}:/usr/lib/pkgconfig:/usr/local/lib/pkgconfig: in
+        *":$prefix/lib/pkgconfig:"*) ;;
+        *) return 1 ;;
+        esac
+    fi
+}
+# shellcheck disable=SC2016
+finds_library || printf 'for pkg-config: export PKG_CONFIG_PATH="%s/lib/pkgconfig%s"\n' "$prefix" \
+    '${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}'
