@@ -288,8 +288,8 @@ PKGS = $(ROOT)/lib/pkgconfig
 VERSION = $(shell sed -n 's/^.define ATTN_VERSION "\(.*\)"/\1/p' cmd/help.h)
 
 install: all ## install to PREFIX (/usr/local), under DESTDIR
-	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(BASH)' '$(ZSH)' '$(FISH)' \
-		'$(PKGS)'
+	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(BASH)' '$(ZSH)' \
+		'$(FISH)' '$(PKGS)'
 	install -m 755 $(BUILD)/attn-cli '$(ROOT)/bin'
 	install -m 644 $(BUILD)/libattn.a '$(ROOT)/lib'
 	install -m 644 lib/attn.h '$(ROOT)/include'

@@ -24,7 +24,7 @@ printf '"%s": layer 0, head 1 of the model in the binary\n' "$sentence"
 echo 'Its attention: nearly every word looks at the word before it.'
 look weights | sed 1,2d
 look context | sed -e 1,2d \
-    -e '3s/(\([0-9]* of [0-9]*\) .*/Its context vectors, \1 numbers: what the words took from there./'
+    -e '3s/(\([0-9]* of [0-9]*\) .*/Its context vectors, \1 numbers: what the words took there./'
 cat <<END
 
 Try:  $attn run -s "Say it in your own words" -o page.html

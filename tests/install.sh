@@ -11,8 +11,8 @@ build=${1:-build}
 home="$scratch/my -home"
 prefix=$home/.local
 
-# The flags of the installed library, as pkg-config would give them, a line each: a folder's name may
-# have a blank in it.
+# The flags of the installed library, as pkg-config would give them, a line each: a folder's name
+# may have a blank in it.
 flags() {
     sed -n 's/^Cflags: //p; s/^Libs: //p' "$prefix/lib/pkgconfig/attn.pc" | tr ' ' '\n' |
         sed "s|\${prefix}|$prefix|"
