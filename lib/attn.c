@@ -6,6 +6,7 @@
 #include "lens/selection.h"
 #include "lens/viewer.h"
 #include "model/batch.h"
+#include "model/bundled.h"
 #include "model/forward.h"
 
 struct attn_model {
@@ -26,7 +27,7 @@ struct attn_model *attn_open(const char *name, size_t threads, struct attn_error
 {
     struct err err = {0};
     struct attn_model *model = heap_alloc(1, sizeof *model, &err);
-    if (!model || viewer_open(&model->viewer, name, threads, &err)) {
+    if (!model || viewer_open(&model->viewer, name ? name : bundled_default, threads, &err)) {
         give(error, &err);
         heap_free(model);
         return NULL;
@@ -57,14 +58,37 @@ static int copy_ids(struct attn_ids *ids, const struct reading *reading, struct 
     return 0;
 }
 
+/* A caller that did not look at what failed before comes here with NULL. */
+static int check_given(const void *given, const char *thing, struct err *err)
+{
+    return given ? 0 : err_usage(err, "expected %s, found NULL", thing);
+}
+
+static int check_ids(const struct attn_ids *ids, const char *thing, struct err *err)
+{
+    if (check_given(ids, thing, err))
+        return -1;
+    return !ids->count || ids->ids
+               ? 0
+               : err_usage(err, "%s: expected %zu numbers, found NULL", thing, ids->count);
+}
+
+static int check_encode(const struct attn_model *model, const struct attn_ids *ids, struct err *err)
+{
+    return check_given(model, "a model", err) || check_given(ids, "room for ids", err) ? -1 : 0;
+}
+
 int attn_encode(const struct attn_model *model, const char *text, size_t size, struct attn_ids *ids,
                 struct attn_error *error)
 {
     struct err err = {0};
     struct arena arena = {0};
     struct subject subject;
-    struct input input = {.text = text, .size = size};
-    *ids = (struct attn_ids){0};
+    struct input input = {.text = text ? text : "", .size = text ? size : 0};
+    if (ids)
+        *ids = (struct attn_ids){0};
+    if (check_encode(model, ids, &err))
+        return give(error, &err);
     int failed = viewer_read(&model->viewer, &subject, &input, NULL, &arena, &err) ||
                  copy_ids(ids, &subject.sentence, &err);
     arena_release(&arena);
@@ -76,6 +100,8 @@ int attn_encode(const struct attn_model *model, const char *text, size_t size, s
 
 void attn_ids_free(struct attn_ids *ids)
 {
+    if (!ids)
+        return;
     heap_free(ids->ids);
     heap_free(ids->starts);
     heap_free(ids->ends);
@@ -102,11 +128,23 @@ static int pass_on(void *context, const struct announcement *seen, struct err *e
     return 0;
 }
 
-int attn_run(struct attn_model *model, const struct attn_ids *ids,
-             const struct attn_request *request, struct attn_error *error)
+static int check_run(const struct attn_model *model, const struct attn_ids *ids,
+                     const struct attn_request *request, struct err *err)
 {
-    struct err err = {0};
+    if (check_given(model, "a model", err) || check_ids(ids, "ids", err) ||
+        check_given(request, "a request", err))
+        return -1;
+    if (!request->sink)
+        return err_usage(err, "expected a sink, found NULL");
+    return request->source ? check_ids(request->source, "ids of the source", err) : 0;
+}
+
+/* Run what was checked. */
+static int run_request(struct attn_model *model, const struct attn_ids *ids,
+                       const struct attn_request *request, struct err *err)
+{
     struct arena *arena = &model->viewer.scratch;
+    const char *show = request->show ? request->show : site_rows[SITE_WEIGHTS].name;
     struct selection selection = {0};
     struct watch watch;
     struct batch batch;
@@ -120,13 +158,19 @@ int attn_run(struct attn_model *model, const struct attn_ids *ids,
     struct tap tap = {.watch = &watch, .sink = pass_on, .context = &copy};
     struct run run = {&model->viewer.machine, &inner->config, &inner->weights, &batch};
     arena_clear(arena);
-    int failed = selection_sites(&selection, request->show, &inner->config, &err) ||
-                 selection_layers(&selection, request->layers, &inner->config, arena, &err) ||
-                 watch_init(&watch, &inner->config, arena, &err) ||
-                 batch_init(&batch, &inner->config, &sequence, 1, arena, &err);
-    if (!failed) {
-        selection_watch(&selection, &watch);
-        failed = forward(&run, &tap, arena, &err);
-    }
+    if (selection_sites(&selection, show, &inner->config, err) ||
+        selection_layers(&selection, request->layers, &inner->config, arena, err) ||
+        watch_init(&watch, &inner->config, arena, err) ||
+        batch_init(&batch, &inner->config, &sequence, 1, arena, err))
+        return -1;
+    selection_watch(&selection, &watch);
+    return forward(&run, &tap, arena, err);
+}
+
+int attn_run(struct attn_model *model, const struct attn_ids *ids,
+             const struct attn_request *request, struct attn_error *error)
+{
+    struct err err = {0};
+    int failed = check_run(model, ids, request, &err) || run_request(model, ids, request, &err);
     return failed ? give(error, &err) : 0;
 }

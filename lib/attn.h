@@ -42,8 +42,9 @@ struct attn_error {
 
 struct attn_model;
 
-/* Open a model directory or a bundled model by name; `threads` 0: one a processor. NULL with
- * `error`. Close what was opened. */
+/* Open a model directory or a bundled model by name, NULL the default one; `threads` 0: one a
+ * processor. NULL with `error`, which may be NULL here and below. Close what was opened; closing
+ * NULL does nothing. */
 struct attn_model *attn_open(const char *name, size_t threads, struct attn_error *error);
 void attn_close(struct attn_model *model);
 
@@ -54,7 +55,8 @@ struct attn_ids {
     size_t count;
 };
 
-/* Tokenize with the model's own tokenizer. 0, and `ids` to be freed; or -1 with `error`. */
+/* Tokenize with the model's own tokenizer. 0, and `ids` to be freed; or -1 with `error`. A text of
+ * NULL has no bytes. Freeing NULL, or ids that are all zeros, does nothing. */
 int attn_encode(const struct attn_model *model, const char *text, size_t size, struct attn_ids *ids,
                 struct attn_error *error);
 void attn_ids_free(struct attn_ids *ids);
@@ -71,14 +73,17 @@ struct attn_tensor {
 };
 
 struct attn_request {
-    const char *show;   /* "weights,context" or "all": the names of attn-cli run --show */
+    const char *show;   /* "weights,context" or "all": the names of attn-cli run --show; NULL:
+                         * "weights" */
     const char *layers; /* "0,3-5", "-1" or "all"; NULL: all */
     int (*sink)(void *context, const struct attn_tensor *tensor); /* other than 0 ends the pass */
-    void *context;
+    void *context;                                                /* the sink's own; may be NULL */
     const struct attn_ids *source; /* of models that look at a second text; else NULL */
 };
 
-/* Run the model on the ids, as far as the last tensor that was asked for. 0; -1 with `error`. */
+/* Run the model on the ids, as far as the last tensor that was asked for. 0; -1 with `error`.
+ * Without a model, ids, a request or a sink that is usage, 2: what failed before may go on to here.
+ */
 int attn_run(struct attn_model *model, const struct attn_ids *ids,
              const struct attn_request *request, struct attn_error *error);
 

@@ -129,6 +129,73 @@ START_TEST(errors_carry_the_status_and_the_message_of_the_command)
 }
 END_TEST
 
+START_TEST(without_show_the_weights_are_shown)
+{
+    struct attn_error error = {0};
+    struct seen seen = {0};
+    struct attn_ids ids = {.ids = (uint32_t[]){1, 2, 3}, .count = 3};
+    struct attn_request request = {.layers = "0", .sink = look, .context = &seen};
+    struct attn_model *model = attn_open(NULL, 1, &error);
+    ck_assert_msg(model != NULL, "%s", error.text);
+    ck_assert_msg(!attn_run(model, &ids, &request, &error), "%s", error.text);
+    ck_assert_uint_eq(seen.count, 1);
+    ck_assert_str_eq(seen.names[0], "h.0.weights");
+    attn_close(model);
+}
+END_TEST
+
+/* What is missing, and how it is called; a model that could not be opened among them. */
+START_TEST(what_a_run_cannot_do_without_is_named)
+{
+    static uint32_t list[] = {1, 2, 3};
+    static const struct attn_ids ids = {.ids = list, .count = 3};
+    static const struct attn_ids empty = {.count = 3};
+    static const struct attn_request request = {.sink = look};
+    static const struct attn_request deaf = {.show = "weights"};
+    static const struct attn_request unsourced = {.sink = look, .source = &empty};
+    struct attn_model *model = attn_open("life", 1, NULL);
+    const struct {
+        struct attn_model *model;
+        const struct attn_ids *ids;
+        const struct attn_request *request;
+        const char *text;
+    } cases[] = {
+        {NULL, &ids, &request, "expected a model, found NULL"},
+        {model, NULL, &request, "expected ids, found NULL"},
+        {model, &empty, &request, "ids: expected 3 numbers, found NULL"},
+        {model, &ids, NULL, "expected a request, found NULL"},
+        {model, &ids, &deaf, "expected a sink, found NULL"},
+        {model, &ids, &unsourced, "ids of the source: expected 3 numbers, found NULL"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attn_error error = {0};
+        ck_assert_int_eq(attn_run(cases[i].model, cases[i].ids, cases[i].request, &error), -1);
+        ck_assert_int_eq(error.status, 2);
+        ck_assert_str_eq(error.text, cases[i].text);
+        ck_assert_int_eq(attn_run(cases[i].model, cases[i].ids, cases[i].request, NULL), -1);
+    }
+    attn_close(model);
+}
+END_TEST
+
+START_TEST(what_cannot_be_encoded_without_is_named)
+{
+    struct attn_error error = {0};
+    struct attn_ids ids = {.count = 7};
+    struct attn_model *model = attn_open("life", 1, NULL);
+    ck_assert_int_eq(attn_encode(NULL, "Life", 4, &ids, &error), -1);
+    ck_assert_str_eq(error.text, "expected a model, found NULL");
+    ck_assert_uint_eq(ids.count, 0);
+    ck_assert_int_eq(attn_encode(model, "Life", 4, NULL, &error), -1);
+    ck_assert_str_eq(error.text, "expected room for ids, found NULL");
+    ck_assert_int_eq(attn_encode(model, NULL, 4, &ids, &error), -1);
+    ck_assert_int_eq(error.status, 3);
+    ck_assert_ptr_nonnull(strstr(error.text, "empty"));
+    attn_ids_free(NULL);
+    attn_close(model);
+}
+END_TEST
+
 START_TEST(without_memory_no_ids_are_handed_out)
 {
     static const char text[] = "Life is short";
@@ -158,6 +225,9 @@ Suite *attn_suite(void)
     tcase_add_test(tests, a_source_is_looked_at);
     tcase_add_test(tests, a_sink_can_end_the_pass);
     tcase_add_test(tests, errors_carry_the_status_and_the_message_of_the_command);
+    tcase_add_test(tests, without_show_the_weights_are_shown);
+    tcase_add_test(tests, what_a_run_cannot_do_without_is_named);
+    tcase_add_test(tests, what_cannot_be_encoded_without_is_named);
     tcase_add_test(tests, without_memory_no_ids_are_handed_out);
     suite_add_tcase(suite, tests);
     return suite;
