@@ -100,11 +100,20 @@ bool inputs_are_given(const struct options *options)
     return options->sentences.count || options->file || options->ids;
 }
 
+int inputs_check_ids(const struct options *options, struct err *err)
+{
+    if (!options->ids || !options->bos)
+        return 0;
+    return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
+}
+
 int inputs_open(struct inputs *inputs, const struct options *options, struct err *err)
 {
     *inputs = (struct inputs){.path = options->file};
     if (!inputs_are_given(options))
         return no_text(err);
+    if (inputs_check_ids(options, err))
+        return -1;
     if (options->file && inputs_read_file(&inputs->file, options->file, err))
         return -1;
     if (make_room(inputs, options->sentences.count + count_lines(&inputs->file) + 1, err))
@@ -140,6 +149,8 @@ int inputs_only(struct input *input, struct file *file, const struct options *op
         return no_text(err);
     if (count > 1)
         return err_usage(err, "expected one text, found %zu", count);
+    if (inputs_check_ids(options, err))
+        return -1;
     if (options->sentences.count)
         *input = (struct input){.text = options->sentences.items[0],
                                 .size = strlen(options->sentences.items[0])};

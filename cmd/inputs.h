@@ -28,6 +28,9 @@ struct inputs {
 int inputs_open(struct inputs *inputs, const struct options *options, struct err *err);
 void inputs_release(struct inputs *inputs);
 
+/* Ids are taken as they are: --bos beside them is refused, for every item of a batch, too. */
+int inputs_check_ids(const struct options *options, struct err *err);
+
 /* Is there any text, from any of the three? */
 bool inputs_are_given(const struct options *options);
 

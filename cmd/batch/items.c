@@ -59,7 +59,7 @@ static int check_text(struct draft *draft)
         return err_set(draft->err, "expected 'sentence' or 'ids', found neither");
     if (draft->has_ids)
         item->input.ids = item->options.ids;
-    return 1;
+    return inputs_check_ids(&item->options, draft->err) ? -1 : 1;
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */

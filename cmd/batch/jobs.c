@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
+#include "../inputs.h"
 #include "../settings.h"
 
 enum {
@@ -199,6 +200,8 @@ static int multiply(const struct jobs *jobs, struct job *job, size_t turn, struc
         if (options_set(options, FOR_ITEM, job->sweeps[i].name,
                         job->sweeps[i].values[job->choices[i]], arena, err))
             return -1;
+    if (!job->item.broken && inputs_check_ids(options, err))
+        return -1;
     options->seed += (long long)job->repetition;
     job->name = make_name(job, arena, err);
     return job->name ? 0 : -1;
