@@ -278,7 +278,8 @@ const struct option_row option_rows[] = {
     {"threads", 't', OPTION_NUMBER, "N", FIELD(threads), FOR_HEADS, 1, POOL_THREADS_MAX,
      "threads (default: one a processor); results do not depend on it"},
     {"data", 'd', OPTION_TEXTS, "FILE", FIELD(data), FOR_TRAIN, 0, 0,
-     "a text to learn from, a line or more a text; may be given several times"},
+     "a text to learn from, a line or more a text; may be given several times; the last 2 % of all "
+     "lines are held out"},
     {"config", 0, OPTION_TEXT, "FILE", FIELD(config), FOR_TRAIN, 0, 0,
      "a new model of the sizes of a config.json; with --vocab"},
     {"shape", 0, OPTION_TEXT, "NAME", FIELD(shape), FOR_TRAIN, 0, 0,
@@ -303,9 +304,10 @@ const struct option_row option_rows[] = {
     {"accumulate", 0, OPTION_NUMBER, "N", FIELD(accumulate), FOR_TRAIN, 1, 1000000,
      "batches of a step (default: 1)"},
     {"rate", 0, OPTION_REAL, "R", FIELD(rate), FOR_TRAIN, 0, 1000,
-     "the highest rate of AdamW (default: 0.001)"},
+     "the highest rate of AdamW, whose β₁ is 0.9, β₂ 0.99 and ε 1e-8 (default: 0.001)"},
     {"warmup", 0, OPTION_NUMBER, "N", FIELD(warmup), FOR_TRAIN, 0, 1000000000,
-     "steps in which the rate rises, before it falls as a cosine (default: a twentieth)"},
+     "steps in which the rate rises, before it falls as a cosine to a tenth of --rate (default: a "
+     "twentieth)"},
     {"decay", 0, OPTION_REAL, "D", FIELD(decay), FOR_TRAIN, 0, 1000,
      "the decay of matrices (default: 0.1)"},
     {"clip", 0, OPTION_REAL, "G", FIELD(clip), FOR_TRAIN, 0, 1000000,
