@@ -111,8 +111,20 @@ static int count_words(struct init_words *words, struct err *err)
     if (tokenizer_open(&tokenizer, &words->folder, err))
         return -1;
     words->count = tokenizer ? tokenizer_size(tokenizer) : 0;
+    words->lacks_merges = tokenizer && tokenizer_lacks_merges(tokenizer);
     tokenizer_free(tokenizer);
     return 0;
+}
+
+/* The pieces of a byte-level BPE are no words. */
+static int check_merges(const struct init_words *words, const char *path, struct err *err)
+{
+    if (!words->lacks_merges)
+        return 0;
+    return err_usage(err,
+                     "'%s': expected a list of words, found the vocabulary of a byte-level BPE: "
+                     "give its merges, too (--merges merges.txt)",
+                     path);
 }
 
 int init_words_find(struct init_words *words, const struct options *options,
@@ -130,7 +142,7 @@ int init_words_find(struct init_words *words, const struct options *options,
         return -1;
     if (count_words(words, err)) /* the message names a file that is not there yet */
         return options->vocab ? err_prefix(err, "'%s'", options->vocab) : -1;
-    return 0;
+    return options->vocab ? check_merges(words, options->vocab, err) : 0;
 }
 
 void init_words_release(struct init_words *words)

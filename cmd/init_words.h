@@ -25,6 +25,7 @@ struct init_words {
     struct file sources[INIT_WORDS_FILES]; /* what they were read from */
     struct file text;                      /* --file */
     struct buf json;                       /* the words of texts */
+    bool lacks_merges;                     /* a byte-level BPE's vocabulary without them */
     size_t count;                          /* one more than the largest id; 0: no tokenizer */
 };
 

@@ -119,6 +119,11 @@ void tokenizer_free(struct tokenizer *tokenizer)
     heap_free(tokenizer);
 }
 
+bool tokenizer_lacks_merges(const struct tokenizer *tokenizer)
+{
+    return tokenizer->kind == &words_kind && vocabulary_is_byte_level(&tokenizer->vocabulary);
+}
+
 void tokenizer_spell_special(struct tokenizer *tokenizer)
 {
     tokenizer->spells_special = true;

@@ -31,6 +31,10 @@ struct tokenizer;
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 
+/* True where the words of a vocab.json alone are the pieces of a byte-level BPE, so that a text is
+ * cut otherwise than with its merges.txt. */
+bool tokenizer_lacks_merges(const struct tokenizer *tokenizer);
+
 /* From now on special tokens in a text, such as <|endoftext|>, are text. */
 void tokenizer_spell_special(struct tokenizer *tokenizer);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "text/byte_alphabet.h"
 
 /* Every word once, in no order yet. */
 static int list_entries(struct vocabulary *vocabulary, struct err *err)
@@ -104,6 +105,30 @@ bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size
     if (id)
         *id = found;
     return true;
+}
+
+static bool is_letter_of_bytes(const struct vocabulary_word *word)
+{
+    enum { LETTER_BYTES = 2 }; /* at most */
+    char byte[LETTER_BYTES];
+    size_t decoded = 0;
+    return word->size <= LETTER_BYTES &&
+           byte_alphabet_decode(byte, &decoded, word->bytes, word->size) == word->size &&
+           decoded == 1;
+}
+
+/* A single Ġ proves nothing: Maltese has the letter. */
+bool vocabulary_is_byte_level(const struct vocabulary *vocabulary)
+{
+    static const struct vocabulary_word blank = {"\xc4\xa0", 2}; /* Ġ */
+    size_t letters = 0;
+    size_t blanks = 0;
+    for (size_t i = 0; i < vocabulary->count; i++) {
+        const struct vocabulary_word *word = &vocabulary->entries[i].word;
+        letters += is_letter_of_bytes(word);
+        blanks += begins_with(word, &blank);
+    }
+    return letters == 256 || (blanks && 2 * blanks > vocabulary->count);
 }
 
 const struct vocabulary_entry *vocabulary_shorter(const struct vocabulary *vocabulary,

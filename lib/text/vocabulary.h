@@ -59,6 +59,10 @@ void vocabulary_release(struct vocabulary *vocabulary);
 bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size_t size,
                      uint32_t *id);
 
+/* True when the words are written in the alphabet of byte_alphabet.h, for a byte-level BPE: each of
+ * its 256 letters is a word, or more than half of all words begin with Ġ, a blank. */
+bool vocabulary_is_byte_level(const struct vocabulary *vocabulary);
+
 /* The longest word that the text begins with, or NULL; and the next shorter one. They live as long
  * as the vocabulary. */
 const struct vocabulary_entry *vocabulary_longest(const struct vocabulary *vocabulary,

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/heap.h"
+#include "text/byte_alphabet.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -62,6 +63,40 @@ START_TEST(ids_may_have_gaps)
     expect_word(&vocabulary, 995, " world");
     ck_assert_ptr_null(word_table_word(&vocabulary.table, 996, &size));
     vocabulary_release(&vocabulary);
+}
+END_TEST
+
+/* Words of Maltese, which has the letter Ġ, are none; neither is an alphabet of 255 bytes. */
+START_TEST(byte_level_vocabularies_are_known_by_their_letters)
+{
+    static const struct {
+        const char *json;
+        bool is_byte_level;
+    } cases[] = {
+        {"[\"Life\", \"is\", \"\\u0120short\"]", false},
+        {"[\"\\u0120Life\", \"is\", \"\\u0120short\"]", true},
+        {"[\"\\u0120or\\u0121\", \"u\", \"\\u0120anni\", \"jsibu\"]", false},
+        {"[\"a\", \"b\", \"\\u0120\"]", false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct vocabulary vocabulary = {0};
+        ck_assert_int_eq(open_text(&vocabulary, cases[i].json, NULL), 0);
+        ck_assert_msg(vocabulary_is_byte_level(&vocabulary) == cases[i].is_byte_level, "%s",
+                      cases[i].json);
+        vocabulary_release(&vocabulary);
+    }
+    for (unsigned count = 255; count <= 256; count++) {
+        struct vocabulary vocabulary = {0};
+        struct buf json = {0};
+        for (unsigned byte = 0; byte < count; byte++)
+            buf_format(&json, "%s\"\\u%04x\"", byte ? ", " : "[",
+                       (unsigned)byte_alphabet_sign((unsigned char)byte));
+        buf_text(&json, ", \"the\"]");
+        ck_assert_int_eq(open_text(&vocabulary, json.bytes, NULL), 0);
+        ck_assert(vocabulary_is_byte_level(&vocabulary) == (count == 256));
+        vocabulary_release(&vocabulary);
+        buf_release(&json);
+    }
 }
 END_TEST
 
@@ -231,6 +266,7 @@ Suite *vocabulary_suite(void)
     TCase *tests = tcase_create("vocabulary");
     tcase_add_test(tests, words_and_ids_are_found_both_ways);
     tcase_add_test(tests, ids_may_have_gaps);
+    tcase_add_test(tests, byte_level_vocabularies_are_known_by_their_letters);
     tcase_add_test(tests, a_small_file_may_not_ask_for_much_memory);
     tcase_add_test(tests, what_is_no_vocabulary_is_refused_by_file_and_key);
     tcase_add_test(tests, a_file_that_is_no_json_is_named);
