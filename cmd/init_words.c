@@ -2,9 +2,10 @@
 
 #include <string.h>
 
+#include "command.h"
 #include "inputs.h"
+#include "text/label.h"
 #include "text/tokenizer.h"
-#include "text/word_list.h"
 
 /* What tokenizers are made of, here and in other programs. */
 static const char *const file_names[INIT_WORDS_FILES] = {
@@ -65,6 +66,17 @@ static int list_file(struct word_list *list, struct init_words *words,
                                                                          : 0;
 }
 
+void init_words_note(const struct options *options, const struct word_list *list)
+{
+    const struct list_word *run = &list->unspaced;
+    char shown[LABEL_EXCERPT_BYTES];
+    if (run->size)
+        print_note(options,
+                   "'%s' has no blanks between its words: each character is one (with blanks "
+                   "between them, words are what they separate)",
+                   label_excerpt(shown, run->bytes, run->size));
+}
+
 static int list_words(struct word_list *list, struct init_words *words,
                       const struct options *options, struct err *err)
 {
@@ -82,6 +94,7 @@ static int take_texts(struct init_words *words, const struct options *options, s
     struct word_list list = {0};
     int failed = list_words(&list, words, options, err);
     if (!failed) {
+        init_words_note(options, &list);
         word_list_sort(&list);
         word_list_json(&words->json, &list);
         failed = buf_check(&words->json, err);

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "options.h"
+#include "text/word_list.h"
 
 enum { INIT_WORDS_FILES = 6 };
 
@@ -43,5 +44,8 @@ void init_words_release(struct init_words *words);
 
 /* Refuse a directory with a file of another tokenizer, which would be read with the new model. */
 int init_words_check_target(const struct init_words *words, struct err *err);
+
+/* Say, where a list has characters for words, that blanks in the texts decide otherwise. */
+void init_words_note(const struct options *options, const struct word_list *list);
 
 #endif

@@ -3,9 +3,9 @@
 
 #include "base/folder.h"
 #include "command.h"
+#include "init_words.h"
 #include "inputs.h"
 #include "text/bpe_learn.h"
-#include "text/word_list.h"
 
 struct job {
     const struct options *options;
@@ -44,6 +44,7 @@ static int list_words(struct job *job, struct err *err)
     if (!failed && !list.count)
         failed = err_set(err, "'%s': expected a word, found none", paths->items[0]);
     if (!failed) {
+        init_words_note(job->options, &list);
         word_list_sort(&list);
         word_list_json(&job->vocab, &list);
         failed = buf_check(&job->vocab, err);

@@ -38,6 +38,10 @@ struct unicode_run unicode_run(uint32_t character);
 /* What \w of regular expressions is: Alphabetic, marks, digits, connectors and joiners. */
 bool unicode_is_word(enum unicode_kind kind);
 
+/* True for letters and marks of scripts that put no blanks between words: Han, Kana, Thai and more;
+ * not for Hangul. Other characters of their blocks may be taken for such. */
+bool unicode_is_unspaced(uint32_t character);
+
 /* The version of the table: "16.0.0". */
 const char *unicode_version(void);
 

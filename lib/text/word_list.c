@@ -5,41 +5,73 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/unicode.h"
 #include "base/utf8.h"
 #include "format/json_text.h"
 
 enum { FIRST_ROOM = 64 };
 
 /* What a character is in a text of words. */
-enum part { PART_WORD, PART_JOINT, PART_GAP };
+enum part { PART_WORD, PART_UNSPACED, PART_JOINT, PART_BLANK, PART_OTHER };
 
-static enum part part_at(const char *text, size_t size, size_t at, size_t *length)
+/* A line on its way: `cuts` where its characters of scripts without blanks are words. */
+struct line {
+    const char *text;
+    size_t size;
+    bool cuts;
+};
+
+static enum part part_at(const struct line *line, size_t at, size_t *length)
 {
     enum { APOSTROPHE = 0x2019 };
     uint32_t c = 0;
-    *length = utf8_decode(&c, text + at, size - at);
+    *length = utf8_decode(&c, line->text + at, line->size - at);
     enum utf8_class class = utf8_class(c);
+    if (class == UTF8_LETTER && line->cuts && unicode_is_unspaced(c))
+        return PART_UNSPACED;
     if (class == UTF8_LETTER || class == UTF8_NUMBER)
         return PART_WORD;
-    return c == '\'' || c == '-' || c == APOSTROPHE ? PART_JOINT : PART_GAP;
+    if (class == UTF8_SPACE)
+        return PART_BLANK;
+    return c == '\'' || c == '-' || c == APOSTROPHE ? PART_JOINT : PART_OTHER;
 }
 
-/* Behind the word that begins at `at`: a joint needs a word's character on both sides. */
-static size_t end_of_word(const char *text, size_t size, size_t at)
+/* Do blanks stand between two characters of such scripts? */
+static bool is_spaced(const struct line *line)
+{
+    bool after = false; /* … such a character, and perhaps blanks */
+    bool blank = false;
+    size_t length = 0;
+    for (size_t at = 0; at < line->size; at += length) {
+        enum part part = part_at(line, at, &length);
+        if (part == PART_UNSPACED && after && blank)
+            return true;
+        blank = part == PART_BLANK;
+        after = part == PART_UNSPACED || (blank && after);
+    }
+    return false;
+}
+
+/* After the word that begins at `at`: a joint needs a word's character on both sides. Where the
+ * word goes on without a blank in a script that has none, the joint separates, as it will for the
+ * tokenizer (words.h): don't爱. */
+static size_t end_of_word(const struct line *line, size_t at)
 {
     size_t end = at;
+    size_t joint = 0; /* the first */
     size_t length = 0;
-    enum part last = PART_GAP;
-    while (at < size) {
-        enum part part = part_at(text, size, at, &length);
-        if (part == PART_GAP || (part == PART_JOINT && last != PART_WORD))
+    enum part last = PART_OTHER;
+    enum part part = PART_OTHER;
+    for (; at < line->size; at += length, last = part) {
+        part = part_at(line, at, &length);
+        if (part != PART_WORD && (part != PART_JOINT || last != PART_WORD))
             break;
-        at += length;
-        last = part;
+        if (part == PART_JOINT && !joint)
+            joint = at;
         if (part == PART_WORD)
-            end = at;
+            end = at + length;
     }
-    return end;
+    return joint && at == end && part == PART_UNSPACED ? joint : end;
 }
 
 static int push(struct word_list *list, const char *bytes, size_t size, struct err *err)
@@ -56,19 +88,56 @@ static int push(struct word_list *list, const char *bytes, size_t size, struct e
     return 0;
 }
 
+/* A run in a script without blanks, a word a character. */
+static int push_characters(struct word_list *list, const struct line *line, size_t *at,
+                           struct err *err)
+{
+    size_t start = *at;
+    size_t count = 0;
+    size_t length = 0;
+    for (; *at < line->size && part_at(line, *at, &length) == PART_UNSPACED; count++) {
+        length = utf8_grapheme(line->text + *at, line->size - *at);
+        if (push(list, line->text + *at, length, err))
+            return -1;
+        *at += length;
+    }
+    if (count > 1 && !list->unspaced.size)
+        list->unspaced = (struct list_word){line->text + start, *at - start};
+    return 0;
+}
+
+static int add_line(struct word_list *list, const struct line *line, struct err *err)
+{
+    for (size_t at = 0; at < line->size;) {
+        size_t length = 0;
+        enum part part = part_at(line, at, &length);
+        if (part == PART_UNSPACED) {
+            if (push_characters(list, line, &at, err))
+                return -1;
+            continue;
+        }
+        size_t end = part == PART_WORD ? end_of_word(line, at) : at + length;
+        if (part == PART_WORD && push(list, line->text + at, end - at, err))
+            return -1;
+        at = end;
+    }
+    return 0;
+}
+
 int word_list_add(struct word_list *list, const char *text, size_t size, struct err *err)
 {
     size_t invalid = utf8_invalid_at(text, size);
-    size_t length = 0;
     if (invalid < size)
         return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
                        (unsigned char)text[invalid], invalid);
-    for (size_t at = 0; at < size; at += length) {
-        if (part_at(text, size, at, &length) != PART_WORD)
-            continue;
-        length = end_of_word(text, size, at) - at;
-        if (push(list, text + at, length, err))
+    for (size_t at = 0; at < size;) {
+        const char *newline = memchr(text + at, '\n', size - at);
+        size_t end = newline ? (size_t)(newline - text) : size;
+        struct line line = {text + at, end - at, true};
+        line.cuts = !is_spaced(&line);
+        if (add_line(list, &line, err))
             return -1;
+        at = end + 1;
     }
     return 0;
 }

@@ -5,6 +5,10 @@
  * belongs to it: `don't`, `well-known`. Everything else separates. Sorted by bytes, which is by
  * code points: capitals first.
  *
+ * Scripts such as Han and Thai put no blanks between words. There a word is a character, as readers
+ * count them, unless the line says otherwise: blanks between two such characters make it a list of
+ * words, as it comes from a segmenter. 我爱自然语言处理 has eight words, 我 爱 自然 语言 处理 five.
+ *
  *     struct word_list list = {0};
  *     if (word_list_add(&list, text, size, err)) ...       for every text; they must stay alive
  *     word_list_sort(&list);
@@ -28,6 +32,7 @@ struct word_list {
     struct list_word *words;
     size_t count;
     size_t room;
+    struct list_word unspaced; /* the first run that was cut into characters; empty: none was */
 };
 
 /* Add the words of a text in their order. Refused: bytes that are not UTF-8, with the offset. */

@@ -46,6 +46,19 @@ static const struct {
                                                "\"rock'n'roll\": 3, \"well-known\": 4}\n"},
     {"a--b c-'d' e-", "{\"a\": 0, \"b\": 1, \"c\": 2, \"d\": 3, \"e\": 4}\n"},
     {"3.14 x_1 4th", "{\"1\": 0, \"14\": 1, \"3\": 2, \"4th\": 3, \"x\": 4}\n"},
+    {"我爱自然语言处理", "{\"处\": 0, \"我\": 1, \"然\": 2, \"爱\": 3, \"理\": 4, \"自\": 5, "
+                         "\"言\": 6, \"语\": 7}\n"},
+    {"我 爱 自然 语言 处理", "{\"处理\": 0, \"我\": 1, \"爱\": 2, \"自然\": 3, \"语言\": 4}\n"},
+    {"自然　语言\n处理", "{\"处\": 0, \"理\": 1, \"自然\": 2, \"语言\": 3}\n"}, /* a line each */
+    {"我爱C++, C语言. 自然!", "{\"C\": 0, \"我\": 1, \"然\": 2, \"爱\": 3, \"自\": 4, \"言\": 5, "
+                              "\"语\": 6}\n"},
+    {"don't爱 it's", "{\"don\": 0, \"it's\": 1, \"t\": 2, \"爱\": 3}\n"},
+    {"二〇二五年 2025年", "{\"2025\": 0, \"〇\": 1, \"二\": 2, \"五\": 3, \"年\": 4}\n"},
+    {"スーパー がが", "{\"がが\": 0, \"スーパー\": 1}\n"},
+    {"スーパー、がか\xe3\x82\x99",
+     "{\"か\xe3\x82\x99\": 0, \"が\": 1, \"ス\": 2, \"パ\": 3, \"ー\": 4}\n"},
+    {"ฉันรักน้ำ", "{\"ก\": 0, \"ฉั\": 1, \"น\": 2, \"น้ำ\": 3, \"รั\": 4}\n"},
+    {"우리는 자연어를", "{\"우리는\": 0, \"자연어를\": 1}\n"},
     {"Übung über 爱 naïve", "{\"naïve\": 0, \"Übung\": 1, \"über\": 2, \"爱\": 3}\n"},
 };
 
@@ -69,9 +82,20 @@ START_TEST(several_texts_make_one_list)
 END_TEST
 
 /* The tokenizer that the list makes gives a text's words back, each as one token. */
+static const struct {
+    const char *text;
+    size_t words, tokens;
+} own_words[] = {
+    {"It’s well-known: don't eat 3 desserts, it's 'rock'n'roll'!", 8, 8},
+    {"我爱自然语言处理", 8, 8},
+    {"我 爱 自然 语言 处理\n我爱自然语言处理", 8 + 3, 5 + 5},
+    {"爱don't爱人 C语言, don't", 8, 9},
+    {"ฉันรักน้ำ", 5, 5},
+};
+
 START_TEST(a_text_is_cut_into_its_own_words)
 {
-    static const char text[] = "It’s well-known: don't eat 3 desserts, it's 'rock'n'roll'!";
+    const char *text = own_words[_i].text;
     make(text);
     struct folder_file file = {"vocab.json", json.bytes, json.size};
     struct folder folder = {"words", &file, 1};
@@ -81,10 +105,25 @@ START_TEST(a_text_is_cut_into_its_own_words)
     int failed = tokenizer_open(&tokenizer, &folder, &err) ||
                  tokenizer_encode(tokenizer, &tokens, text, strlen(text), &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
-    ck_assert_uint_eq(tokens.count, 8);
-    ck_assert_uint_eq(tokenizer_size(tokenizer), 8);
+    ck_assert_uint_eq(tokenizer_size(tokenizer), own_words[_i].words);
+    ck_assert_uint_eq(tokens.count, own_words[_i].tokens);
     tokenizer_free(tokenizer);
     arena_release(&arena);
+    release();
+}
+END_TEST
+
+/* A character alone is no choice that anyone must know of. */
+START_TEST(what_was_cut_into_characters_is_told)
+{
+    static const char *const texts[] = {"我 爱 自然", "Life 爱 short", "it is 我爱你, 爱我", NULL};
+    for (size_t i = 0; texts[i]; i++) {
+        ck_assert_int_eq(word_list_add(&list, texts[i], strlen(texts[i]), NULL), 0);
+        if (texts[i + 1])
+            continue;
+        ck_assert_uint_eq(list.unspaced.size, strlen("我爱你"));
+        ck_assert_ptr_eq(list.unspaced.bytes, texts[i] + strlen("it is "));
+    }
     release();
 }
 END_TEST
@@ -127,7 +166,8 @@ Suite *word_list_suite(void)
     TCase *tests = tcase_create("word_list");
     tcase_add_loop_test(tests, words_are_sorted_and_stand_once, 0, COUNT(cases));
     tcase_add_test(tests, several_texts_make_one_list);
-    tcase_add_test(tests, a_text_is_cut_into_its_own_words);
+    tcase_add_loop_test(tests, a_text_is_cut_into_its_own_words, 0, COUNT(own_words));
+    tcase_add_test(tests, what_was_cut_into_characters_is_told);
     tcase_add_test(tests, many_words_have_room);
     tcase_add_test(tests, what_is_not_utf8_is_refused);
     tcase_add_test(tests, without_memory_a_word_is_an_error);
