@@ -14,6 +14,21 @@
 # folder under the same name (NFS); where they have none, copy PLACE.I-of-N back and merge by hand.
 set -eu
 [ $# -ge 3 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+
+have() { # PROGRAM PACKAGE
+    command -v "$1" >/dev/null 2>&1 && return
+    printf '%s: expected %s on the path, found none%s\n' "${0##*/}" "$1" \
+        "${2:+ (apt-get install $2)}" >&2
+    exit 2
+}
+
+have attn-cli
+have parallel parallel
+parallel --version 2>/dev/null | grep -q '^GNU' || {
+    printf '%s: expected GNU parallel, found another (apt-get install parallel)\n' "${0##*/}" >&2
+    exit 2
+}
+
 shards=$1 place=$2
 shift 2
 # A status of 1 says that some items failed, which `merge` will say again, with all that is missing.

@@ -9,7 +9,7 @@
 #     sbatch --array=1-200 --cpus-per-task=4 slurm.sh -o results/ sentences.txt --reduce entropy
 #     attn-cli merge results/                                  (when all tasks are done)
 #
-# Options before the script's name are Slurm's and win over the lines above; those behind it are
+# Options before the script's name are Slurm's and win over the lines above; those after it are
 # attn-cli's. `--shard auto` reads from the array's variables which part this task is. Nodes must
 # see this folder under the same name, as they do on a cluster. `merge` says which parts are
 # missing: submit the same line again, and finished parts end at once, interrupted ones go on. To
