@@ -23,7 +23,8 @@ const struct option_row option_rows[] = {
      "the text to go on with; beside --source it may be left out: then it is the model's first "
      "token"},
     {"sentence", 's', OPTION_TEXTS, "TEXT", FIELD(sentences), FOR_INIT, 0, 0,
-     "its words, sorted, are the vocabulary; may be given several times"},
+     "its words, sorted, are the vocabulary; where a script has no blanks, its characters, unless "
+     "blanks stand between words; may be given several times"},
     {"file", 'f', OPTION_TEXT, "PATH", FIELD(file), FOR_INIT, 0, 0,
      "the same with the words of a file; - is standard input"},
     {"vocab", 0, OPTION_TEXT, "FILE", FIELD(vocab), FOR_INIT, 0, 0,
