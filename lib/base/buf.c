@@ -60,6 +60,15 @@ void buf_char(struct buf *buf, char c)
     buf_bytes(buf, &c, 1);
 }
 
+void buf_fill(struct buf *buf, char c, size_t count)
+{
+    if (!reserve(buf, count))
+        return;
+    memset(buf->bytes + buf->size, c, count);
+    buf->size += count;
+    buf->bytes[buf->size] = '\0';
+}
+
 void buf_format(struct buf *buf, const char *format, ...)
 {
     va_list args;

@@ -126,6 +126,12 @@ struct chart {
     double left, right, low, high;
 };
 
+/* What is too little to be measured is drawn as the least that counts: 0 has no logarithm. */
+static double decades(double value)
+{
+    return log10(fmax(value, 1e-9));
+}
+
 static void find_edges(struct chart *chart)
 {
     const struct growth *growth = chart->growth;
@@ -135,7 +141,7 @@ static void find_edges(struct chart *chart)
     chart->high = -INFINITY;
     for (size_t way = 0; way < growth->way_count; way++) {
         for (size_t i = 0; i < growth->length_count; i++) {
-            double value = log10(chart->quantity->values(&growth->ways[way])[i]);
+            double value = decades(chart->quantity->values(&growth->ways[way])[i]);
             chart->low = fmin(chart->low, value);
             chart->high = fmax(chart->high, value);
         }
@@ -152,7 +158,7 @@ static size_t column_of(const struct chart *chart, size_t length)
 
 static double row_of(const struct chart *chart, double value)
 {
-    return (chart->high - log10(value)) / (chart->high - chart->low) * (CHART_ROWS - 1);
+    return (chart->high - decades(value)) / (chart->high - chart->low) * (CHART_ROWS - 1);
 }
 
 static void draw_segment(struct chart *chart, const double *values, size_t i)

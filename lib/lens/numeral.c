@@ -1,7 +1,6 @@
 #include "lens/numeral.h"
 
 #include <assert.h>
-#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -60,17 +59,58 @@ struct numeral numeral_between(float low, float high, int digits)
     return numeral;
 }
 
+struct numeral_range numeral_range_empty(void)
+{
+    return (struct numeral_range){.low = INFINITY, .high = -INFINITY};
+}
+
+/* -0 equals 0, and fminf may return either: the sign decides. */
+static bool is_below(float a, float b)
+{
+    return a < b || (a == b && signbit(a) && !signbit(b));
+}
+
+void numeral_range_add(struct numeral_range *range, float value)
+{
+    if (!isfinite(value)) {
+        range->infinite = true;
+        return;
+    }
+    if (is_below(value, range->low))
+        range->low = value;
+    if (is_below(range->high, value))
+        range->high = value;
+}
+
+static bool is_empty(const struct numeral_range *range)
+{
+    return range->low > range->high;
+}
+
+struct numeral numeral_of_range(const struct numeral_range *range, int digits)
+{
+    return is_empty(range) ? numeral_between(0, 0, digits)
+                           : numeral_between(range->low, range->high, digits);
+}
+
+/* Of two numbers with the same sign the farther from 0 is at least as wide; all exponents of a
+ * float have two digits. */
+size_t numeral_width(const struct numeral_range *range, struct numeral numeral)
+{
+    char text[NUMERAL_BYTES];
+    size_t low = numeral_write(text, numeral, is_empty(range) ? 0 : range->low);
+    size_t high = numeral_write(text, numeral, is_empty(range) ? 0 : range->high);
+    size_t least = range->infinite ? strlen("-inf") : 0;
+    size_t widest = low > high ? low : high;
+    return widest > least ? widest : least;
+}
+
 struct numeral numeral_of(const float *values, size_t count, int digits)
 {
-    float low = FLT_MAX;
-    float high = -FLT_MAX;
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(values[i]))
-            continue;
-        low = fminf(low, values[i]);
-        high = fmaxf(high, values[i]);
-    }
-    return low > high ? numeral_between(0, 0, digits) : numeral_between(low, high, digits);
+    struct numeral_range range = numeral_range_empty();
+    for (size_t i = 0; i < count; i++)
+        numeral_range_add(&range, values[i]);
+    return numeral_of_range(&range, digits);
 }
 
 void numeral_latex(struct buf *latex, const char *text)

@@ -25,6 +25,23 @@ struct numeral {
     bool scientific;
 };
 
+/* The lowest and the highest of some numbers, in the order of what is written: -0 is below 0, for
+ * it has a sign. What is not finite is known to be there, and nothing else. */
+struct numeral_range {
+    float low; /* above `high` while there is no number */
+    float high;
+    bool infinite;
+};
+
+struct numeral_range numeral_range_empty(void);
+void numeral_range_add(struct numeral_range *range, float value);
+
+/* For the numbers of a range. */
+struct numeral numeral_of_range(const struct numeral_range *range, int digits);
+
+/* The columns of the widest number that the range may hold, written in that way. */
+size_t numeral_width(const struct numeral_range *range, struct numeral numeral);
+
 /* For numbers from `low` to `high`, both finite. */
 struct numeral numeral_between(float low, float high, int digits);
 

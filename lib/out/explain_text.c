@@ -44,7 +44,7 @@ struct table {
 
 static void add_rule(struct buf *line, size_t columns)
 {
-    for (size_t i = 0; i < columns; i++)
+    for (size_t i = 0; i < columns && !line->out_of_memory; i++)
         buf_text(line, rule);
 }
 
@@ -52,8 +52,9 @@ static void add_rule(struct buf *line, size_t columns)
 static void add_centred(struct buf *line, const struct buf *heading, size_t columns)
 {
     size_t width = heading->size ? utf8_width(heading->bytes, heading->size) : 0;
-    size_t left = (columns - width) / 2;
-    size_t right = columns - width - left;
+    size_t rest = columns > width ? columns - width : 0;
+    size_t left = rest / 2;
+    size_t right = rest - left;
     bool ruled = width > 0 && left >= 2;
     (ruled ? add_rule : text_blanks)(line, ruled ? left - 1 : left);
     text_blanks(line, ruled);

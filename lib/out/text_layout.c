@@ -1,7 +1,5 @@
 #include "out/text_layout.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,57 +13,25 @@ const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *shee
     return corner;
 }
 
-/* The finite numbers that are shown, from lowest to highest. */
-struct range {
-    float low;
-    float high;
-    bool infinite; /* there are others, too */
-};
-
-static void add_row(struct range *range, const struct sheet *sheet, size_t row)
+static void add_row(struct numeral_range *range, const struct sheet *sheet, size_t row)
 {
-    for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, row, c); c++) {
-        float value = sheet_cell(sheet, row, c);
-        if (!isfinite(value)) {
-            range->infinite = true;
-            continue;
-        }
-        range->low = fminf(range->low, value);
-        range->high = fmaxf(range->high, value);
-    }
+    for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, row, c); c++)
+        numeral_range_add(range, sheet_cell(sheet, row, c));
 }
 
 /* Over all heads and the rows that are shown. All columns count, so that a wider terminal shows the
  * same numbers in the same way. */
-static struct range find_range(const struct report *report, const struct kept *kept,
-                               const struct text_cut *rows)
+static struct numeral_range find_range(const struct report *report, const struct kept *kept,
+                                       const struct text_cut *rows)
 {
-    struct range range = {.low = FLT_MAX, .high = -FLT_MAX};
+    struct numeral_range range = numeral_range_empty();
     for (size_t i = 0; i < kept_sheet_count(kept); i++) {
         struct sheet sheet = kept_sheet(report, kept, i);
         for (size_t slot = 0; slot < text_cut_slots(rows); slot++)
             if (!text_cut_between(rows, slot))
                 add_row(&range, &sheet, text_cut_place(rows, slot));
     }
-    if (range.low > range.high)
-        range.low = range.high = 0;
     return range;
-}
-
-static size_t number_width(const struct range *range, struct numeral numeral)
-{
-    char text[NUMERAL_BYTES];
-    size_t low = numeral_write(text, numeral, range->low);
-    size_t high = numeral_write(text, numeral, range->high);
-    size_t least = range->infinite ? strlen("-inf") : 0;
-    size_t widest = low > high ? low : high;
-    return widest > least ? widest : least;
-}
-
-static void choose_numbers(struct text_layout *layout, const struct range *range)
-{
-    layout->numeral = numeral_between(range->low, range->high, NUMERAL_DIGITS);
-    layout->cell_width = number_width(range, layout->numeral);
 }
 
 static size_t label_width(const struct axis *axis, const struct text_cut *cut)
@@ -153,8 +119,9 @@ struct text_layout text_layout(const struct report *report, const struct kept *k
     layout.index_width = numbers ? 0 : index_width(&first.rows);
     layout.label_width = left_width(report, kept, &layout);
     if (numbers) {
-        struct range range = find_range(report, kept, &layout.rows);
-        choose_numbers(&layout, &range);
+        struct numeral_range range = find_range(report, kept, &layout.rows);
+        layout.numeral = numeral_of_range(&range, NUMERAL_DIGITS);
+        layout.cell_width = numeral_width(&range, layout.numeral);
     } else {
         layout.label_width++; /* a blank before the first cell */
     }

@@ -8,12 +8,12 @@ static const char ellipsis[] = "…";
 
 void text_blanks(struct buf *line, size_t count)
 {
-    static const char blanks[] = "                                ";
-    for (size_t part = sizeof blanks - 1; count > 0; count -= part) {
-        if (part > count)
-            part = count;
-        buf_bytes(line, blanks, part);
-    }
+    buf_fill(line, ' ', count);
+}
+
+void text_blanks_up_to(struct buf *line, size_t columns, size_t taken)
+{
+    text_blanks(line, columns > taken ? columns - taken : 0);
 }
 
 /* The bytes of the longest beginning that is at most `width` columns wide. */
@@ -42,12 +42,12 @@ static void put(struct buf *line, const char *text, size_t width, bool right)
         columns = utf8_width(text, size) + (width > 0);
     }
     if (right)
-        text_blanks(line, width - columns);
+        text_blanks_up_to(line, width, columns);
     buf_bytes(line, text, size);
     if (!fits && width > 0)
         buf_text(line, ellipsis);
     if (!right)
-        text_blanks(line, width - columns);
+        text_blanks_up_to(line, width, columns);
 }
 
 void text_left(struct buf *line, const char *text, size_t width)

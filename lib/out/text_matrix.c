@@ -56,7 +56,7 @@ static void add_number(struct buf *line, const struct text_layout *layout, float
 {
     char text[NUMERAL_BYTES];
     size_t size = numeral_write(text, layout->numeral, value);
-    text_blanks(line, layout->cell_width - size);
+    text_blanks_up_to(line, layout->cell_width, size);
     buf_bytes(line, text, size);
 }
 

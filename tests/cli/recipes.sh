@@ -40,6 +40,15 @@ word_model() { # FOLDER WORDS COUNT: a vocabulary, as a JSON array, that is all 
         "$3" $((4 * $3)))" >"$1/model.safetensors"
 }
 
+number_model() { # FOLDER OCTAL: words a, b and c, each of one channel with this float32 in it
+    word_model "$1" '["a", "b", "c"]' 3
+    header=$(($(wc -c <"$1/model.safetensors") - 12))
+    head -c $header "$1/model.safetensors" >numbered
+    # shellcheck disable=SC2059 # the number is made of escapes
+    printf "$2$2$2" >>numbered
+    mv numbered "$1/model.safetensors"
+}
+
 as_nobody() { # COMMAND...: as somebody to whom permissions mean something
     [ -z "${COVERAGE-}" ] || skip 'somebody else may not write what gcov counts'
     if [ "$(id -u)" = 0 ]; then

@@ -56,6 +56,19 @@ START_TEST(a_formatted_text_beyond_what_printf_can_write_is_not_left_out_in_sile
 }
 END_TEST
 
+START_TEST(more_of_a_character_than_there_is_room_for_is_refused_at_once)
+{
+    struct buf buf = {0};
+    buf_fill(&buf, '-', 3);
+    buf_fill(&buf, '=', 0);
+    ck_assert_str_eq(buf.bytes, "---");
+    buf_fill(&buf, ' ', SIZE_MAX - 7);
+    ck_assert_int_eq(buf_check(&buf, NULL), -1);
+    ck_assert_str_eq(buf.bytes, "---");
+    buf_release(&buf);
+}
+END_TEST
+
 START_TEST(a_cleared_buffer_keeps_its_memory)
 {
     struct buf buf = {0};
@@ -124,6 +137,7 @@ Suite *buf_suite(void)
     tcase_add_test(tests, a_buffer_may_hold_any_byte);
     tcase_add_test(tests, a_formatted_text_of_any_length_fits);
     tcase_add_test(tests, a_formatted_text_beyond_what_printf_can_write_is_not_left_out_in_silence);
+    tcase_add_test(tests, more_of_a_character_than_there_is_room_for_is_refused_at_once);
     tcase_add_test(tests, a_cleared_buffer_keeps_its_memory);
     tcase_add_test(tests, a_megabyte_of_single_bytes_takes_few_allocations);
     tcase_add_test(tests, the_first_addition_without_memory_marks_the_buffer);

@@ -108,6 +108,44 @@ START_TEST(the_longest_number_has_room)
 }
 END_TEST
 
+/* Every width is measured on what is written; a range knows only its ends. */
+START_TEST(no_number_of_a_range_is_wider_than_it_says)
+{
+    static const float odd[] = {0,        -0.0f,    1e-45f, -1e-45f,  FLT_MIN, 9.99996f, -9.99996f,
+                                999.999f, -0.0001f, 1e38f,  -FLT_MAX, NAN,     -INFINITY};
+    uint32_t dice = 11;
+    for (size_t i = 0; i < 20000; i++) {
+        struct numeral_range range = numeral_range_empty();
+        float values[4];
+        for (size_t v = 0; v < COUNT(values); v++) {
+            uint32_t bits = dice_bits(&dice);
+            values[v] = odd[bits % COUNT(odd)];
+            if (bits >> 31)
+                memcpy(&values[v], &bits, sizeof bits);
+            numeral_range_add(&range, values[v]);
+        }
+        struct numeral numeral = numeral_of_range(&range, NUMERAL_DIGITS);
+        size_t width = numeral_width(&range, numeral);
+        for (size_t v = 0; v < COUNT(values); v++) {
+            char text[NUMERAL_BYTES];
+            ck_assert_uint_le(numeral_write(text, numeral, values[v]), width);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_minus_before_zero_has_its_column)
+{
+    static const float zeros[2][2] = {{0, -0.0f}, {-0.0f, 0}};
+    for (size_t i = 0; i < COUNT(zeros); i++) {
+        struct numeral_range range = numeral_range_empty();
+        numeral_range_add(&range, zeros[i][0]);
+        numeral_range_add(&range, zeros[i][1]);
+        ck_assert_uint_eq(numeral_width(&range, numeral_of_range(&range, 4)), strlen("-0.0000"));
+    }
+}
+END_TEST
+
 Suite *numeral_suite(void)
 {
     Suite *suite = suite_create("numeral");
@@ -117,6 +155,8 @@ Suite *numeral_suite(void)
     tcase_add_test(tests, in_latex_infinity_is_a_sign_and_exponents_have_no_blanks);
     tcase_add_test(tests, decimals_are_those_of_printf);
     tcase_add_test(tests, the_longest_number_has_room);
+    tcase_add_test(tests, no_number_of_a_range_is_wider_than_it_says);
+    tcase_add_test(tests, a_minus_before_zero_has_its_column);
     suite_add_tcase(suite, tests);
     return suite;
 }

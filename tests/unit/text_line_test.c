@@ -48,6 +48,17 @@ START_TEST(a_cell_has_its_width_whatever_is_in_it)
 }
 END_TEST
 
+START_TEST(what_is_wider_than_its_cell_gets_no_blanks)
+{
+    struct buf line = {0};
+    text_blanks_up_to(&line, 4, 2);
+    text_blanks_up_to(&line, 4, 4);
+    text_blanks_up_to(&line, 4, 7);
+    ck_assert_str_eq(line.bytes, "  ");
+    buf_release(&line);
+}
+END_TEST
+
 START_TEST(a_text_is_broken_at_blanks)
 {
     static const struct {
@@ -188,6 +199,7 @@ Suite *text_line_suite(void)
     Suite *suite = suite_create("text_line");
     TCase *tests = tcase_create("text_line");
     tcase_add_test(tests, a_cell_has_its_width_whatever_is_in_it);
+    tcase_add_test(tests, what_is_wider_than_its_cell_gets_no_blanks);
     tcase_add_test(tests, a_text_is_broken_at_blanks);
     tcase_add_test(tests, blanks_are_as_many_as_asked);
     tcase_add_test(tests, a_line_is_shortened_to_the_page);
