@@ -137,6 +137,13 @@ haul "two lines of $mib MiB: train" 0 $((4 * slow)) $((64 + 48 * mib)) train -q 
     --shape tiny --set n_embd=16,n_layer=1,n_head=2 --vocab v4/vocab.json --steps 1 --batch 1 \
     --context 8 -o t2
 
+# --- a text without an end ------------------------------------------------------------------------
+
+for command in 'run -f' 'tokenize -f' 'heads -d' 'vocab -o v5' 'init -o fresh2 --vocab'; do
+    # shellcheck disable=SC2086 # words
+    haul "a device without an end: $command" 3 20 1200 $command /dev/zero
+done
+
 # --- thousands of sentences -----------------------------------------------------------------------
 
 yes 'the cat sat on the mat' | head -n $sentences >many

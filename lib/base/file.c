@@ -9,9 +9,35 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/mapping_list.h"
+#include "base/num.h"
 #include "base/transfer.h"
 
 enum { READ_BYTES = 64 * 1024 };
+
+static const char *kind_name(mode_t mode)
+{
+    return S_ISDIR(mode)    ? "directory"
+           : S_ISFIFO(mode) ? "pipe"
+           : S_ISSOCK(mode) ? "socket"
+                            : "device";
+}
+
+int file_open_regular(const char *path, struct err *err)
+{
+    struct stat status;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (descriptor < 0)
+        return err_set(err, "cannot open '%s': %s", path, strerror(errno));
+    if (fstat(descriptor, &status))
+        err_set(err, "cannot look at '%s': %s", path, strerror(errno));
+    else if (!S_ISREG(status.st_mode))
+        err_set(err, "'%s': expected a file, found a %s", path, kind_name(status.st_mode));
+    else
+        return descriptor;
+    close(descriptor);
+    return -1;
+}
 
 static int map_descriptor(struct file *file, int descriptor, const char *path, struct err *err)
 {
@@ -28,7 +54,18 @@ static int map_descriptor(struct file *file, int descriptor, const char *path, s
     if (bytes == MAP_FAILED)
         return err_set(err, "cannot map '%s': %s", path, strerror(errno));
     *file = (struct file){.bytes = bytes, .size = size, .origin = FILE_MAPPED};
+    mapping_list_add(bytes, size, path);
     return 0;
+}
+
+int file_map_regular(struct file *file, const char *path, struct err *err)
+{
+    int descriptor = file_open_regular(path, err);
+    if (descriptor < 0)
+        return -1;
+    int failed = map_descriptor(file, descriptor, path, err);
+    close(descriptor);
+    return failed;
 }
 
 int file_map(struct file *file, const char *path, struct err *err)
@@ -41,14 +78,27 @@ int file_map(struct file *file, const char *path, struct err *err)
     return failed;
 }
 
+static int refuse_endless(const char *name, struct err *err)
+{
+    char most[NUM_SIZE_BYTES];
+    return err_set(err,
+                   "'%s': expected at most %s of what is no file, found more: put it into a file",
+                   name, num_size(most, FILE_READ_MAX_BYTES));
+}
+
 int file_read(struct file *file, int descriptor, const char *name, struct err *err)
 {
     char *bytes = NULL;
     size_t size = 0;
     size_t capacity = 0;
     for (;;) {
+        if (size > FILE_READ_MAX_BYTES) {
+            refuse_endless(name, err);
+            goto failed;
+        }
         if (size == capacity) {
             capacity = capacity ? capacity * 2 : READ_BYTES;
+            capacity = capacity < FILE_READ_MAX_BYTES ? capacity : FILE_READ_MAX_BYTES + 1;
             char *more = heap_resize(bytes, capacity, 1, err);
             if (!more)
                 goto failed;
@@ -85,10 +135,12 @@ void file_forget(const struct file *file, const char *end)
 
 void file_release(struct file *file)
 {
-    if (file->origin == FILE_MAPPED)
+    if (file->origin == FILE_MAPPED) {
+        mapping_list_remove(file->bytes);
         munmap((void *)file->bytes, file->size);
-    else if (file->origin == FILE_READ)
+    } else if (file->origin == FILE_READ) {
         heap_free((void *)file->bytes);
+    }
     *file = (struct file){0};
 }
 

@@ -1,5 +1,8 @@
 /* file.h: a whole file as bytes, mapped where the system can.
  *
+ * A model's files are regular ones: a link to a device or a pipe that someone put in their place
+ * would be read without an end, or waited for. Texts may come from where they like, up to a size.
+ *
  *     struct file file = {0};
  *     if (file_map(&file, "models/life/config.json", err)) ...
  *     use(file.bytes, file.size);
@@ -22,6 +25,16 @@ struct file {
 /* Map a regular file; pages are read when they are first touched. What cannot be mapped (a pipe) is
  * read. The error names the path. */
 int file_map(struct file *file, const char *path, struct err *err);
+
+/* The same for a regular file; anything else is refused by its kind, and neither read nor waited
+ * for. */
+int file_map_regular(struct file *file, const char *path, struct err *err);
+
+/* A descriptor to read a regular file by, -1 with `err` for anything else. */
+int file_open_regular(const char *path, struct err *err);
+
+/* What has no size to be known beforehand is read up to so many bytes: /dev/zero has no end. */
+#define FILE_READ_MAX_BYTES ((size_t)1 << 30)
 
 /* Read all of an open descriptor (a pipe, a terminal) up to its end; `name` stands in errors. */
 int file_read(struct file *file, int descriptor, const char *name, struct err *err);

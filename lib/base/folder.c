@@ -37,7 +37,7 @@ int folder_open(struct file *file, const struct folder *folder, const char *name
     }
     struct buf path = {0};
     buf_format(&path, "%s/%s", folder->path, name);
-    int failed = buf_check(&path, err) || file_map(file, path.bytes, err);
+    int failed = buf_check(&path, err) || file_map_regular(file, path.bytes, err);
     buf_release(&path);
     return failed ? -1 : 0;
 }

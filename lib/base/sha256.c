@@ -1,10 +1,10 @@
 #include "base/sha256.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/transfer.h"
 
 static const uint32_t round_constants[64] = {
@@ -204,13 +204,14 @@ int sha256_file(const char *path, size_t *size_bytes, char digits[SHA256_DIGITS 
                 struct err *err)
 {
     struct sha256 hash;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = file_open_regular(path, err);
+    if (descriptor < 0)
+        return -1;
     sha256_begin(&hash);
-    int failed = descriptor < 0 || add_descriptor(&hash, descriptor);
+    int failed = add_descriptor(&hash, descriptor);
     if (failed)
         err_set(err, "cannot read '%s': %s", path, strerror(errno));
-    if (descriptor >= 0)
-        close(descriptor);
+    close(descriptor);
     *size_bytes = (size_t)hash.size_bytes;
     sha256_end(&hash, digits);
     return failed ? -1 : 0;

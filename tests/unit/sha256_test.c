@@ -96,10 +96,10 @@ START_TEST(a_file_is_hashed_whole)
     ck_assert_str_eq(digits, examples[1].digits);
     ck_assert_uint_eq(size, 3);
     ck_assert_int_eq(sha256_file("gone", &size, digits, &err), -1);
-    ck_assert_str_eq(err.text, "cannot read 'gone': No such file or directory");
+    ck_assert_str_eq(err.text, "cannot open 'gone': No such file or directory");
     err = (struct err){0};
     ck_assert_int_eq(sha256_file(".", &size, digits, &err), -1);
-    ck_assert_str_eq(err.text, "cannot read '.': Is a directory");
+    ck_assert_str_eq(err.text, "'.': expected a file, found a directory");
 }
 END_TEST
 
