@@ -1,7 +1,5 @@
 #include "base/hash_index.h"
 
-#include <string.h>
-
 #include "base/num.h"
 
 enum { FIRST_SLOTS = 16 };
@@ -18,34 +16,4 @@ int hash_index_init(struct hash_index *index, size_t count, struct arena *arena,
     index->slots = arena_alloc(arena, slots, sizeof *index->slots, err);
     index->mask = slots - 1;
     return index->slots ? 0 : -1;
-}
-
-/* `size` bytes as a number, 1 to 8 of them. */
-static uint64_t load(const char *bytes, size_t size)
-{
-    uint64_t word = 0;
-    if (size >= 8) {
-        memcpy(&word, bytes, 8);
-    } else if (size >= 4) {
-        uint32_t first = 0;
-        uint32_t last = 0;
-        memcpy(&first, bytes, 4);
-        memcpy(&last, bytes + size - 4, 4);
-        word = (uint64_t)first << 32 | last;
-    } else {
-        const unsigned char *b = (const unsigned char *)bytes;
-        word = (uint64_t)b[0] << 16 | (uint64_t)b[size / 2] << 8 | b[size - 1];
-    }
-    return word;
-}
-
-uint64_t hash_bytes(const char *bytes, size_t size)
-{
-    uint64_t hash = size;
-    while (size > 8) {
-        hash = hash_mix(hash, load(bytes, 8));
-        bytes += 8;
-        size -= 8;
-    }
-    return hash_mix(hash, size ? load(bytes, size) : 0);
 }

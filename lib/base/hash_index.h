@@ -20,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/hash.h"
 
 enum {
     HASH_TAG_SHIFT = 24,
@@ -39,15 +40,6 @@ struct hash_probe {
 
 /* Room for `count` numbers, from the arena. */
 int hash_index_init(struct hash_index *index, size_t count, struct arena *arena, struct err *err);
-
-uint64_t hash_bytes(const char *bytes, size_t size);
-
-/* Bits of both numbers everywhere in the result. */
-static inline uint64_t hash_mix(uint64_t a, uint64_t b)
-{
-    uint64_t hash = (a ^ (b << 32 | b >> 32)) * 0x9E3779B97F4A7C15u;
-    return (hash ^ hash >> 32) * 0xD6E8FEB86659FD93u;
-}
 
 /* Begin to look for a hash. */
 static inline struct hash_probe hash_probe(const struct hash_index *index, uint64_t hash)

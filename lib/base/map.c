@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/heap.h"
 #include "base/num.h"
 
@@ -13,15 +14,6 @@ struct map_slot {
     uint32_t hash;
     uint32_t value;
 };
-
-/* FNV-1a, its high bits folded in, because slots are chosen by the low ones. */
-static uint32_t hash_bytes(const char *bytes, size_t size)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;
-    return (uint32_t)(hash ^ hash >> 32);
-}
 
 /* The slot of the key, or the free one where it belongs. The map is never full. */
 static struct map_slot *find(const struct map *map, const char *key, size_t size, uint32_t hash)
@@ -69,7 +61,7 @@ int map_put(struct map *map, const char *key, size_t size, uint32_t value, struc
 {
     if (map_reserve(map, map->count + 1, err))
         return -1;
-    uint32_t hash = hash_bytes(key, size);
+    uint32_t hash = (uint32_t)hash_bytes(key, size);
     struct map_slot *slot = find(map, key, size, hash);
     if (!slot->key)
         map->count++;
@@ -81,7 +73,7 @@ bool map_get(const struct map *map, const char *key, size_t size, uint32_t *valu
 {
     if (map->count == 0)
         return false;
-    const struct map_slot *slot = find(map, key, size, hash_bytes(key, size));
+    const struct map_slot *slot = find(map, key, size, (uint32_t)hash_bytes(key, size));
     if (slot->key && value)
         *value = slot->value;
     return slot->key != NULL;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/heap.h"
 #include "base/utf8.h"
 #include "format/json_text.h"
@@ -67,8 +68,7 @@ int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, 
 
 static struct learn_pair *find_pair(const struct bpe_learner *l, uint32_t left, uint32_t right)
 {
-    uint64_t hash = ((uint64_t)left << 32 | right) * 0x9e3779b97f4a7c15;
-    size_t slot = (size_t)(hash >> 32) & (l->pair_slots - 1);
+    size_t slot = (size_t)(hash_mix(left, right) >> 24) & (l->pair_slots - 1);
     while (l->pairs[slot].used && (l->pairs[slot].left != left || l->pairs[slot].right != right))
         slot = (slot + 1) & (l->pair_slots - 1);
     return &l->pairs[slot];

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/hash_index.h"
+#include "base/hash.h"
 #include "base/heap.h"
 
 enum {

@@ -1,0 +1,58 @@
+#include "base/hash.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
+
+uint64_t hash_keys[2];
+
+/* The kernel hands every process sixteen random bytes, for where it has no others to give. */
+static void draw(uint64_t keys[2])
+{
+    const void *given = (const void *)getauxval(AT_RANDOM);
+    if (getrandom(keys, 2 * sizeof *keys, GRND_NONBLOCK) == (ssize_t)(2 * sizeof *keys))
+        return;
+    if (given)
+        memcpy(keys, given, 2 * sizeof *keys);
+}
+
+/* Odd, so that neither is 0. */
+__attribute__((constructor)) static void set_keys(void)
+{
+    draw(hash_keys);
+    hash_keys[0] |= 1;
+    hash_keys[1] |= 1;
+}
+
+/* `size` bytes as a number, 1 to 8 of them. */
+static uint64_t load(const char *bytes, size_t size)
+{
+    uint64_t word = 0;
+    if (size >= 8) {
+        memcpy(&word, bytes, 8);
+    } else if (size >= 4) {
+        uint32_t first = 0;
+        uint32_t last = 0;
+        memcpy(&first, bytes, 4);
+        memcpy(&last, bytes + size - 4, 4);
+        word = (uint64_t)first << 32 | last;
+    } else {
+        const unsigned char *b = (const unsigned char *)bytes;
+        word = (uint64_t)b[0] << 16 | (uint64_t)b[size / 2] << 8 | b[size - 1];
+    }
+    return word;
+}
+
+/* What is left at the end is mixed with a hash that nobody knows, and once more: the low bits of a
+ * single product would show the order of numbers that follow each other. */
+uint64_t hash_bytes(const char *bytes, size_t size)
+{
+    uint64_t hash = size;
+    while (size > 8) {
+        hash = hash_mix(hash, load(bytes, 8));
+        bytes += 8;
+        size -= 8;
+    }
+    hash = hash_mix(hash, size ? load(bytes, size) : 0);
+    return hash_mix(hash, hash);
+}
