@@ -14,9 +14,8 @@ struct reader {
     struct grammar *grammar;
     const struct grammar_rule *rule;
     const char *at, *end;
-    struct name names[GRAMMAR_NAMES_MAX]; /* of what is remembered */
-    struct name *tags;                    /* of all alternatives */
-    size_t tag_count;
+    struct name *names; /* [GRAMMAR_NAMES_MAX] of what is remembered */
+    struct map *tags;   /* of all alternatives, to their numbers */
     struct err *err;
 };
 
@@ -52,10 +51,8 @@ static bool begins_rule(const char *line, const char *end)
 
 size_t grammar_find(const struct grammar *grammar, const char *name, size_t size)
 {
-    for (size_t i = 0; i < grammar->rule_count; i++)
-        if (grammar->rules[i].size == size && memcmp(grammar->rules[i].name, name, size) == 0)
-            return i;
-    return GRAMMAR_NONE;
+    uint32_t rule = 0;
+    return map_get(&grammar->numbers, name, size, &rule) ? rule : GRAMMAR_NONE;
 }
 
 static int fail(const struct reader *r, const char *expected)
@@ -156,7 +153,7 @@ static int read_weight(struct reader *r, uint64_t *weight)
 }
 
 /* Take a tag off the end of the alternative, or make its text its tag. */
-static void read_tag(struct reader *r, struct grammar_choice *choice, const char **end)
+static int read_tag(struct reader *r, struct grammar_choice *choice, const char **end)
 {
     struct name tag = {r->at, (size_t)(*end - r->at)};
     const char *at = *end;
@@ -167,11 +164,10 @@ static void read_tag(struct reader *r, struct grammar_choice *choice, const char
         tag = (struct name){at - 1, (size_t)(*end - at) + 1};
         *end = at - 1;
     }
-    for (choice->tag = 0; choice->tag < r->tag_count; choice->tag++)
-        if (r->tags[choice->tag].size == tag.size &&
-            memcmp(r->tags[choice->tag].text, tag.text, tag.size) == 0)
-            return;
-    r->tags[r->tag_count++] = tag;
+    uint32_t number = (uint32_t)r->tags->count;
+    bool known = map_get(r->tags, tag.text, tag.size, &number);
+    choice->tag = number;
+    return known ? 0 : map_put(r->tags, tag.text, tag.size, number, r->err);
 }
 
 static void trim(const char **from, const char **end)
@@ -225,12 +221,10 @@ static int read_choice(struct reader *r, struct grammar_choice *choice)
     if (!choice->parts || read_weight(&inner, &choice->weight))
         return -1;
     trim(&inner.at, &inner.end);
-    read_tag(&inner, choice, &inner.end);
-    r->tag_count = inner.tag_count;
+    if (read_tag(&inner, choice, &inner.end))
+        return -1;
     trim(&inner.at, &inner.end);
-    int failed = read_parts(&inner, choice);
-    memcpy(r->names, inner.names, sizeof r->names);
-    return failed;
+    return read_parts(&inner, choice);
 }
 
 static size_t count_choices(const char *at, const char *end)
@@ -275,6 +269,8 @@ static int name_rule(struct grammar *g, const char *line, const char *end, size_
         return err_set(err, "line %zu: expected a rule, 'name = …', or a comment", number);
     if (grammar_find(g, line, size) != GRAMMAR_NONE)
         return err_set(err, "line %zu: rule '%.*s' is there already", number, (int)size, line);
+    if (map_put(&g->numbers, line, size, (uint32_t)g->rule_count, err))
+        return -1;
     struct grammar_rule *rule = &g->rules[g->rule_count++];
     *rule = (struct grammar_rule){.name = line, .size = size, .line = number};
     rule->body = join_lines(at + 1, end, &rule->body_size, &g->arena, err);
@@ -320,29 +316,25 @@ static int read_rules(struct reader *r)
 int grammar_read(struct grammar *grammar, const char *text, size_t size, struct err *err)
 {
     size_t invalid = utf8_invalid_at(text, size);
-    size_t choices = 0;
+    struct map tags = {0};
+    struct reader reader = {.grammar = grammar, .tags = &tags, .err = err};
     *grammar = (struct grammar){0};
     if (invalid < size)
         return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
                        (unsigned char)text[invalid], invalid);
     const char *copy = arena_text(&grammar->arena, text, size, err);
-    struct reader *r = arena_alloc(&grammar->arena, 1, sizeof *r, err);
-    if (!copy || !r || name_rules(grammar, copy, copy + size, err))
-        goto failed;
-    for (size_t i = 0; i < grammar->rule_count; i++)
-        choices += grammar->rules[i].choice_count;
-    r->grammar = grammar;
-    r->err = err;
-    r->tags = arena_alloc(&grammar->arena, choices, sizeof *r->tags, err);
-    if (r->tags && read_rules(r) == 0)
-        return 0;
-failed:
-    grammar_release(grammar);
-    return -1;
+    reader.names = arena_alloc(&grammar->arena, GRAMMAR_NAMES_MAX, sizeof *reader.names, err);
+    int failed = !copy || !reader.names || name_rules(grammar, copy, copy + size, err) ||
+                 read_rules(&reader);
+    map_release(&tags);
+    if (failed)
+        grammar_release(grammar);
+    return failed ? -1 : 0;
 }
 
 void grammar_release(struct grammar *grammar)
 {
+    map_release(&grammar->numbers);
     arena_release(&grammar->arena);
     *grammar = (struct grammar){0};
 }

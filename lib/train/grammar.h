@@ -27,6 +27,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/map.h"
 
 enum {
     GRAMMAR_DEPTH_MAX = 64,     /* of rules within rules */
@@ -67,6 +68,7 @@ struct grammar {
     struct grammar_rule *rules;
     size_t rule_count;
     size_t name_count;
+    struct map numbers; /* of rules, by their names */
     struct arena arena;
 };
 
