@@ -64,6 +64,13 @@ enum utf8_class utf8_class(uint32_t character)
     return classes[unicode_run(character).kind];
 }
 
+uint32_t utf8_small(uint32_t character)
+{
+    if (character < 0x80)
+        return character >= 'A' && character <= 'Z' ? character - 'A' + 'a' : character;
+    return (uint32_t)utf8proc_tolower((utf8proc_int32_t)character);
+}
+
 bool utf8_is_visible(uint32_t character)
 {
     enum { ZERO_WIDTH_JOINER = 0x200D, ZERO_WIDTH_NON_JOINER = 0x200C };

@@ -36,6 +36,9 @@ size_t utf8_invalid_at(const char *bytes, size_t size);
 
 enum utf8_class utf8_class(uint32_t character);
 
+/* The small letter of a large one; any other character itself. */
+uint32_t utf8_small(uint32_t character);
+
 /* True when the character is shown as itself: not a control, not one that turns the direction of
  * the text around it, not invisible. */
 bool utf8_is_visible(uint32_t character);

@@ -1,0 +1,57 @@
+/* names.h: tables whose rows have a name, and words that should be one of them.
+ *
+ * A word that is none is refused in one line: the names there are, the word that was found, and the
+ * name that was probably meant, be it a slip of the finger (nearest.h) or what another program
+ * calls the same thing.
+ *
+ *     size_t index = 0;
+ *     if (names_choose(&index, NAMES(palette_rows, palette_count), "--palette", word, err))
+ *         return -1;
+ */
+#ifndef ATTN_BASE_NAMES_H
+#define ATTN_BASE_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* What others call a thing, and what it is called here. A list ends with a word of NULL. */
+struct synonym {
+    const char *word, *name;
+};
+
+struct names {
+    const char *const *first;       /* the first row's name */
+    size_t count, stride;           /* rows, and the bytes from one name to the next */
+    const struct synonym *synonyms; /* NULL: none */
+};
+
+/* Of rows that have a field `name`; of an array of names. */
+#define NAMES(rows, row_count) ((struct names){&(rows)->name, (row_count), sizeof *(rows), NULL})
+#define NAMES_LIST(array) \
+    ((struct names){(array), sizeof(array) / sizeof *(array), sizeof *(array), NULL})
+
+const char *names_at(struct names names, size_t index);
+
+/* The row that `size` bytes name exactly; false when there is none. */
+bool names_find(size_t *index, struct names names, const char *word, size_t size);
+
+/* The name that the word was probably meant to be; NULL when none is near. */
+const char *names_nearest(struct names names, const char *word, size_t size);
+
+/* Find it, or refuse it as usage: "--palette: expected one of …, found '…': did you mean '…'?" */
+int names_choose(size_t *index, struct names names, const char *option, const char *word,
+                 struct err *err);
+
+/* The same for an item of a list, `size` bytes of it. */
+int names_choose_item(size_t *index, struct names names, const char *option, const char *word,
+                      size_t size, struct err *err);
+int names_refuse(struct names names, const char *option, const char *word, size_t size,
+                 struct err *err);
+
+/* ": did you mean '…'?" for the end of a message; nothing where `name` is NULL. */
+void names_append_guess(struct buf *message, const char *name);
+
+#endif

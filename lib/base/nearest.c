@@ -1,0 +1,102 @@
+#include "base/nearest.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+enum {
+    NOT_UTF8 = 0x110000, /* a byte that begins no character stands for itself beyond them */
+    PREFIX_CHARACTERS = 2,
+};
+
+/* The characters of a text; returns how many, more than there is room for where it is too long. */
+static size_t read_characters(uint32_t characters[NEAREST_CHARACTERS], const char *text,
+                              size_t size)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < size; count++) {
+        uint32_t character = 0;
+        size_t length = utf8_decode(&character, text + at, size - at);
+        if (count == NEAREST_CHARACTERS)
+            return count + 1;
+        characters[count] = length ? character : (uint32_t)NOT_UTF8 + (unsigned char)text[at];
+        at += length ? length : 1;
+    }
+    return count;
+}
+
+static bool same(uint32_t a, uint32_t b, bool exactly)
+{
+    return a == b || (!exactly && utf8_small(a) == utf8_small(b));
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Row i of the table says how far the first i characters of a are from the first j of b:
+ * d(i, j) = min(d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + (a_i ≠ b_j),
+ *               d(i-2, j-2) + 1 where the last two have changed places). */
+static size_t distance(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_count,
+                       bool exactly)
+{
+    size_t rows[3][NEAREST_CHARACTERS + 1];
+    for (size_t j = 0; j <= b_count; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a_count; i++) {
+        const size_t *before = rows[(i + 1) % 3]; /* i - 2 */
+        const size_t *above = rows[(i + 2) % 3];
+        size_t *row = rows[i % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= b_count; j++) {
+            size_t changed = above[j - 1] + !same(a[i - 1], b[j - 1], exactly);
+            row[j] = smaller(changed, smaller(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2], exactly) &&
+                same(a[i - 2], b[j - 1], exactly))
+                row[j] = smaller(row[j], before[j - 2] + 1);
+        }
+    }
+    return rows[a_count % 3][b_count];
+}
+
+static bool begins(const struct nearest *nearest, const uint32_t *name, size_t count)
+{
+    if (nearest->size < PREFIX_CHARACTERS || count < nearest->size)
+        return false;
+    for (size_t i = 0; i < nearest->size; i++)
+        if (!same(nearest->word[i], name[i], false))
+            return false;
+    return true;
+}
+
+void nearest_begin(struct nearest *nearest, const char *word, size_t size)
+{
+    *nearest = (struct nearest){0};
+    nearest->size = read_characters(nearest->word, word, size);
+    nearest->exactly = SIZE_MAX;
+    nearest->steps = smaller((nearest->size + 2) / 3, nearest->size ? nearest->size - 1 : 0);
+}
+
+void nearest_offer(struct nearest *nearest, const char *name)
+{
+    uint32_t characters[NEAREST_CHARACTERS];
+    size_t count = read_characters(characters, name, strlen(name));
+    if (count > NEAREST_CHARACTERS || nearest->size > NEAREST_CHARACTERS || !nearest->size)
+        return;
+    bool prefix = begins(nearest, characters, count);
+    if (!prefix &&
+        (count > nearest->size + nearest->steps || nearest->size > count + nearest->steps))
+        return; /* so many characters more or fewer are too many steps already */
+    size_t steps = distance(nearest->word, nearest->size, characters, count, false);
+    steps = prefix ? smaller(steps, 1) : steps;
+    if (steps > nearest->steps)
+        return;
+    size_t exactly = distance(nearest->word, nearest->size, characters, count, true);
+    if (steps == nearest->steps && exactly >= nearest->exactly)
+        return;
+    nearest->name = name;
+    nearest->steps = steps;
+    nearest->exactly = exactly;
+}
