@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/num.h"
 #include "base/stream.h"
 #include "bench/bench_json.h"
@@ -61,26 +62,15 @@ static int read_lengths(struct job *job, struct err *err)
     }
 }
 
-static int unknown_task(const char *name, size_t size, struct err *err)
-{
-    struct buf known = {0};
-    for (int kind = 0; kind < TASK_KINDS; kind++)
-        buf_format(&known, "%s%s", kind ? ", " : "", task_rows[kind].name);
-    err_usage(err, "--only: expected one of %s, found '%.*s'", known.bytes ? known.bytes : "",
-              (int)size, name);
-    buf_release(&known);
-    return -1;
-}
-
 static int read_only(struct job *job, struct err *err)
 {
     const char *item = job->options->only;
     job->plan.choice.kinds = item ? 0 : TASKS_ALL;
     for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
         size = strcspn(item, ",");
-        enum task_kind kind;
-        if (!task_find(item, size, &kind))
-            return unknown_task(item, size, err);
+        size_t kind = 0;
+        if (names_choose_item(&kind, NAMES(task_rows, TASK_KINDS), "--only", item, size, err))
+            return -1;
         job->plan.choice.kinds |= 1U << kind;
     }
     return 0;

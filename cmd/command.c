@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "help.h"
 
 const struct command command_rows[] = {
@@ -99,19 +100,34 @@ const struct command command_rows[] = {
      help_command},
 };
 
+enum { SENTENCE_BYTES = 60 }; /* of what is said twice in a message */
+
 const size_t command_count = sizeof command_rows / sizeof *command_rows;
+
+/* What other programs, or other people, call what they do. */
+static const struct synonym synonyms[] = {
+    {"tokens", "tokenize"}, {"encode", "tokenize"},   {"decode", "tokenize"},
+    {"show", "run"},        {"attention", "run"},     {"visualize", "run"},
+    {"sample", "generate"}, {"complete", "generate"}, {"continue", "generate"},
+    {"describe", "info"},   {"inspect", "info"},      {"models", "info"},
+    {"new", "init"},        {"create", "init"},       {"benchmark", "bench"},
+    {"diff", "compare"},    {"tutorial", "lesson"},   {"learn", "lesson"},
+    {"fit", "train"},       {"man", "help"},          {NULL, NULL}};
 
 const struct command *command_find(const char *name, struct err *err)
 {
-    const char *names[sizeof command_rows / sizeof *command_rows];
-    for (size_t i = 0; i < command_count; i++) {
-        if (strcmp(command_rows[i].name, name) == 0)
-            return &command_rows[i];
-        names[i] = command_rows[i].name;
-    }
-    const char *near = nearest_name(name, names, command_count);
+    size_t index = 0;
+    char guess[NAMES_GUESS_BYTES];
+    struct names names = NAMES(command_rows, command_count);
+    names.synonyms = synonyms;
+    if (names_find(&index, names, name, strlen(name)))
+        return &command_rows[index];
+    const char *near = names_nearest(names, name, strlen(name));
     if (near)
-        err_usage(err, "unknown command '%s': did you mean '%s'?", name, near);
+        err_usage(err, "unknown command '%s'%s", name, names_guess(guess, near));
+    else if (strchr(name, ' ')) /* a sentence */
+        err_usage(err, "unknown command '%s': did you mean 'attn-cli run \"%s\"'?", name,
+                  strlen(name) <= SENTENCE_BYTES ? name : "…");
     else
         err_usage(err, "unknown command '%s': 'attn-cli help' lists them", name);
     return NULL;

@@ -1,6 +1,7 @@
 /* completion.c: completion scripts for bash, zsh and fish, from the same tables as the help. */
 #include <string.h>
 
+#include "base/names.h"
 #include "bench/comparison_format.h"
 #include "bench/task.h"
 #include "draw/style.h"
@@ -344,11 +345,10 @@ int completion_write(struct stream *out, const char *shell, struct err *err)
         const char *name;
         void (*write)(struct stream *out);
     } shells[] = {{"bash", write_bash}, {"zsh", write_zsh}, {"fish", write_fish}};
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
-        if (strcmp(shells[i].name, shell) == 0) {
-            shells[i].write(out);
-            return 0;
-        }
-    }
-    return err_usage(err, "--completion: expected bash, zsh or fish, found '%s'", shell);
+    size_t index = 0;
+    struct names names = NAMES(shells, sizeof shells / sizeof *shells);
+    if (names_choose(&index, names, "--completion", shell, err))
+        return -1;
+    shells[index].write(out);
+    return 0;
 }

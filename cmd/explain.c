@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/names.h"
+#include "base/nearest.h"
 #include "command.h"
 #include "inputs.h"
 #include "lens/attention_part.h"
@@ -65,22 +67,16 @@ static int choose_format(struct job *job, struct err *err)
     return 0;
 }
 
-static int unknown_part(const char *name, struct err *err)
-{
-    struct buf known = {0};
-    for (size_t i = 0; i < attention_part_count; i++)
-        buf_format(&known, "%s%s", i ? ", " : "", attention_parts[i].name);
-    err_usage(err, "--attention-of: expected one of %s, found '%s'", known.bytes ? known.bytes : "",
-              name);
-    buf_release(&known);
-    return -1;
-}
-
 /* --attention-of, before there is a model to ask. */
 static int read_part(struct job *job, struct err *err)
 {
     const char *name = job->options->attention_of;
-    return !name || attention_part_find(&job->part, name) ? 0 : unknown_part(name, err);
+    size_t part = 0;
+    if (name && names_choose(&part, NAMES(attention_parts, attention_part_count), "--attention-of",
+                             name, err))
+        return -1;
+    job->part = (enum site_part)part;
+    return 0;
 }
 
 /* The attention that was named, or the model's first. */
@@ -141,15 +137,15 @@ static const char *called(const struct job *job)
 static int unknown_token(struct job *job, const char *name, struct err *err)
 {
     const struct reading *reading = job->text;
-    const char **names = arena_alloc(&job->arena, reading->count, sizeof *names, err);
+    struct nearest nearest;
     struct buf list = {0};
-    for (size_t i = 0; names && i < reading->count; i++)
-        names[i] = pick_name(&reading->labels[i]);
-    const char *near = names ? nearest_name(name, names, reading->count) : NULL;
+    nearest_begin(&nearest, name, strlen(name));
+    for (size_t i = 0; i < reading->count; i++)
+        nearest_offer(&nearest, pick_name(&reading->labels[i]));
     list_tokens(&list, reading);
-    if (near)
+    if (nearest.name)
         err_usage(err, "--token: the %s has no token '%s': did you mean '%s'?", called(job), name,
-                  near);
+                  nearest.name);
     else
         err_usage(err, "--token: expected one of %s, or a place from 0 to %zu, found '%s'",
                   list.bytes ? list.bytes : "", reading->count - 1, name);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/stream.h"
 #include "command.h"
 #include "inputs.h"
@@ -37,16 +38,11 @@ struct job {
 
 static int find_score(enum score *score, const char *option, const char *name, struct err *err)
 {
-    struct buf known = {0};
-    *score = name ? score_find(name) : SCORES;
-    if (!name || *score < SCORES)
-        return 0;
-    for (int i = 0; i < SCORES; i++)
-        buf_format(&known, "%s%s", i ? ", " : "", score_rows[i].name);
-    err_usage(err, "%s: expected one of %s, found '%s'", option, known.bytes ? known.bytes : "",
-              name);
-    buf_release(&known);
-    return -1;
+    size_t index = SCORES;
+    if (name && names_choose(&index, NAMES(score_rows, SCORES), option, name, err))
+        return -1;
+    *score = (enum score)index;
+    return 0;
 }
 
 static int check_options(struct job *job, struct err *err)

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/names.h"
 #include "command.h"
 #include "format/json.h"
 #include "format/safetensors.h"
@@ -59,14 +60,16 @@ static bool is_linear(const struct options *options)
 
 static int check_options(struct job *job, struct err *err)
 {
+    static const char *const ways[] = {"rand", "linear"};
     const struct options *options = job->options;
+    size_t way = 0;
     if (options->operands.count)
         return err_usage(err, "unexpected argument '%s': a directory is given by --output",
                          options->operands.items[0]);
     if (check_sizes(options, err) || init_words_check(options, err))
         return -1;
-    if (options->draw && !is_linear(options) && strcmp(options->draw, "rand") != 0)
-        return err_usage(err, "--draw: expected rand or linear, found '%s'", options->draw);
+    if (options->draw && names_choose(&way, NAMES_LIST(ways), "--draw", options->draw, err))
+        return -1;
     if (!options->output || !*options->output)
         return err_usage(err, "expected a directory to write: --output DIR");
     for (size_t i = 0; i < options->sets.count; i++)

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/names.h"
+
 static bool contains(const char *text, const char *part)
 {
     return text && strstr(text, part);
@@ -40,15 +42,13 @@ static bool is_dark(void)
 
 static int read_colour(struct style *style, const struct options *options, struct err *err)
 {
-    const char *when = options->color;
-    if (!when || strcmp(when, "auto") == 0)
-        style->depth = wants_colour(options) ? depth_of_terminal() : DEPTH_NONE;
-    else if (strcmp(when, "always") == 0)
-        style->depth = depth_of_terminal();
-    else if (strcmp(when, "never") == 0)
-        style->depth = DEPTH_NONE;
-    else
-        return err_usage(err, "--color: expected one of auto, always, never, found '%s'", when);
+    enum { AUTO, ALWAYS, NEVER };
+    static const char *const times[] = {[AUTO] = "auto", [ALWAYS] = "always", [NEVER] = "never"};
+    size_t when = AUTO;
+    if (options->color && names_choose(&when, NAMES_LIST(times), "--color", options->color, err))
+        return -1;
+    bool coloured = when == ALWAYS || (when == AUTO && wants_colour(options));
+    style->depth = coloured ? depth_of_terminal() : DEPTH_NONE;
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/names.h"
 #include "command.h"
 #include "help.h"
 #include "signals.h"
@@ -35,7 +36,8 @@ static int option_first(const char *argument, struct err *err)
 {
     static const char *const own[] = {"help", "version"};
     bool known = argument[1] != '-' || option_is_known(FOR_ALL, argument);
-    const char *near = known ? NULL : nearest_name(argument + 2, own, sizeof own / sizeof *own);
+    const char *near =
+        known ? NULL : names_nearest(NAMES_LIST(own), argument + 2, strlen(argument + 2));
     if (near)
         return err_usage(err, "unknown option '%s': did you mean '--%s'?", argument, near);
     if (option_is_known(FOR_RUN, argument))

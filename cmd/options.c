@@ -1,56 +1,10 @@
 #include "options.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
-#include "base/utf8.h"
-
-enum { NAME_BYTES = 64 }; /* of an option or a command that could be meant */
-
-static size_t smallest(size_t a, size_t b, size_t c)
-{
-    size_t least = a < b ? a : b;
-    return c < least ? c : least;
-}
-
-/* How many letters must be put in, taken out or changed to turn one word into the other. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t row[NAME_BYTES + 1];
-    size_t width = strlen(b);
-    if (width > NAME_BYTES)
-        return NAME_BYTES;
-    for (size_t j = 0; j <= width; j++)
-        row[j] = j;
-    for (size_t i = 0; a[i]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < width; j++) {
-            size_t above = row[j + 1];
-            row[j + 1] = smallest(above + 1, row[j] + 1, diagonal + (a[i] != b[j]));
-            diagonal = above;
-        }
-    }
-    return row[width];
-}
-
-const char *nearest_name(const char *word, const char *const *candidates, size_t count)
-{
-    const char *nearest = NULL;
-    size_t best = strlen(word) / 2 + 1; /* more than half of it wrong: something else was meant */
-    for (size_t i = 0; i < count; i++) {
-        size_t distance = edit_distance(word, candidates[i]);
-        bool begins = strlen(word) > 1 && strncmp(candidates[i], word, strlen(word)) == 0;
-        if (begins)
-            distance = 1;
-        if (distance < best) {
-            best = distance;
-            nearest = candidates[i];
-        }
-    }
-    return nearest;
-}
+#include "unknown_option.h"
 
 bool option_serves(const struct option_row *row, int commands)
 {
@@ -99,42 +53,11 @@ bool option_is_known(int commands, const char *argument)
     return find_name(&any, argument + 2, strcspn(argument + 2, "=")) != NULL;
 }
 
-/* `name` ends where its value, if there is one, begins. */
-static int unknown_name(const struct reader *reader, const char *name, size_t size)
-{
-    const struct reader any = {.command = FOR_ALL};
-    const char *names[OPTIONS_MAX];
-    char word[NAME_BYTES];
-    size_t count = 0;
-    snprintf(word, sizeof word, "%.*s", (int)size, name);
-    if (reader->command == FOR_ITEM && find_name(&any, name, size))
-        return err_usage(reader->err, "option '--%s' is not for one item alone", word);
-    if (find_name(&any, name, size))
-        return err_usage(reader->err,
-                         "unknown option '--%s': it is one of other commands; --help lists those "
-                         "of this one",
-                         word);
-    for (size_t i = 0; i < option_count && count < sizeof names / sizeof *names; i++)
-        if (option_serves(&option_rows[i], reader->command))
-            names[count++] = option_rows[i].name;
-    const char *near = nearest_name(word, names, count);
-    if (near)
-        return err_usage(reader->err, "unknown option '--%s': did you mean '--%s'?", word, near);
-    return err_usage(reader->err, "unknown option '--%.*s': --help lists them", (int)size, name);
-}
-
 int options_check_name(int command, const char *name, struct err *err)
 {
-    const struct reader reader = {.command = command, .err = err};
+    const struct reader reader = {.command = command};
     size_t size = strlen(name);
-    return find_name(&reader, name, size) ? 0 : unknown_name(&reader, name, size);
-}
-
-static int unknown_letter(const struct reader *reader, const char *letter)
-{
-    size_t size = utf8_grapheme(letter, strlen(letter));
-    return err_usage(reader->err, "unknown option '-%.*s': --help lists them", size ? (int)size : 1,
-                     letter);
+    return find_name(&reader, name, size) ? 0 : unknown_name(command, name, size, err);
 }
 
 static int add_text(struct reader *reader, struct texts *texts, const char *text)
@@ -206,7 +129,7 @@ static int read_long(struct reader *reader, char *argument)
     const char *value = name[size] == '=' ? name + size + 1 : NULL;
     const struct option_row *row = find_name(reader, name, size);
     if (!row)
-        return unknown_name(reader, name, size);
+        return unknown_name(reader->command, name, size, reader->err);
     if (row->kind == OPTION_FLAG && value)
         return err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value);
     if (row->kind != OPTION_FLAG && !value)
@@ -222,7 +145,7 @@ static int read_letters(struct reader *reader, char *argument)
     for (const char *letter = argument + 1; *letter; letter++) {
         const struct option_row *row = find_letter(reader, *letter);
         if (!row)
-            return unknown_letter(reader, letter);
+            return unknown_letter(reader->command, letter, reader->err);
         if (row->kind == OPTION_FLAG) {
             set_option(reader, row, NULL);
             continue;
@@ -243,12 +166,15 @@ int options_parse(struct options *options, int command, char **arguments, struct
     bool only_operands = false;
     while (*reader.next) {
         char *argument = *reader.next++;
-        int failed = 0;
+        bool is_long = strncmp(argument, "--", 2) == 0;
+        int failed = !only_operands && !is_long ? unknown_dashes(command, argument, err) : 0;
+        if (failed)
+            return -1;
         if (only_operands || argument[0] != '-' || argument[1] == '\0')
             failed = add_text(&reader, &options->operands, argument);
         else if (strcmp(argument, "--") == 0)
             only_operands = true;
-        else if (argument[1] == '-')
+        else if (is_long)
             failed = read_long(&reader, argument);
         else
             failed = read_letters(&reader, argument);
@@ -261,9 +187,9 @@ int options_parse(struct options *options, int command, char **arguments, struct
 int options_precision(enum precision *precision, const struct options *options, struct err *err)
 {
     *precision = PRECISION_FP32;
-    if (!options->precision || precision_find(options->precision, precision))
+    if (!options->precision)
         return 0;
-    return err_usage(err, "--precision: expected fp32 or bf16, found '%s'", options->precision);
+    return precision_choose(precision, "--precision", options->precision, err);
 }
 
 static int set_flag(const struct option_row *row, const char *value, bool *field, struct err *err)
@@ -281,7 +207,7 @@ int options_set(struct options *options, int command, const char *name, const ch
     struct reader reader = {options, command, NULL, arena, err};
     const struct option_row *row = find_name(&reader, name, strlen(name));
     if (!row)
-        return unknown_name(&reader, name, strlen(name));
+        return unknown_name(command, name, strlen(name), err);
     if (row->kind == OPTION_FLAG)
         return set_flag(row, value, (bool *)((char *)options + row->offset), err);
     return set_option(&reader, row, value);
@@ -289,8 +215,9 @@ int options_set(struct options *options, int command, const char *name, const ch
 
 int options_check_page(const struct options *options, struct err *err)
 {
-    const char *format = options->format;
-    if (!format || strcmp(format, "text") == 0 || strcmp(format, "json") == 0)
-        return 0;
-    return err_usage(err, "--format: expected text or json, found '%s'", format);
+    static const char *const formats[] = {"text", "json"};
+    size_t index = 0;
+    return options->format
+               ? names_choose(&index, NAMES_LIST(formats), "--format", options->format, err)
+               : 0;
 }

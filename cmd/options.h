@@ -183,7 +183,4 @@ int options_precision(enum precision *precision, const struct options *options, 
 /* --format of commands that print a page or JSON. */
 int options_check_page(const struct options *options, struct err *err);
 
-/* The text among `candidates` that `word` was probably meant to be; NULL when none is near. */
-const char *nearest_name(const char *word, const char *const *candidates, size_t count);
-
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/names.h"
 #include "format/json.h"
 #include "../inputs.h"
 
@@ -232,13 +233,11 @@ static const struct items_kind *kind_of_file(const struct items *items)
 
 static int choose_kind(struct items *items, const char *name, struct err *err)
 {
-    items->kind = name ? NULL : kind_of_file(items);
-    for (int i = 0; i < KINDS && !items->kind; i++)
-        if (strcmp(kinds[i].name, name) == 0)
-            items->kind = &kinds[i];
-    if (items->kind)
-        return 0;
-    return err_usage(err, "--input: expected lines, jsonl or csv, found '%s'", name);
+    size_t index = 0;
+    if (name && names_choose(&index, NAMES(kinds, KINDS), "--input", name, err))
+        return -1;
+    items->kind = name ? &kinds[index] : kind_of_file(items);
+    return 0;
 }
 
 static bool is_text_field(const char *name)

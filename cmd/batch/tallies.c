@@ -3,27 +3,18 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/names.h"
 #include "../settings.h"
-
-static int unknown_measure(const char *name, size_t size, struct err *err)
-{
-    struct buf known = {0};
-    for (int i = 0; i < MEASURE_COUNT; i++)
-        buf_format(&known, "%s%s", i ? ", " : "", measure_rows[i].name);
-    err_usage(err, "--reduce: expected one of %s, found '%.*s'", known.bytes ? known.bytes : "",
-              (int)size, name);
-    buf_release(&known);
-    return -1;
-}
 
 int tallies_open(struct tallies *tallies, const struct options *options, struct err *err)
 {
     *tallies = (struct tallies){.defaults = options};
     for (const char *name = options->reduce; name;) {
         size_t size = strcspn(name, ",");
-        enum measure measure;
-        if (!measure_find(name, size, &measure))
-            return unknown_measure(name, size, err);
+        size_t measure = 0;
+        if (names_choose_item(&measure, NAMES(measure_rows, MEASURE_COUNT), "--reduce", name, size,
+                              err))
+            return -1;
         tallies->measures |= 1u << measure;
         name = name[size] ? name + size + 1 : NULL;
     }

@@ -1,7 +1,9 @@
 #include "base/names.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/nearest.h"
 
 const char *names_at(struct names names, size_t index)
@@ -45,26 +47,26 @@ const char *names_nearest(struct names names, const char *word, size_t size)
     return nearest.name;
 }
 
-void names_append_guess(struct buf *message, const char *name)
+const char *names_guess(char room[NAMES_GUESS_BYTES], const char *name)
 {
+    room[0] = '\0';
     if (name)
-        buf_format(message, ": did you mean '%s'?", name);
+        snprintf(room, NAMES_GUESS_BYTES, ": did you mean '%s'?", name);
+    return room;
 }
 
 int names_refuse(struct names names, const char *option, const char *word, size_t size,
                  struct err *err)
 {
     struct buf known = {0};
-    struct buf guess = {0};
+    char guess[NAMES_GUESS_BYTES];
     for (size_t i = 0; i < names.count; i++) {
         buf_text(&known, i ? ", " : "");
         buf_text(&known, names_at(names, i));
     }
-    names_append_guess(&guess, names_nearest(names, word, size));
     err_usage(err, "%s: expected one of %s, found '%.*s'%s", option, known.bytes ? known.bytes : "",
-              (int)size, word, guess.bytes ? guess.bytes : "");
+              (int)size, word, names_guess(guess, names_nearest(names, word, size)));
     buf_release(&known);
-    buf_release(&guess);
     return -1;
 }
 

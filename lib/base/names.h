@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 
 /* What others call a thing, and what it is called here. A list ends with a word of NULL. */
@@ -51,7 +50,9 @@ int names_choose_item(size_t *index, struct names names, const char *option, con
 int names_refuse(struct names names, const char *option, const char *word, size_t size,
                  struct err *err);
 
-/* ": did you mean '…'?" for the end of a message; nothing where `name` is NULL. */
-void names_append_guess(struct buf *message, const char *name);
+enum { NAMES_GUESS_BYTES = 320 }; /* of the longest name that can be near, and what is around it */
+
+/* For the end of a message: ": did you mean '…'?", in the room given; "" where `name` is NULL. */
+const char *names_guess(char room[NAMES_GUESS_BYTES], const char *name);
 
 #endif

@@ -216,17 +216,6 @@ bool task_suits(enum task_kind kind, const struct config *config)
     return !task_rows[kind].size.logits || grows;
 }
 
-bool task_find(const char *name, size_t size, enum task_kind *kind)
-{
-    for (int i = 0; i < TASK_KINDS; i++) {
-        if (strlen(task_rows[i].name) == size && memcmp(task_rows[i].name, name, size) == 0) {
-            *kind = (enum task_kind)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 int task_run(const struct task *task, struct bench_subject *subject, double *seconds,
              struct err *err)
 {

@@ -65,9 +65,6 @@ extern const struct task_row task_rows[TASK_KINDS];
  */
 bool task_suits(enum task_kind kind, const struct config *config);
 
-/* The kind of that name; false: there is none. */
-bool task_find(const char *name, size_t size, enum task_kind *kind);
-
 /* Open the model of a folder, which must outlive it, on `threads` threads (0: one a processor).
  * `subject` must not move while it is open. On failure nothing is held. */
 int bench_subject_open(struct bench_subject *subject, const struct folder *folder, size_t threads,

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/names.h"
+
 const struct palette palette_rows[] = {
     {"blues",
      "from white to dark blue",
@@ -42,10 +44,9 @@ const size_t palette_count = sizeof palette_rows / sizeof *palette_rows;
 
 const struct palette *palette_find(const char *name)
 {
-    for (size_t i = 0; i < palette_count; i++)
-        if (strcmp(palette_rows[i].name, name) == 0)
-            return &palette_rows[i];
-    return NULL;
+    size_t index = 0;
+    struct names names = NAMES(palette_rows, palette_count);
+    return names_find(&index, names, name, strlen(name)) ? &palette_rows[index] : NULL;
 }
 
 const struct palette *palette_default(bool two_sided, bool dark)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/names.h"
+
 const struct attention_part attention_parts[] = {
     [PART_SENTENCE] = {"self", "self-attention of the decoder"},
     [PART_SOURCE] = {"encoder", "self-attention of the encoder"},
@@ -12,13 +14,11 @@ const size_t attention_part_count = sizeof attention_parts / sizeof *attention_p
 
 bool attention_part_find(enum site_part *part, const char *name)
 {
-    for (size_t i = 0; i < attention_part_count; i++) {
-        if (strcmp(attention_parts[i].name, name) != 0)
-            continue;
-        *part = (enum site_part)i;
-        return true;
-    }
-    return false;
+    size_t index = 0;
+    if (!names_find(&index, NAMES(attention_parts, attention_part_count), name, strlen(name)))
+        return false;
+    *part = (enum site_part)index;
+    return true;
 }
 
 enum site_part attention_part_first(const struct config *config)

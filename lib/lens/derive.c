@@ -2,21 +2,21 @@
 
 #include <string.h>
 
+#include "base/names.h"
 #include "lens/fold.h"
 #include "lens/mean.h"
 #include "lens/spans.h"
 
 int derive_read_mean(struct derivation *how, const char *list, struct err *err)
 {
+    static const char *const things[] = {"heads", "layers"};
+    bool *const means[] = {&how->mean_of_heads, &how->mean_of_layers};
     for (const char *name = list;; name++) {
         size_t size = strcspn(name, ",");
-        if (size == 5 && memcmp(name, "heads", size) == 0)
-            how->mean_of_heads = true;
-        else if (size == 6 && memcmp(name, "layers", size) == 0)
-            how->mean_of_layers = true;
-        else
-            return err_usage(err, "--mean: expected heads, layers or heads,layers, found '%.*s'",
-                             (int)size, name);
+        size_t index = 0;
+        if (names_choose_item(&index, NAMES_LIST(things), "--mean", name, size, err))
+            return -1;
+        *means[index] = true;
         name += size;
         if (*name == '\0')
             return 0;

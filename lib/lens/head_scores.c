@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "math/keyed.h"
 #include "model/forward.h"
 
@@ -22,9 +23,8 @@ const struct score_row score_rows[SCORES] = {
 
 enum score score_find(const char *name)
 {
-    int score = 0;
-    while (score < SCORES && strcmp(score_rows[score].name, name) != 0)
-        score++;
+    size_t score = SCORES;
+    names_find(&score, NAMES(score_rows, SCORES), name, strlen(name));
     return (enum score)score;
 }
 

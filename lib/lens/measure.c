@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/names.h"
 #include "math/log.h"
 
 enum { BLOCK = 64 }; /* terms that are computed side by side before they are added up */
@@ -59,11 +60,9 @@ const struct measure_row measure_rows[MEASURE_COUNT] = {
 
 bool measure_find(const char *name, size_t size, enum measure *measure)
 {
-    for (int i = 0; i < MEASURE_COUNT; i++) {
-        if (strlen(measure_rows[i].name) == size && memcmp(measure_rows[i].name, name, size) == 0) {
-            *measure = (enum measure)i;
-            return true;
-        }
-    }
-    return false;
+    size_t index = 0;
+    if (!names_find(&index, NAMES(measure_rows, MEASURE_COUNT), name, size))
+        return false;
+    *measure = (enum measure)index;
+    return true;
 }

@@ -3,20 +3,34 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/names.h"
 #include "base/num.h"
 #include "model/model.h"
 
+/* What other programs call a tensor. */
+static const struct synonym synonyms[] = {{"attention", "weights"},
+                                          {"attentions", "weights"},
+                                          {"attn", "weights"},
+                                          {"probs", "weights"},
+                                          {"query", "q"},
+                                          {"queries", "q"},
+                                          {"key", "k"},
+                                          {"keys", "k"},
+                                          {"value", "v"},
+                                          {"values", "v"},
+                                          {"mask", "masked"},
+                                          {"everything", "all"},
+                                          {NULL, NULL}};
+
 static int unknown_site(const char *name, size_t size, const struct config *config, struct err *err)
 {
-    struct buf known = {0};
+    const char *known[SITE_COUNT + 2] = {"tokens"};
+    struct names names = {known, 1, sizeof *known, synonyms};
     for (int site = 0; site < SITE_COUNT; site++)
         if (model_has_site(config, (enum site)site))
-            buf_format(&known, ", %s", site_rows[site].name);
-    err_usage(err, "--show: expected tokens%s or all, found '%.*s'", known.bytes ? known.bytes : "",
-              (int)size, name);
-    buf_release(&known);
-    return -1;
+            known[names.count++] = site_rows[site].name;
+    known[names.count++] = "all";
+    return names_refuse(names, "--show", name, size, err);
 }
 
 static int missing_site(enum site site, const struct config *config, struct err *err)

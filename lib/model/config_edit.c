@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/names.h"
 #include "format/json_cursor.h"
 #include "format/json_text.h"
 
@@ -58,24 +59,25 @@ static int add(struct config_edit *edit, const struct config_key *key, const cha
     return 0;
 }
 
-static int unknown_key(const char *name, size_t size, struct err *err)
-{
-    struct buf known = {0};
-    for (size_t i = 0; i < config_key_count; i++)
-        buf_format(&known, "%s%s", i ? ", " : "", config_keys[i].name);
-    err_usage(err, "--set: expected one of %s, found '%.*s'", known.bytes ? known.bytes : "",
-              (int)size, name);
-    buf_release(&known);
-    return -1;
-}
+/* What other configs call a key. */
+static const struct synonym key_synonyms[] = {{"layers", "n_layer"},
+                                              {"heads", "n_head"},
+                                              {"hidden_size", "n_embd"},
+                                              {"num_hidden_layers", "n_layer"},
+                                              {"d_model", "n_embd"},
+                                              {"num_attention_heads", "n_head"},
+                                              {"n_ctx", "n_positions"},
+                                              {"max_position_embeddings", "n_positions"},
+                                              {"dim", "n_embd"},
+                                              {"d_ff", "n_inner"},
+                                              {NULL, NULL}};
 
 static const struct config_key *find_key(const char *name, size_t size, struct err *err)
 {
-    for (size_t i = 0; i < config_key_count; i++)
-        if (strlen(config_keys[i].name) == size && memcmp(config_keys[i].name, name, size) == 0)
-            return &config_keys[i];
-    unknown_key(name, size, err);
-    return NULL;
+    size_t index = 0;
+    struct names names = NAMES(config_keys, config_key_count);
+    names.synonyms = key_synonyms;
+    return names_choose_item(&index, names, "--set", name, size, err) ? NULL : &config_keys[index];
 }
 
 /* The value as JSON: a number, true, false and null as they are, all else in quotes. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
 
 enum {
@@ -41,11 +42,6 @@ static struct word word_up_to(const char *text, const char *ends)
     return (struct word){text, strcspn(text, ends)};
 }
 
-static bool word_is(struct word word, const char *name)
-{
-    return strlen(name) == word.size && memcmp(name, word.text, word.size) == 0;
-}
-
 static bool word_number(struct word word, long long min, long long max, long long *number)
 {
     char digits[24];
@@ -68,24 +64,26 @@ void attention_kind_row_write(struct buf *out, const struct attention_kind_row *
 static int unknown_attention(struct word word, struct err *err)
 {
     struct buf known = {0};
+    char guess[NAMES_GUESS_BYTES];
+    struct names names = NAMES(attention_kind_rows, attention_kind_row_count);
     for (size_t i = 0; i < attention_kind_row_count; i++) {
         bool last = i + 1 == attention_kind_row_count;
         const char *joint = last ? " or " : ", ";
         buf_text(&known, i == 0 ? "" : joint);
         attention_kind_row_write(&known, &attention_kind_rows[i]);
     }
-    err_usage(err, "--attention: expected %s, found '%.*s'", known.bytes ? known.bytes : "",
-              (int)word.size, word.text);
+    err_usage(err, "--attention: expected %s, found '%.*s'%s", known.bytes ? known.bytes : "",
+              (int)word.size, word.text,
+              names_guess(guess, names_nearest(names, word.text, word.size)));
     buf_release(&known);
     return -1;
 }
 
 static const struct attention_kind_row *find_attention(struct word name)
 {
-    for (size_t i = 0; i < attention_kind_row_count; i++)
-        if (word_is(name, attention_kind_rows[i].name))
-            return &attention_kind_rows[i];
-    return NULL;
+    size_t index = 0;
+    struct names names = NAMES(attention_kind_rows, attention_kind_row_count);
+    return names_find(&index, names, name.text, name.size) ? &attention_kind_rows[index] : NULL;
 }
 
 /* `:SEED`, or nothing. */
@@ -162,20 +160,29 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
 
 int mechanism_set_mask_method(struct mechanism *mechanism, const char *text, struct err *err)
 {
-    mechanism->renormalise = strcmp(text, "renormalise") == 0;
-    if (!mechanism->renormalise && strcmp(text, "before") != 0)
-        return err_usage(err, "--mask-method: expected before or renormalise, found '%s'", text);
+    static const char *const methods[] = {"before", "renormalise"};
+    static const struct synonym synonyms[] = {{"after", "renormalise"}, {NULL, NULL}};
+    struct names names = NAMES_LIST(methods);
+    size_t index = 0;
+    names.synonyms = synonyms;
+    if (names_choose(&index, names, "--mask-method", text, err))
+        return -1;
+    mechanism->renormalise = index == 1;
     return 0;
 }
 
 int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err)
 {
+    static const char *const words[] = {"none", "sqrt"};
+    char guess[NAMES_GUESS_BYTES];
     double number = 1;
     mechanism->scale_method = strcmp(text, "sqrt") == 0 ? SCALE_SQRT : SCALE_NUMBER;
     if (mechanism->scale_method == SCALE_NUMBER && strcmp(text, "none") != 0 &&
         !num_parse_double(text, -SCALE_MAX, SCALE_MAX, &number))
-        return err_usage(err, "--scale: expected none, sqrt or a number from -%d to %d, found '%s'",
-                         SCALE_MAX, SCALE_MAX, text);
+        return err_usage(err,
+                         "--scale: expected none, sqrt or a number from -%d to %d, found '%s'%s",
+                         SCALE_MAX, SCALE_MAX, text,
+                         names_guess(guess, names_nearest(NAMES_LIST(words), text, strlen(text))));
     mechanism->scale = (float)number;
     return 0;
 }
@@ -197,14 +204,10 @@ int mechanism_set_without(struct mechanism *mechanism, const char *text, struct 
     mechanism->without = 0;
     for (const char *at = text;; at++) {
         struct word name = word_up_to(at, ",");
-        int part = 0;
-        while (part < BLOCK_PARTS && !word_is(name, part_names[part]))
-            part++;
-        if (part == BLOCK_PARTS)
-            return err_usage(err,
-                             "--without: expected some of mlp, norm, residual, positions, found "
-                             "'%.*s'",
-                             (int)name.size, name.text);
+        size_t part = 0;
+        if (names_choose_item(&part, NAMES_LIST(part_names), "--without", name.text, name.size,
+                              err))
+            return -1;
         mechanism->without |= 1U << part;
         at += name.size;
         if (*at == '\0')

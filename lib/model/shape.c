@@ -1,8 +1,7 @@
 #include "model/shape.h"
 
-#include <string.h>
-
 #include "base/buf.h"
+#include "base/names.h"
 #include "math/noise.h"
 
 const struct shape_row shape_rows[] = {
@@ -21,17 +20,9 @@ static const float SPREAD = 0.05f;
 
 const struct shape_row *shape_find(const char *name, struct err *err)
 {
-    struct buf known = {0};
-    for (size_t i = 0; i < shape_count; i++) {
-        if (strcmp(shape_rows[i].name, name) == 0) {
-            buf_release(&known);
-            return &shape_rows[i];
-        }
-        buf_format(&known, "%s%s", i ? ", " : "", shape_rows[i].name);
-    }
-    err_usage(err, "--shape: expected one of %s, found '%s'", known.bytes ? known.bytes : "", name);
-    buf_release(&known);
-    return NULL;
+    size_t index = 0;
+    struct names names = NAMES(shape_rows, shape_count);
+    return names_choose(&index, names, "--shape", name, err) ? NULL : &shape_rows[index];
 }
 
 void shape_config(struct buf *text, const struct shape_row *row)

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
+
 const struct site_row site_rows[SITE_COUNT] = {
     [SITE_EMBEDDING] = {"embedding", AXES_TOKEN_CHANNEL, false, false, "token + position embedding",
                         "hook_embed + hook_pos_embed"},
@@ -131,13 +133,11 @@ enum site site_like(enum site site)
 
 bool site_find(const char *name, size_t size, enum site *site)
 {
-    for (int i = 0; i < SITE_COUNT; i++) {
-        if (strlen(site_rows[i].name) == size && memcmp(site_rows[i].name, name, size) == 0) {
-            *site = (enum site)i;
-            return true;
-        }
-    }
-    return false;
+    size_t index = 0;
+    if (!names_find(&index, NAMES(site_rows, SITE_COUNT), name, size))
+        return false;
+    *site = (enum site)index;
+    return true;
 }
 
 static const char encoder[] = "enc.";

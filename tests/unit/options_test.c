@@ -2,6 +2,7 @@
  */
 #include "../../cmd/options.c"
 #include "../../cmd/option_table.c"
+#include "../../cmd/unknown_option.c"
 
 #include <check.h>
 #include <stdlib.h>
@@ -11,6 +12,12 @@
 Suite *options_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* What messages name; the functions of commands are not called. */
+const struct command command_rows[] = {{.name = "run", .bit = FOR_RUN},
+                                       {.name = "info", .bit = FOR_INFO},
+                                       {.name = "heads", .bit = FOR_HEADS}};
+const size_t command_count = COUNT(command_rows);
 
 static struct options options;
 static struct arena arena;
@@ -168,8 +175,9 @@ START_TEST(what_is_wrong_is_said)
         const char *message;
     } cases[] = {
         {FOR_RUN, WORDS("--modle", "x"), "unknown option '--modle': did you mean '--model'?"},
-        {FOR_RUN, WORDS("--sentences=x"),
-         "unknown option '--sentences': did you mean '--sentence'?"},
+        {FOR_RUN, WORDS("--sentense=x"), "unknown option '--sentense': did you mean '--sentence'?"},
+        {FOR_RUN, WORDS("--Layer", "0"), "unknown option '--Layer': did you mean '--layer'?"},
+        {FOR_RUN, WORDS("--lyaer=0"), "unknown option '--lyaer': did you mean '--layer'?"},
         {FOR_RUN, WORDS("--sent", "x"), "unknown option '--sent': did you mean '--sentence'?"},
         {FOR_RUN, WORDS("--zzzzzzzz=1"), "unknown option '--zzzzzzzz': --help lists them"},
         {FOR_RUN, WORDS("--=x"), "unknown option '--': --help lists them"},
@@ -178,8 +186,7 @@ START_TEST(what_is_wrong_is_said)
         {FOR_RUN, WORDS("-\xC3\xA9"), "unknown option '-\xC3\xA9': --help lists them"},
         {FOR_RUN, WORDS("-n3"), "unknown option '-n': --help lists them"}, /* info's */
         {FOR_INFO, WORDS("--sentence=x"),
-         "unknown option '--sentence': it is one of other commands; --help lists those of this "
-         "one"},
+         "unknown option '--sentence': it is one of run, heads; --help lists those of this one"},
         {FOR_RUN, WORDS("--quiet=yes"), "--quiet: expected no value, found 'yes'"},
         {FOR_RUN, WORDS("--quiet="), "--quiet: expected no value, found ''"},
         {FOR_RUN, WORDS("-q", "--model"),
@@ -213,60 +220,81 @@ START_TEST(every_option_of_the_table_is_known_to_its_commands)
 }
 END_TEST
 
-START_TEST(distances_are_letters_put_in_taken_out_or_changed)
+START_TEST(what_others_call_an_option_is_known)
 {
     static const struct {
-        const char *a, *b;
-        size_t distance;
+        int command;
+        const char *word, *option; /* NULL: no other name is known */
     } cases[] = {
-        {"", "", 0},           {"", "abc", 3},       {"abc", "", 3},       {"model", "model", 0},
-        {"modle", "model", 2}, {"model", "mode", 1}, {"mdel", "model", 1}, {"kitten", "sitting", 3},
-        {"abc", "xyz", 3},     {"ab", "ba", 2},      {"aaaa", "a", 3},
+        {FOR_RUN, "prompt", "sentence"},
+        {FOR_GENERATE, "text", "sentence"},
+        {FOR_RUN, "input", "file"},
+        {FOR_TRAIN, "input", "data"},
+        {FOR_GENERATE, "temperature", "temp"},
+        {FOR_RUN, "temp", "temperature"},
+        {FOR_GENERATE, "max_new_tokens", "tokens"},
+        {FOR_CORPUS, "n", "count"},
+        {FOR_RUN, "Colour", "color"},
+        {FOR_RUN, "no-color", "color never"},
+        {FOR_INFO, "colour", NULL},
+        {FOR_TOKENIZE, "json", "format json"},
+        {FOR_TRAIN, "learning_rate", "rate"},
+        {FOR_RUN, "lr", NULL},
+        {FOR_BATCH, "out", "output"},
+        {FOR_ITEM, "layers", "layer"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        ck_assert_uint_eq(edit_distance(cases[i].a, cases[i].b), cases[i].distance);
-        ck_assert_uint_eq(edit_distance(cases[i].b, cases[i].a), cases[i].distance);
+        char expected[128];
+        const char *option = cases[i].option;
+        err = (struct err){0};
+        ck_assert_int_eq(options_check_name(cases[i].command, cases[i].word, &err), -1);
+        snprintf(expected, sizeof expected, "unknown option '--%s': here it is '--%s'",
+                 cases[i].word, option ? option : "");
+        ck_assert_msg((strncmp(err.text, expected, strlen(expected)) == 0) == (option != NULL),
+                      "expected %s, found %s", expected, err.text);
     }
 }
 END_TEST
 
-START_TEST(the_nearest_name_is_near)
+START_TEST(every_alias_names_an_option)
 {
-    static const char *const names[] = {"run", "tokenize", "info", "help"};
+    for (size_t i = 0; i < COUNT(aliases); i++) {
+        const struct alias *alias = &aliases[i];
+        bool used = false;
+        for (int bit = 0; bit < 31 && !used; bit++)
+            used = !row_of(1 << bit, alias->word, strlen(alias->word)) &&
+                   alias_of(1 << bit, alias->word) == alias;
+        ck_assert_msg(used, "--%s: no command comes to '--%s'", alias->word, alias->option);
+    }
+}
+END_TEST
+
+START_TEST(dashes_of_another_kind_are_seen)
+{
     static const struct {
-        const char *word, *nearest;
+        char *word;
+        const char *message;
     } cases[] = {
-        {"rnu", NULL},
-        {"rn", "run"},
-        {"runs", "run"},
-        {"ru", "run"},
-        {"r", NULL},
-        {"tok", "tokenize"},
-        {"tokenise", "tokenize"},
-        {"inof", "info"},
-        {"halp", "help"},
-        {"", NULL},
-        {"xyz", NULL},
-        {"i", NULL},
-        {"RUN", NULL},
+        {"-layer", "unknown option '-layer': did you mean '--layer', with two dashes?"},
+        {"-show=q", "unknown option '-show': did you mean '--show', with two dashes?"},
+        {"–layer", "unknown option '–layer': did you mean '--layer', with two plain dashes?"},
+        {"—layer=0", "unknown option '—layer': did you mean '--layer', with two plain dashes?"},
+        {"−−head", "unknown option '−−head': did you mean '--head', with two plain dashes?"},
+        {"–s", "unknown option '–s': did you mean '-s', with a plain dash?"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const char *nearest = nearest_name(cases[i].word, names, COUNT(names));
-        const char *expected = cases[i].nearest;
-        ck_assert_msg(expected ? nearest && strcmp(nearest, expected) == 0 : !nearest, "%s: %s",
-                      cases[i].word, nearest ? nearest : "none");
+        ck_assert_int_eq(parse(FOR_RUN, WORDS(cases[i].word, "0")), -1);
+        ck_assert_str_eq(err.text, cases[i].message);
     }
+    must_parse(FOR_RUN, WORDS("— Life", "–", "layer", "-sLife", "--", "–layer", "-layer"));
+    ck_assert_uint_eq(options.operands.count, 5);
 }
 END_TEST
 
 START_TEST(words_of_any_length_are_compared)
 {
-    static const char *const names[] = {"model"};
     static char word[100000];
     memset(word, 'm', sizeof word - 1);
-    ck_assert_ptr_null(nearest_name(word, names, 1));
-    ck_assert_uint_eq(edit_distance("a", word), NAME_BYTES);
-    ck_assert_ptr_null(nearest_name("a", (const char *const[]){word}, 1));
     word[0] = word[1] = '-';
     ck_assert_int_eq(parse(FOR_RUN, WORDS(word)), -1);
     ck_assert_msg(strncmp(err.text, "unknown option '--mmm", 21) == 0, "%.40s", err.text);
@@ -283,7 +311,7 @@ START_TEST(the_table_is_sound)
         ck_assert_int_eq(row->argument == NULL, row->kind == OPTION_FLAG);
         ck_assert_int_eq(row->min < row->max,
                          row->kind == OPTION_NUMBER || row->kind == OPTION_REAL);
-        ck_assert_uint_lt(strlen(row->name), NAME_BYTES);
+        ck_assert_uint_lt(strlen(row->name), WORD_BYTES);
         for (size_t k = 0; k < i; k++) {
             const struct option_row *other = &option_rows[k];
             if (!(row->commands & other->commands))
@@ -305,7 +333,7 @@ START_TEST(formats_of_pages_are_text_and_json)
     }
     options.format = "csv";
     ck_assert_int_eq(options_check_page(&options, &err), -1);
-    ck_assert_str_eq(err.text, "--format: expected text or json, found 'csv'");
+    ck_assert_str_eq(err.text, "--format: expected one of text, json, found 'csv'");
     ck_assert_int_eq(err.kind, ERR_USAGE);
 }
 END_TEST
@@ -334,8 +362,9 @@ Suite *options_suite(void)
     tcase_add_test(tests, one_name_may_mean_one_thing_here_and_another_there);
     tcase_add_test(tests, what_is_wrong_is_said);
     tcase_add_test(tests, every_option_of_the_table_is_known_to_its_commands);
-    tcase_add_test(tests, distances_are_letters_put_in_taken_out_or_changed);
-    tcase_add_test(tests, the_nearest_name_is_near);
+    tcase_add_test(tests, what_others_call_an_option_is_known);
+    tcase_add_test(tests, every_alias_names_an_option);
+    tcase_add_test(tests, dashes_of_another_kind_are_seen);
     tcase_add_test(tests, words_of_any_length_are_compared);
     tcase_add_test(tests, the_table_is_sound);
     tcase_add_test(tests, formats_of_pages_are_text_and_json);
