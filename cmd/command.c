@@ -7,22 +7,22 @@
 #include "help.h"
 
 const struct command command_rows[] = {
-    {"run", FOR_RUN, "look at a sentence: attention, context, any tensor", "",
-     "attn-cli run --sentence \"Life is short, eat dessert first\"\n"
+    {"run", FOR_RUN, "look at a sentence: attention, context, any tensor", "[TEXT]...",
+     "attn-cli run \"Life is short, eat dessert first\"\n"
      "attn-cli run -s \"Life is short, eat dessert first\" --layer all --show weights\n"
      "attn-cli run -s \"Life is short\" --layer 0 --head 1 --format csv > head.csv\n"
      "attn-cli run -m life -s \"Life is short\" --show q,k,scores,weights\n"
-     "printf 'Life is short\\neat dessert\\n' | attn-cli run -f - -o weights.jsonl\n",
+     "printf 'Life is short\\neat dessert\\n' | attn-cli run -o weights.jsonl\n",
      run_command},
     {"explain", FOR_EXPLAIN, "walk through one query of one head, step by step, with its numbers",
-     "",
-     "attn-cli explain -m life --sentence \"Life is short eat dessert first\" --token is\n"
+     "[TEXT]",
+     "attn-cli explain -m life \"Life is short eat dessert first\" --token is\n"
      "attn-cli explain -s \"Life is short\" --layer 1 --head 2 --digits 6\n"
      "attn-cli explain -m life-causal -s \"Life is short\" --token 1 --format markdown\n"
      "attn-cli explain -m life -s \"Life is short\" --token is -o walk.tex\n"
      "attn-cli explain -m translate -s \"<s> le\" --source \"the cat\" --attention-of cross\n",
      explain_command},
-    {"batch", FOR_BATCH, "many sentences or experiments at once; what heads do over all", "FILE",
+    {"batch", FOR_BATCH, "many sentences or experiments at once; what heads do over all", "[FILE]",
      "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --head 0\n"
      "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --reduce entropy,distance\n"
      "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --sweep model=tiny,life\n"
@@ -33,8 +33,8 @@ const struct command command_rows[] = {
      "for i in 1 2; do attn-cli batch two.txt --head 0 -o two.jsonl --shard $i/2; done\n"
      "attn-cli merge two.jsonl\n",
      merge_command},
-    {"generate", FOR_GENERATE, "go on with a text, token by token; its attention, too", "",
-     "attn-cli generate --sentence \"Life is short, eat dessert\" -n 8\n"
+    {"generate", FOR_GENERATE, "go on with a text, token by token; its attention, too", "[TEXT]",
+     "attn-cli generate \"Life is short, eat dessert\" -n 8\n"
      "attn-cli generate -s \"Life is\" --temp 0.8 --top-k 40 --top-p 0.95 --seed 7\n"
      "attn-cli generate -s \"Life is\" -n 4 --logprobs\n"
      "attn-cli generate -s \"Life is\" -n 6 --show weights -o attention.csv\n"
@@ -56,12 +56,12 @@ const struct command command_rows[] = {
      "attn-cli init --shape tiny --set n_layer=3 --seed 7 -s \"Life is short\" -o mine\n"
      "attn-cli init --config mine/config.json --vocab mine/vocab.json -o other\n",
      init_command},
-    {"compare", FOR_COMPARE, "how far ways to attend are from dense attention", "",
+    {"compare", FOR_COMPARE, "how far ways to attend are from dense attention", "[TEXT]...",
      "attn-cli compare -s \"Life is short, eat dessert first\" --attention window:2,linear\n"
      "attn-cli compare -m life -s \"Life is short\" --attention dense,window:2+global:1,blocked:2\n"
      "attn-cli compare -s \"Life is short\" --attention random:1,strided:2 --format csv\n",
      compare_command},
-    {"heads", FOR_HEADS, "show what every head does: induction, previous token, …", "",
+    {"heads", FOR_HEADS, "show what every head does: induction, previous token, …", "[TEXT]...",
      "attn-cli heads\n"
      "attn-cli heads -m tiny -s \"Life is short, eat dessert first\" --sort induction\n"
      "attn-cli heads --map previous-token\n"

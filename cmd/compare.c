@@ -65,9 +65,6 @@ static int choose_format(struct job *job, struct err *err)
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    if (options->operands.count)
-        return err_usage(err, "unexpected argument '%s': a sentence is given by --sentence",
-                         options->operands.items[0]);
     if (!options->attention)
         return err_usage(err, "--attention: expected a list of what is to be compared with dense, "
                               "as window:8,linear");

@@ -200,9 +200,6 @@ static int read_subject(struct job *job, struct err *err)
 static int prepare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    if (options->operands.count)
-        return err_usage(err, "unexpected argument '%s': a sentence is given by --sentence",
-                         options->operands.items[0]);
     if (choose_format(job, err) || read_part(job, err) || read_subject(job, err) ||
         choose_part(job, err) || choose_layer_and_head(job, err) || choose_query(job, err))
         return -1;

@@ -67,9 +67,6 @@ static int check_options(const struct job *job, struct err *err)
                          : options->words      ? "words"
                          : options->hide_first ? "hide-first"
                                                : NULL;
-    if (options->operands.count)
-        return err_usage(err, "unexpected argument '%s': a text is given by --sentence",
-                         options->operands.items[0]);
     if (!options->show && narrow)
         return err_usage(err, "--%s: expected --show beside it: there is nothing to choose from",
                          narrow);

@@ -49,9 +49,6 @@ static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const char *format = options->format ? options->format : "text";
-    if (options->operands.count)
-        return err_usage(err, "unexpected argument '%s': a model is given by --model",
-                         options->operands.items[0]);
     job->csv = strcmp(format, "csv") == 0;
     if (!job->csv && strcmp(format, "text") != 0)
         return err_usage(err, "--format: expected text or csv, found '%s'", format);
@@ -98,9 +95,7 @@ static int add_text(struct job *job, const struct input *input, struct err *err)
 
 static int add_texts(struct job *job, struct err *err)
 {
-    if (!job->options->file && !job->options->sentences.count)
-        return 0;
-    if (inputs_open(&job->inputs, job->options, err))
+    if (inputs_open_any(&job->inputs, job->options, err))
         return -1;
     for (size_t i = 0; i < job->inputs.count; i++)
         if (add_text(job, &job->inputs.items[i], err))

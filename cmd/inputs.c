@@ -1,10 +1,12 @@
 #include "inputs.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "command.h"
+#include "model/bundled.h"
 
 /* A line of a file, without its end; `next` begins the one behind it. */
 struct line {
@@ -92,12 +94,116 @@ static int make_room(struct inputs *inputs, size_t count, struct err *err)
 
 static int no_text(struct err *err)
 {
-    return err_usage(err, "expected a text: --sentence TEXT, --file PATH or --ids LIST");
+    return err_usage(err, "expected a text, found none: \"Life is short\" in quotes, --sentence "
+                          "TEXT, --file PATH, --ids LIST or a pipe");
 }
+
+/* --- texts without an option ------------------------------------------------------------------ */
+
+static size_t text_count(const struct options *options)
+{
+    return options->sentences.count + options->operands.count;
+}
+
+/* Sentences, then operands. */
+static const char *text_at(const struct options *options, size_t index)
+{
+    const struct texts *sentences = &options->sentences;
+    return index < sentences->count ? sentences->items[index]
+                                    : options->operands.items[index - sentences->count];
+}
+
+static bool begins_with_typeset_quote(const char *text)
+{
+    static const char *const quotes[] = {"“", "”", "„", "‘", "’", "‚", "«", "»"};
+    for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++)
+        if (strncmp(text, quotes[i], strlen(quotes[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Words that a shell has cut apart. */
+static int forgotten_quotes(const struct options *options, const char *word, struct err *err)
+{
+    bool typeset = begins_with_typeset_quote(text_at(options, 0));
+    return err_usage(err,
+                     "expected a text of several words in %squotes, as \"Life is short\", found "
+                     "'%s' by itself: texts of one word are given by --sentence",
+                     typeset ? "plain " : "", word);
+}
+
+/* A word without a blank may be anything: what is more likely meant than a text is refused, and
+ * --sentence takes it all the same. */
+static int check_word(const struct options *options, const char *word, struct err *err)
+{
+    if (strcmp(word, "-") == 0)
+        return err_usage(err, "'-': standard input is read by --file -");
+    if (bundled_find(word) || file_is_directory(word))
+        return err_usage(err, "'%s' is a %s: --model %s opens it, --sentence %s reads it as a text",
+                         word, bundled_find(word) ? "model" : "directory", word, word);
+    if (file_exists(word))
+        return err_usage(err,
+                         "'%s' is a file: --file %s reads it, --sentence %s its name as a text",
+                         word, word, word);
+    return text_count(options) > 1 ? forgotten_quotes(options, word, err) : 0;
+}
+
+static int check_operands(const struct options *options, struct err *err)
+{
+    for (size_t i = 0; i < options->operands.count; i++) {
+        const char *operand = options->operands.items[i];
+        if (!strchr(operand, ' ') && check_word(options, operand, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* --- texts of any kind ------------------------------------------------------------------------ */
 
 bool inputs_are_given(const struct options *options)
 {
-    return options->sentences.count || options->file || options->ids;
+    return text_count(options) || options->file || options->ids;
+}
+
+bool inputs_are_piped(const struct options *options)
+{
+    return !inputs_are_given(options) && !isatty(STDIN_FILENO) &&
+           (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY;
+}
+
+/* The file, or the pipe where nothing is given, which may be empty. */
+static int read_stream(struct file *file, const char **path, const struct options *options,
+                       struct err *err)
+{
+    *path = inputs_are_piped(options) ? "-" : options->file;
+    return *path ? inputs_read_file(file, *path, err) : 0;
+}
+
+static int blank_file(const struct inputs *inputs, struct err *err)
+{
+    return err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(inputs->path),
+                   inputs->file.size ? "only blank lines" : "nothing");
+}
+
+int inputs_open_any(struct inputs *inputs, const struct options *options, struct err *err)
+{
+    *inputs = (struct inputs){0};
+    if (check_operands(options, err) || read_stream(&inputs->file, &inputs->path, options, err))
+        return -1;
+    if (make_room(inputs, text_count(options) + count_lines(&inputs->file) + 1, err))
+        goto failed;
+    for (size_t i = 0; i < text_count(options); i++)
+        add_text(inputs, text_at(options, i), strlen(text_at(options, i)), 0);
+    if (inputs->path)
+        add_lines(inputs);
+    if (options->ids)
+        inputs->items[inputs->count++] = (struct input){.ids = options->ids};
+    if (inputs->count || (!options->file && !inputs->file.size))
+        return 0;
+    blank_file(inputs, err);
+failed:
+    inputs_release(inputs);
+    return -1;
 }
 
 int inputs_check_ids(const struct options *options, struct err *err)
@@ -109,28 +215,12 @@ int inputs_check_ids(const struct options *options, struct err *err)
 
 int inputs_open(struct inputs *inputs, const struct options *options, struct err *err)
 {
-    *inputs = (struct inputs){.path = options->file};
-    if (!inputs_are_given(options))
-        return no_text(err);
-    if (inputs_check_ids(options, err))
+    if (inputs_check_ids(options, err) || inputs_open_any(inputs, options, err))
         return -1;
-    if (options->file && inputs_read_file(&inputs->file, options->file, err))
-        return -1;
-    if (make_room(inputs, options->sentences.count + count_lines(&inputs->file) + 1, err))
-        goto failed;
-    for (size_t i = 0; i < options->sentences.count; i++)
-        add_text(inputs, options->sentences.items[i], strlen(options->sentences.items[i]), 0);
-    if (options->file)
-        add_lines(inputs);
-    if (options->ids)
-        inputs->items[inputs->count++] = (struct input){.ids = options->ids};
     if (inputs->count)
         return 0;
-    err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(options->file),
-            inputs->file.size ? "only blank lines" : "nothing");
-failed:
     inputs_release(inputs);
-    return -1;
+    return no_text(err);
 }
 
 void inputs_release(struct inputs *inputs)
@@ -143,21 +233,23 @@ void inputs_release(struct inputs *inputs)
 int inputs_only(struct input *input, struct file *file, const struct options *options,
                 struct err *err)
 {
-    size_t count = options->sentences.count + (options->file != NULL) + (options->ids != NULL);
+    size_t count = text_count(options) + (options->file != NULL) + (options->ids != NULL);
+    const char *path = NULL;
     *input = (struct input){.ids = options->ids};
-    if (count == 0)
-        return no_text(err);
+    if (check_operands(options, err))
+        return -1;
     if (count > 1)
         return err_usage(err, "expected one text, found %zu", count);
     if (inputs_check_ids(options, err))
         return -1;
-    if (options->sentences.count)
-        *input = (struct input){.text = options->sentences.items[0],
-                                .size = strlen(options->sentences.items[0])};
-    if (!options->file)
-        return 0;
-    if (inputs_read_file(file, options->file, err))
+    if (text_count(options))
+        *input = (struct input){.text = text_at(options, 0), .size = strlen(text_at(options, 0))};
+    if (read_stream(file, &path, options, err))
         return -1;
+    if (count == 0 && !file->size)
+        return no_text(err);
+    if (!path)
+        return 0;
     *input = (struct input){.text = file->bytes, .size = file->size};
     input->size -= input->size && input->text[input->size - 1] == '\n';
     return 0;
@@ -165,7 +257,12 @@ int inputs_only(struct input *input, struct file *file, const struct options *op
 
 int inputs_blame_only(const struct options *options, struct err *err)
 {
-    return options->sentences.count ? -1 : err_prefix(err, options->file ? "--file" : "--ids");
+    if (text_count(options))
+        return -1;
+    return err_prefix(err, "%s",
+                      options->file  ? "--file"
+                      : options->ids ? "--ids"
+                                     : inputs_shown_path("-"));
 }
 
 int inputs_check_source(const struct options *options, const struct model *model, struct err *err)

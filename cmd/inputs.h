@@ -1,4 +1,5 @@
-/* inputs.h: the texts a command works on, from --sentence, --file or --ids. */
+/* inputs.h: the texts a command works on: --sentence, operands, --file, --ids, or, where none of
+ * them is given, what is piped in. Standard input is not touched beside a text. */
 #ifndef ATTN_CMD_INPUTS_H
 #define ATTN_CMD_INPUTS_H
 
@@ -23,19 +24,24 @@ struct inputs {
     struct arena arena;
 };
 
-/* Sentences in the order given, then a sentence for each line of the file that is not blank, then
- * the ids. None at all is a usage error. */
+/* Sentences in the order given, then operands, then a sentence for each line of the file, or of the
+ * pipe, that is not blank, then the ids. None at all is a usage error. */
 int inputs_open(struct inputs *inputs, const struct options *options, struct err *err);
+
+/* The same for a command that does without: there may be none. */
+int inputs_open_any(struct inputs *inputs, const struct options *options, struct err *err);
 void inputs_release(struct inputs *inputs);
 
 /* Ids are taken as they are: --bos beside them is refused, for every item of a batch, too. */
 int inputs_check_ids(const struct options *options, struct err *err);
 
-/* Is there any text, from any of the three? */
+/* Is any text named? If not: is standard input something that can be read instead, which is no
+ * terminal? */
 bool inputs_are_given(const struct options *options);
+bool inputs_are_piped(const struct options *options);
 
-/* The text of a command that takes one, from one of the three; `file`, which the caller releases,
- * is what it points into when it came from --file, less its last newline. */
+/* The text of a command that takes one; `file`, which the caller releases, is what it points into
+ * when it came from a file or a pipe, less its last newline. */
 int inputs_only(struct input *input, struct file *file, const struct options *options,
                 struct err *err);
 

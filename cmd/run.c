@@ -52,9 +52,6 @@ static int prepare(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct mechanism mechanism;
     enum precision precision;
-    if (options->operands.count)
-        return err_usage(err, "unexpected argument '%s': a sentence is given by --sentence",
-                         options->operands.items[0]);
     if (options_precision(&precision, options, err) ||
         mechanism_options_read(&mechanism, options, err) ||
         output_choose(&job->output, options, err) ||

@@ -273,16 +273,22 @@ static int read_header(struct items *items, struct err *err)
     return 0;
 }
 
+static int no_file(struct err *err)
+{
+    return err_usage(err, "expected a file of sentences, JSON lines or CSV, or a pipe; - is "
+                          "standard input");
+}
+
 static int find_path(const char **path, const struct options *options, struct err *err)
 {
     const struct texts *operands = &options->operands;
-    if (!operands->count)
-        return err_usage(err, "expected a file of sentences, JSON lines or CSV; - is standard "
-                              "input");
-    if (operands->count > 1)
-        return err_usage(err, "expected one file, found '%s' as well", operands->items[1]);
-    *path = operands->items[0];
-    return 0;
+    const char *second = operands->count > 1                ? operands->items[1]
+                         : operands->count && options->file ? options->file
+                                                            : NULL;
+    if (second)
+        return err_usage(err, "expected one file, found '%s' as well", second);
+    *path = operands->count ? operands->items[0] : inputs_are_piped(options) ? "-" : options->file;
+    return *path ? 0 : no_file(err);
 }
 
 /* A file in which nothing is to be done is a mistake. */
@@ -323,6 +329,10 @@ int items_open(struct items *items, const struct options *options, struct err *e
     *items = (struct items){0};
     if (find_path(&path, options, err) || inputs_read_file(&file, path, err))
         return -1;
+    if (!file.size && !options->operands.count && !options->file) {
+        file_release(&file);
+        return no_file(err);
+    }
     return items_begin(items, path, file, options, err);
 }
 
