@@ -55,12 +55,7 @@ int output_choose(struct output *output, const struct options *options, struct e
 const char *output_show(const struct format *format, const struct options *options,
                         const struct config *config)
 {
-    if (options->show)
-        return options->show;
-    if (format && config->n_encoder_layer)
-        return format->show_of_encoder ? format->show_of_encoder
-                                       : "enc.weights,weights,cross_weights";
-    return format && format->show ? format->show : "weights";
+    return options->show ? options->show : format_show(format, config->n_encoder_layer > 0);
 }
 
 const char *output_layer(const struct format *format, const struct options *options,
@@ -68,7 +63,7 @@ const char *output_layer(const struct format *format, const struct options *opti
 {
     if (options->layer)
         return options->layer;
-    return format && format->layer && !how->mean_of_layers ? format->layer : "all";
+    return format_layer(how->mean_of_layers ? NULL : format);
 }
 
 int output_check_selection(const struct output *output, const struct selection *selection,

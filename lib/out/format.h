@@ -42,12 +42,10 @@ struct format {
     const char *about;  /* a line for help */
     enum format_unit unit;
     bool is_picture;
-    bool one_sentence;           /* one stream can hold only one sentence */
-    bool has_tokens;             /* without any tensor there are still the tokens to write */
-    bool can_show_all;           /* whoever reads it can show and hide the first token himself */
-    const char *show;            /* tensors, where none are named: as in --show; NULL: weights */
-    const char *show_of_encoder; /* the same of a model that has one; NULL: all its weights */
-    const char *layer;           /* layers, where none are named; NULL: all */
+    bool one_sentence; /* one stream can hold only one sentence */
+    bool has_tokens;   /* without any tensor there are still the tokens to write */
+    bool can_show_all; /* whoever reads it can show and hide the first token himself */
+    const char *show, *show_of_encoder, *layer; /* read by format_show and format_layer */
     int (*write)(struct stream *out, const struct report *report, const struct place *place,
                  struct err *err);
     int (*check)(struct err *err); /* refuses what cannot be written here; NULL: all can */
@@ -60,6 +58,11 @@ extern const size_t format_count;
  * there is none. */
 const struct format *format_find(const char *name);
 const struct format *format_of_path(const char *path);
+
+/* What is shown where --show and --layer name nothing, written as they are: the format's own
+ * choice, else that of most formats (NULL: that one). A model with an encoder has more to show. */
+const char *format_show(const struct format *format, bool has_encoder);
+const char *format_layer(const struct format *format);
 
 /* The rows' writers, each in the file of its name. */
 int csv_write(struct stream *, const struct report *, const struct place *, struct err *);

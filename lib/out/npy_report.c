@@ -9,8 +9,8 @@ int npy_report_write(struct stream *out, const struct report *report, const stru
     (void)place;
     if (report->tensor_count != 1)
         return err_usage(err,
-                         "--format npy: one file holds one tensor, found %zu: give a folder (-o "
-                         "DIR/)",
+                         "--format npy: one file holds one tensor, found %zu: name one by --show "
+                         "and --layer, or give a folder (-o DIR/)",
                          report->tensor_count);
     const struct kept *kept = &report->tensors[0];
     npy_write(out, kept->rank, kept->shape, kept->data);

@@ -22,8 +22,10 @@ START_TEST(any_other_number_of_tensors_is_refused_with_the_number)
         size_t count;
         const char *message;
     } cases[] = {
-        {0, "--format npy: one file holds one tensor, found 0: give a folder (-o DIR/)"},
-        {5, "--format npy: one file holds one tensor, found 5: give a folder (-o DIR/)"},
+        {0, "--format npy: one file holds one tensor, found 0: name one by --show and --layer, or "
+            "give a folder (-o DIR/)"},
+        {5, "--format npy: one file holds one tensor, found 5: name one by --show and --layer, or "
+            "give a folder (-o DIR/)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct report report = fixture_layers;
