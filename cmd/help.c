@@ -5,21 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/utf8.h"
-#include "bench/comparison_format.h"
-#include "bench/task.h"
-#include "draw/palette.h"
-#include "lens/measure.h"
 #include "math/kernel.h"
-#include "model/bundled.h"
-#include "model/config_edit.h"
-#include "model/mechanism_text.h"
-#include "model/shape.h"
-#include "model/site.h"
-#include "out/explain_format.h"
-#include "out/format.h"
+#include "option_groups.h"
 #include "out/text_line.h"
+#include "value_lists.h"
 
 #ifdef __clang__
 #define COMPILER __VERSION__ /* names clang itself */
@@ -31,15 +21,16 @@ enum {
     NAME_COLUMNS = 22, /* of the left column of lists */
     ABOUT_COLUMN = 2 + NAME_COLUMNS + 2,
     PAGE_COLUMNS = 80,
+    FORM_BYTES = 80,
 };
 
 /* "-s, --sentence TEXT" */
-static const char *option_form(char form[80], const struct option_row *row)
+static const char *option_form(char form[FORM_BYTES], const struct option_row *row)
 {
     char letter[8] = "    ";
     if (row->letter)
         snprintf(letter, sizeof letter, "-%c, ", row->letter);
-    snprintf(form, 80, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
+    snprintf(form, FORM_BYTES, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
              row->argument ? row->argument : "");
     return form;
 }
@@ -62,123 +53,84 @@ static void write_indented(struct stream *out, const char *lines)
 
 static void write_options(struct stream *out, const struct command *command)
 {
-    char form[80];
-    stream_text(out, "\nOptions:\n");
-    for (size_t i = 0; i < option_count; i++)
-        if (option_serves(&option_rows[i], command->bit))
-            write_row(out, option_form(form, &option_rows[i]), option_rows[i].about);
-}
-
-static void write_formats(struct stream *out)
-{
-    stream_text(out, "\nFormats (--format):\n");
-    for (size_t i = 0; i < format_count; i++)
-        write_row(out, format_rows[i].name, format_rows[i].about);
-}
-
-static void write_explain_formats(struct stream *out)
-{
-    stream_text(out, "\nFormats (--format):\n");
-    for (size_t i = 0; i < explain_format_count; i++)
-        write_row(out, explain_formats[i].name, explain_formats[i].about);
-}
-
-static void write_comparison_formats(struct stream *out)
-{
-    stream_text(out, "\nFormats (--format):\n");
-    for (size_t i = 0; i < comparison_format_count; i++)
-        write_row(out, comparison_formats[i].name, comparison_formats[i].about);
-}
-
-static void write_palettes(struct stream *out)
-{
-    stream_text(out, "\nPalettes (--palette):\n");
-    for (size_t i = 0; i < palette_count; i++)
-        write_row(out, palette_rows[i].name, palette_rows[i].about);
-}
-
-/* The names of what is like something that has been told of. */
-static void write_likes(struct stream *out, enum site_part part, const char *about)
-{
-    struct buf names = {0};
-    const char *gap = "";
-    buf_text(&names, about);
-    for (int site = 0; site < SITE_COUNT; site++) {
-        if (site_rows[site].part != part || site == SITE_SOURCE_EMBEDDING)
-            continue;
-        buf_format(&names, "%s %s", gap, site_rows[site].name);
-        gap = ",";
+    struct option_walk walk = {.command = command};
+    const struct option_row *row = NULL;
+    const char *title = NULL;
+    char form[FORM_BYTES];
+    while ((row = option_walk_next(&walk, &title))) {
+        if (title)
+            stream_format(out, "\n%s:\n", title);
+        write_row(out, option_form(form, row), row->about);
     }
-    stream_text(out, "  ");
-    text_wrap(out, names.bytes ? names.bytes : about, 2, 2, PAGE_COLUMNS);
-    buf_release(&names);
 }
 
-static void write_sites(struct stream *out, bool of_sources)
+/* --- lists of values -------------------------------------------------------------------------- */
+
+/* Names below each other's heading, as a text: where the next one goes. */
+struct names {
+    const char *heading; /* that they stand under; NULL: none yet */
+    size_t column;       /* 0: no name stands on a line */
+};
+
+static void end_names(struct stream *out, struct names *names)
 {
-    stream_text(out, "\nTensors (--show), in the order of the forward pass:\n");
-    write_row(out, "tokens", "the table of tokens, in a text page");
-    for (int site = 0; site < SITE_COUNT; site++)
-        if (site_rows[site].part == PART_SENTENCE || (of_sources && site == SITE_SOURCE_EMBEDDING))
-            write_row(out, site_rows[site].name, site_rows[site].about);
-    if (!of_sources)
+    if (names->column)
+        stream_char(out, '\n');
+    *names = (struct names){0};
+}
+
+static void write_name(struct stream *out, struct names *names, const char *heading,
+                       const char *name)
+{
+    size_t size = strlen(name);
+    bool goes_on = names->column && names->heading == heading;
+    if (!goes_on) {
+        end_names(out, names);
+        stream_format(out, "  %s", heading);
+        names->heading = heading;
+        names->column = 2 + strlen(heading);
+    }
+    const char *gap = *heading || goes_on ? " " : "";
+    stream_text(out, goes_on ? "," : "");
+    names->column += goes_on + strlen(gap);
+    if (names->column + size + 1 > PAGE_COLUMNS) { /* 1: a comma behind it */
+        stream_text(out, "\n  ");
+        names->column = 2;
+        gap = "";
+    }
+    stream_format(out, "%s%s", gap, name);
+    names->column += size;
+}
+
+static void write_value(struct stream *out, struct names *names, const struct value *value)
+{
+    if (value->heading || !value->about) {
+        write_name(out, names, value->heading ? value->heading : "", value->name);
         return;
-    write_likes(out, PART_SOURCE, "In an encoder, of the source:");
-    write_likes(out, PART_CROSS, "In its decoder, as the sentence looks at the source:");
-}
-
-static void write_models(struct stream *out, const char *option)
-{
-    struct buf names = {0};
-    for (size_t i = 0; i < bundled_count; i++)
-        buf_format(&names, "%s%s%s", i ? ", " : "", bundled_models[i].path,
-                   i ? "" : " (the default)");
-    stream_format(out, "\nBundled models (%s):\n  ", option);
-    text_wrap(out, names.bytes ? names.bytes : "", 2, 2, PAGE_COLUMNS);
-    stream_text(out, "  A folder of that name is reached by a path: ./tiny\n");
-    buf_release(&names);
-}
-
-static void write_tasks(struct stream *out)
-{
-    stream_text(out, "\nMeasurements (--only), medians of all rounds:\n");
-    for (int kind = 0; kind < TASK_KINDS; kind++)
-        write_row(out, task_rows[kind].name, task_rows[kind].about);
-}
-
-static void write_attention(struct stream *out)
-{
-    stream_text(out, "\nAttention (--attention); + joins those of which every query sees some "
-                     "keys:\n");
-    for (size_t i = 0; i < attention_kind_row_count; i++) {
-        struct buf name = {0};
-        attention_kind_row_write(&name, &attention_kind_rows[i]);
-        write_row(out, name.bytes ? name.bytes : "", attention_kind_rows[i].about);
-        buf_release(&name);
     }
+    char form[FORM_BYTES];
+    end_names(out, names);
+    snprintf(form, sizeof form, value->argument ? "%s%c%s" : "%s", value->name, value->end,
+             value->argument);
+    write_row(out, form, value->about);
 }
 
-static void write_measures(struct stream *out)
+static void write_list(struct stream *out, const struct value_use *use,
+                       const struct command *command)
 {
-    stream_text(out, "\nReductions (--reduce), of each head over all texts:\n");
-    for (int measure = 0; measure < MEASURE_COUNT; measure++)
-        write_row(out, measure_rows[measure].name, measure_rows[measure].about);
-}
-
-static void write_shapes(struct stream *out)
-{
-    stream_text(out, "\nShapes (--shape):\n ");
-    for (size_t i = 0; i < shape_count; i++)
-        stream_format(out, "%s %s", i ? "," : "", shape_rows[i].name);
+    struct value value;
+    struct names names = {0};
     stream_char(out, '\n');
+    value_use_title(out, use, command);
+    stream_text(out, ":\n");
+    for (size_t i = 0; value_at(&value, use->list, i); i++)
+        write_value(out, &names, &value);
+    end_names(out, &names);
+    if (use->list->note)
+        stream_format(out, "  %s\n", use->list->note);
 }
 
-static void write_settings(struct stream *out)
-{
-    stream_text(out, "\nSettings (--set), as far as the type of the model has them:\n");
-    for (size_t i = 0; i < config_key_count; i++)
-        write_row(out, config_keys[i].name, config_keys[i].about);
-}
+/* --- pages ------------------------------------------------------------------------------------ */
 
 static void overview(struct stream *out)
 {
@@ -189,7 +141,6 @@ static void overview(struct stream *out)
                      "\nCommands ('attn-cli help COMMAND' tells all about one):\n");
     for (size_t i = 0; i < command_count; i++)
         write_row(out, command_rows[i].name, command_rows[i].about);
-    write_models(out, "--model");
     stream_char(out, '\n');
     text_wrap(out,
               "Exit status: 0 done, 1 a check said no, 2 wrong usage, 3 bad input, 4 a model "
@@ -204,27 +155,9 @@ static void help_command_write(struct stream *out, const struct command *command
     stream_format(out, "\nUsage: attn-cli %s [options]%s%s\n", command->name,
                   *command->operands ? " " : "", command->operands);
     write_options(out, command);
-    if (command->bit & (FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH | FOR_COMPARE | FOR_BENCH))
-        write_attention(out);
-    if (command->bit & (FOR_RUN | FOR_GENERATE | FOR_BATCH)) {
-        write_sites(out, command->bit != FOR_GENERATE); /* a text that grows has no source */
-        write_formats(out);
-        write_palettes(out);
-    }
-    if (command->bit == FOR_BATCH)
-        write_measures(out);
-    if (command->bit == FOR_EXPLAIN)
-        write_explain_formats(out);
-    if (command->bit == FOR_COMPARE)
-        write_comparison_formats(out);
-    if (command->bit == FOR_BENCH)
-        write_tasks(out);
-    if (command->bit & (FOR_BENCH | FOR_INIT))
-        write_shapes(out);
-    if (command->bit == FOR_INIT)
-        write_settings(out);
-    if (!(command->bit & (FOR_HELP | FOR_LESSON | FOR_MERGE)))
-        write_models(out, command->bit == FOR_INIT ? "--like" : "--model");
+    for (size_t i = 0; i < value_use_count; i++)
+        if (value_use_opens(&value_uses[i], command))
+            write_list(out, &value_uses[i], command);
 }
 
 static void version(struct stream *out)

@@ -105,11 +105,11 @@ const struct option_row option_rows[] = {
      "the query: a token's text (is), its place from 0 (1, or -1 for the last), or both (1:is); "
      "default: the last"},
     {"show", 0, OPTION_TEXT, "LIST", FIELD(show), FOR_RUN | VIEW, 0, 0,
-     "tokens, weights, context, … or all: see Tensors"},
+     "tokens, weights, context, … or all: see Tensors (default: by the format: see below)"},
     {"show", 0, OPTION_TEXT, "LIST", FIELD(show), FOR_GENERATE, 0, 0,
      "tokens, weights, context, … of the whole text in place of the text: see Tensors"},
     {"layer", 0, OPTION_TEXT, "LIST", FIELD(layer), FOR_RUN | FOR_GENERATE | VIEW, 0, 0,
-     "layers: 0,3-5, -1 for the last, or all"},
+     "layers: 0,3-5, -1 for the last, or all (default: by the format: see below)"},
     {"head", 0, OPTION_TEXT, "LIST", FIELD(head), FOR_RUN | FOR_GENERATE | VIEW, 0, 0,
      "heads: as layers (default: all)"},
     {"mean", 0, OPTION_TEXT, "LIST", FIELD(mean), OF_REPORTS, 0, 0,

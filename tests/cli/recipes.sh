@@ -84,3 +84,7 @@ train() { # OPTION...: on the small school's texts, its losses alone
     "$ATTN" train -d texts --batch 4 --context 8 "$@" >printed || return
     awk '/^ +[0-9]/ { print $1, $2, $3 }' printed
 }
+
+commands() { # the names of all commands
+    sed -n 's/^    {"\([a-z]*\)", FOR_.*/\1/p' "$ROOT/cmd/command.c"
+}

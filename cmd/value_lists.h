@@ -1,0 +1,74 @@
+/* value_lists.h: the values that options and operands take, wherever a table knows them: which
+ * option of which command takes them from which list. Help, the manual and the completions walk
+ * these rows.
+ *
+ *     const struct value_use *use = value_use_find("show", command);
+ *     struct value value;
+ *     for (size_t i = 0; use && value_at(&value, use->list, i); i++)
+ *         ... value.name, value.about ...
+ */
+#ifndef ATTN_CMD_VALUE_LISTS_H
+#define ATTN_CMD_VALUE_LISTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/stream.h"
+#include "command.h"
+#include "options.h"
+
+enum { VALUE_TEXT_BYTES = 192 };
+
+struct value {
+    const char *name;     /* as it is typed */
+    char end;             /* what must follow it, ':' or '='; 0: nothing */
+    const char *argument; /* what help calls that which follows: "W"; NULL: help does not say */
+    const char *about;    /* a line for help; NULL: the name says all */
+    const char *heading;  /* help lists it by its name alone, among others that begin so; or NULL */
+    char text[VALUE_TEXT_BYTES]; /* room for what is made; `name` or `about` may stand in it */
+};
+
+struct value_list {
+    const char *name;   /* for scripts: one word */
+    const char *title;  /* of its part of the help; NULL: options say what there is to say */
+    const char *remark; /* behind the title; NULL: none */
+    const char *note;   /* below the values; NULL: none */
+    bool (*at)(struct value *value, size_t index);
+};
+
+struct value_use {
+    const char *option; /* its long name; NULL: the operand */
+    int commands;       /* FOR_… */
+    const struct value_list *list;
+    const char *joints; /* what stands between several values: any of these; NULL: one value */
+    bool only_help;     /* it explains the option, but is not what it takes */
+};
+
+/* In the order in which help tells of them. */
+extern const struct value_use value_uses[];
+extern const size_t value_use_count;
+
+/* The value at a place of a list; false behind the last. */
+bool value_at(struct value *value, const struct value_list *list, size_t index);
+
+/* What an option of a command (NULL: its operand) takes its values from; NULL: they are free. */
+const struct value_use *value_use_find(const char *option, const struct command *command);
+
+/* True when the command has the option, or the operand, that the row is about. */
+bool value_use_serves(const struct value_use *use, const struct command *command);
+
+/* True for the first row of a list that the command's help tells of, under one heading. */
+bool value_use_opens(const struct value_use *use, const struct command *command);
+
+/* Write that heading, with the options that take the values: "Scores (--sort, --map)". */
+void value_use_title(struct stream *out, const struct value_use *use,
+                     const struct command *command);
+
+/* What an argument, as help calls it, may be beside the values of a list. */
+enum value_paths { PATHS_NONE, PATHS_FILES, PATHS_FOLDERS };
+enum value_paths value_paths(const char *argument);
+
+/* That of --sweep: options of one item, whose own values follow. */
+extern const struct value_list value_settings;
+
+#endif
