@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "completion.h"
 #include "math/kernel.h"
 #include "option_groups.h"
 #include "out/text_line.h"

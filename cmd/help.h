@@ -10,9 +10,8 @@
 int help_of(const struct command *command, struct err *err);
 int help_version(struct err *err);
 
-/* The manual page in roff; a completion script for "bash", "zsh" or "fish". */
+/* The manual page in roff. */
 void manual_write(struct stream *out);
-int completion_write(struct stream *out, const char *shell, struct err *err);
 
 #define ATTN_VERSION "0.1.0"
 
