@@ -6,8 +6,8 @@ void board_title(struct board *board, const char *name, const char *title)
 {
     board->step->name = name;
     board->step->title = title;
-    board->step->corner = "";
-    board->step->own_row = NO_ROW;
+    board->table->corner = "";
+    board->table->own_row = NO_ROW;
 }
 
 struct buf *board_note(struct board *board)
@@ -47,19 +47,19 @@ void board_projection(struct board *board, const struct weight *w, const struct 
 void board_keys(struct board *board)
 {
     const struct report *report = &board->walk->report;
-    struct step *step = board->step;
-    step->corner = "key";
-    step->of_keys = true;
-    step->own_row = board->walk->config->cross ? NO_ROW : board->walk->query;
-    step->rows = report_keys(report, board->walk->part)->labels;
-    step->row_count = board->walk->keys;
+    struct step_table *table = board->table;
+    table->corner = "key";
+    table->of_keys = true;
+    table->own_row = board->walk->config->cross ? NO_ROW : board->walk->query;
+    table->rows = report_keys(report, board->walk->part)->labels;
+    table->row_count = board->walk->keys;
 }
 
 struct label *board_rows(struct board *board, size_t count)
 {
     struct label *rows = arena_alloc(board->arena, count, sizeof *rows, board->err);
-    board->step->rows = rows;
-    board->step->row_count = count;
+    board->table->rows = rows;
+    board->table->row_count = count;
     return rows;
 }
 
@@ -71,16 +71,16 @@ struct label board_label(const char *name)
 struct block *board_column(struct board *board, const char *name, const char *text,
                            const char *latex, const float *values)
 {
-    struct step *step = board->step;
-    assert(step->block_count < STEP_BLOCKS_MAX);
-    struct block *block = &step->blocks[step->block_count++];
+    struct step_table *table = board->table;
+    assert(table->block_count < STEP_BLOCKS_MAX);
+    struct block *block = &table->blocks[table->block_count++];
     *block = (struct block){
         .name = name,
         .symbol = {text, latex},
         .width = 1,
         .values = values,
         .stride = 1,
-        .numeral = board_numeral(board, values, step->row_count),
+        .numeral = board_numeral(board, values, table->row_count),
     };
     return block;
 }
@@ -91,7 +91,7 @@ struct block *board_vectors(struct board *board, const char *name, const char *t
     struct block *block = board_column(board, name, text, latex, values);
     block->is_vector = true;
     block->width = block->stride = width;
-    block->numeral = board_numeral(board, values, board->step->row_count * width);
+    block->numeral = board_numeral(board, values, board->table->row_count * width);
     return block;
 }
 

@@ -11,7 +11,8 @@
 struct board {
     const struct walk *walk;
     struct step *step;
-    size_t key; /* whose numbers are worked out */
+    struct step_table *table; /* that is filled in: the step's */
+    size_t key;               /* whose numbers are worked out */
     int digits;
     struct pen pen;  /* what is being drawn */
     struct buf note; /* the sentences to read with the step */

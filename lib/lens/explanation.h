@@ -46,14 +46,9 @@ struct block {
 
 enum { STEP_BLOCKS_MAX = 3, STEP_FORMULAS_MAX = 2 };
 
-struct step {
-    const char *name;  /* as programs call it: "scores" */
-    const char *title; /* Keys and scores */
-    struct formula formulas[STEP_FORMULAS_MAX];
-    size_t formula_count;
-    const char *note;      /* a sentence to read with it, or NULL */
-    struct formula worked; /* the formula with the numbers of one row */
-    const char *corner;    /* what the rows are: "key", or "" */
+/* Rows with what they are called, and columns of numbers. */
+struct step_table {
+    const char *corner; /* what the rows are: "key", or "" */
     const struct label *rows;
     size_t row_count;  /* 0: there is no table */
     bool of_keys;      /* a row is a key, and long tables may leave out those with little weight */
@@ -61,6 +56,16 @@ struct step {
     const char *total; /* what the row below is called, or NULL */
     struct block blocks[STEP_BLOCKS_MAX]; /* at most one of them of vectors */
     size_t block_count;
+};
+
+struct step {
+    const char *name;  /* as programs call it: "scores" */
+    const char *title; /* Keys and scores */
+    struct formula formulas[STEP_FORMULAS_MAX];
+    size_t formula_count;
+    const char *note;      /* a sentence to read with it, or NULL */
+    struct formula worked; /* the formula with the numbers of one row */
+    struct step_table table;
 };
 
 struct explanation {

@@ -86,6 +86,7 @@ int steps_make(struct explanation *explanation, const struct walk *walk, int dig
         struct board board = {
             .walk = walk,
             .step = &steps[i],
+            .table = &steps[i].table,
             .key = first_seen(walk),
             .digits = digits,
             .arena = arena,

@@ -31,7 +31,7 @@ static int show_stream(struct board *board)
             values[used * width + c] = vectors[i].values[c];
         used++;
     }
-    board->step->row_count = used;
+    board->table->row_count = used;
     board_vectors(board, "vector", "", "", values, width);
     return 0;
 }
@@ -151,7 +151,7 @@ static int work_product(struct board *board, const struct weight *w)
 {
     const struct walk *walk = board->walk;
     struct pen *pen = &board->pen;
-    const struct block *blocks = board->step->blocks;
+    const struct block *blocks = board->table->blocks;
     const struct numeral numerals[] = {blocks[0].numeral, blocks[1].numeral};
     size_t width = blocks[1].width;
     pen_symbol(pen, "q", "q", 0);
@@ -183,8 +183,8 @@ static int show_product(struct board *board, const struct weight *w)
         rows[w->in] = board_label("b_q");
         x[w->in] = NAN;
     }
-    board->step->corner = "channel";
-    board->step->total = "q";
+    board->table->corner = "channel";
+    board->table->total = "q";
     board_column(board, "x", "x", "x", x);
     board_vectors(board, "W_q", "W_q", "W_q", matrix, width)->total = walk->q;
     return work_product(board, w);

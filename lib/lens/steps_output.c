@@ -15,7 +15,7 @@ enum {
 static void add_product(struct board *board, size_t i)
 {
     const struct walk *walk = board->walk;
-    const struct block *blocks = board->step->blocks;
+    const struct block *blocks = board->table->blocks;
     pen_number(&board->pen, blocks[0].numeral, walk->weight[board->key]);
     pen_times(&board->pen);
     pen_factor(&board->pen, blocks[1].numeral, walk->v[board->key * walk->config->d_v + i]);
@@ -87,7 +87,7 @@ static int work_context(struct board *board)
 {
     const struct walk *walk = board->walk;
     struct pen *pen = &board->pen;
-    const struct block *products = &board->step->blocks[0];
+    const struct block *products = &board->table->blocks[0];
     size_t width = walk->config->d_v;
     struct span keys = weighty_keys(walk);
     pen_symbol(pen, "context", "z", 0);
@@ -110,7 +110,7 @@ int step_context(struct board *board)
     board_title(board, "context", "Weight times value, and the sum: the context");
     board_formula(board, "context = Σ_j weight_j · v_j", "z = \\sum_j \\alpha_j v_j");
     board_keys(board);
-    board->step->total = "context";
+    board->table->total = "context";
     board_vectors(board, "weighted", "weight_j · v_j", "\\alpha_j v_j", products, width)->total =
         walk->context;
     return work_context(board);
@@ -141,7 +141,7 @@ static struct label *take_heads(struct board *board, size_t more)
 {
     size_t heads = board->walk->config->n_head;
     struct label *rows = board_rows(board, heads + more);
-    board->step->own_row = board->walk->head;
+    board->table->own_row = board->walk->head;
     for (size_t head = 0; rows && head < heads; head++)
         if (name_head(board, &rows[head], head))
             return NULL;
@@ -165,7 +165,7 @@ static int show_shares(struct board *board)
         for (size_t c = 0; c < w->out; c++)
             shares[heads * w->out + c] = w->bias[c];
     }
-    board->step->total = "attn_out";
+    board->table->total = "attn_out";
     board_vectors(board, "share", "", "", shares, w->out)->total = walk->out;
     return 0;
 }

@@ -31,7 +31,7 @@ static int work_score(struct board *board, const float *a, const float *b)
 {
     const struct walk *walk = board->walk;
     struct pen *pen = &board->pen;
-    const struct block *blocks = board->step->blocks;
+    const struct block *blocks = board->table->blocks;
     size_t width = walk->config->d_k;
     const struct numeral numerals[] = {board_numeral(board, a, width), blocks[0].numeral};
     pen_symbol(pen, "score", "s", board->key);
@@ -74,7 +74,7 @@ static int work_feature(struct board *board, float feature)
 {
     struct pen *pen = &board->pen;
     float q = board->walk->q[0];
-    struct numeral numeral = board->step->blocks[0].numeral;
+    struct numeral numeral = board->table->blocks[0].numeral;
     pen_symbol(pen, "f", "f", 0);
     pen_add(pen, q > 0 ? " = " : " = e^(", q > 0 ? " = " : " = e^{");
     pen_number(pen, numeral, q);
@@ -176,7 +176,7 @@ static int work_scale(struct board *board)
 {
     const struct walk *walk = board->walk;
     struct pen *pen = &board->pen;
-    const struct block *blocks = board->step->blocks;
+    const struct block *blocks = board->table->blocks;
     pen_symbol(pen, "scaled", "\\tilde{s}", board->key);
     pen_equals(pen);
     pen_number(pen, blocks[0].numeral, walk->scores[board->key]);

@@ -115,7 +115,7 @@ static int add_shares(struct board *board, const struct quantity *quantity)
 static int work_quotient(struct board *board)
 {
     struct pen *pen = &board->pen;
-    const struct block *result = &board->step->blocks[board->step->block_count - 1];
+    const struct block *result = &board->table->blocks[board->table->block_count - 1];
     const struct block *parts = result - 1;
     pen_add(pen, " = ", " = \\dfrac{");
     pen_number(pen, parts->numeral, parts->values[board->key]);
@@ -144,7 +144,7 @@ static int draw_softmax(struct board *board, const struct quantity *to, const st
 static int work_softmax(struct board *board, const struct quantity *to)
 {
     struct pen *pen = &board->pen;
-    const struct block *of = &board->step->blocks[0];
+    const struct block *of = &board->table->blocks[0];
     const struct block *powers = of + 1;
     pen_symbol(pen, to->letter.text, to->letter.latex, board->key);
     pen_add(pen, " = e^(", " = \\dfrac{e^{");
@@ -165,7 +165,7 @@ static int show_softmax(struct board *board, const struct quantity *to, const st
             ? (struct formula){"e^(masked_j - max)", "e^{m_j - \\max m}"}
             : (struct formula){"e^(scaled_j - max)", "e^{\\tilde{s}_j - \\max \\tilde{s}}"};
     board_keys(board);
-    board->step->total = "sum";
+    board->table->total = "sum";
     add_column(board, of);
     return !add_summed(board, &power) || add_shares(board, to) || work_softmax(board, to) ? -1 : 0;
 }
@@ -222,7 +222,7 @@ int step_shares(struct board *board)
         drops(walk) ? "a_j = \\frac{m_j}{\\sum_t m_t}" : "\\alpha_j = \\frac{m_j}{\\sum_t m_t}");
     note_running_sum(board);
     board_keys(board);
-    board->step->total = "sum";
+    board->table->total = "sum";
     const struct quantity of = with(masked, walk->masked);
     if (!add_summed(board, &of) || add_shares(board, &to))
         return -1;
@@ -236,7 +236,7 @@ int step_shares(struct board *board)
 static int work_dropout(struct board *board)
 {
     const struct walk *walk = board->walk;
-    const struct block *blocks = board->step->blocks;
+    const struct block *blocks = board->table->blocks;
     const float *dropout = &walk->config->mechanism.dropout;
     struct pen *pen = &board->pen;
     size_t key = 0;
@@ -272,7 +272,7 @@ int step_dropout(struct board *board)
                "Each key is dropped with the chance P = %g; the seed %llu says which.",
                (double)mechanism->dropout, (unsigned long long)mechanism->seed);
     board_keys(board);
-    board->step->total = "sum";
+    board->table->total = "sum";
     if (!add_summed(board, &before) || add_shares(board, &after))
         return -1;
     return work_dropout(board);

@@ -46,26 +46,27 @@ static void write_formulas(struct stream *out, const struct step *step)
 }
 
 /* A number for each row, or an array. */
-static void write_block(struct stream *out, const struct step *step, const struct block *block)
+static void write_block(struct stream *out, const struct step_table *table,
+                        const struct block *block)
 {
     if (!block->is_vector) {
-        json_write_floats(out, block->values, step->row_count);
+        json_write_floats(out, block->values, table->row_count);
         return;
     }
     stream_char(out, '[');
-    for (size_t row = 0; row < step->row_count; row++) {
+    for (size_t row = 0; row < table->row_count; row++) {
         stream_text(out, row ? ",\n     " : "");
         json_write_floats(out, block->values + row * block->stride, block->width);
     }
     stream_char(out, ']');
 }
 
-static void write_total(struct stream *out, const struct step *step)
+static void write_total(struct stream *out, const struct step_table *table)
 {
     stream_text(out, ",\n   \"total\": {");
-    write_member(out, "name", step->total);
-    for (size_t b = 0; b < step->block_count; b++) {
-        const struct block *block = &step->blocks[b];
+    write_member(out, "name", table->total);
+    for (size_t b = 0; b < table->block_count; b++) {
+        const struct block *block = &table->blocks[b];
         if (!block->total)
             continue;
         stream_format(out, ", \"%s\": ", block->name);
@@ -77,21 +78,21 @@ static void write_total(struct stream *out, const struct step *step)
     stream_char(out, '}');
 }
 
-static void write_table(struct stream *out, const struct step *step)
+static void write_table(struct stream *out, const struct step_table *table)
 {
     stream_text(out, ",\n   \"rows\": [");
-    for (size_t row = 0; row < step->row_count; row++) {
+    for (size_t row = 0; row < table->row_count; row++) {
         stream_text(out, row ? ", " : "");
-        write_text(out, step->rows[row].exact);
+        write_text(out, table->rows[row].exact);
     }
     stream_text(out, "],\n   \"columns\": {");
-    for (size_t b = 0; b < step->block_count; b++) {
-        stream_format(out, "%s\"%s\": ", b ? ",\n    " : "", step->blocks[b].name);
-        write_block(out, step, &step->blocks[b]);
+    for (size_t b = 0; b < table->block_count; b++) {
+        stream_format(out, "%s\"%s\": ", b ? ",\n    " : "", table->blocks[b].name);
+        write_block(out, table, &table->blocks[b]);
     }
     stream_char(out, '}');
-    if (step->total)
-        write_total(out, step);
+    if (table->total)
+        write_total(out, table);
 }
 
 static void write_step(struct stream *out, const struct step *step)
@@ -110,8 +111,8 @@ static void write_step(struct stream *out, const struct step *step)
         stream_text(out, ",\n   \"worked\": ");
         write_formula(out, &step->worked);
     }
-    if (step->row_count)
-        write_table(out, step);
+    if (step->table.row_count)
+        write_table(out, &step->table);
     stream_char(out, '}');
 }
 

@@ -8,7 +8,7 @@
 
 #include "out/explain_facts.h"
 #include "out/explain_format.h"
-#include "out/explain_layout.h"
+#include "out/explain_table.h"
 #include "out/latex_text.h"
 
 enum {
@@ -24,6 +24,9 @@ struct page {
     struct buf text;
     const struct explanation *explanation;
     bool full;
+    const struct explain_table *table; /* that is being written */
+    size_t before;                     /* columns of it, left of a block */
+    size_t rows;                       /* of its tabular so far */
 };
 
 static void add_text(struct page *page, const char *text)
@@ -31,188 +34,160 @@ static void add_text(struct page *page, const char *text)
     latex_text(&page->text, text, strlen(text));
 }
 
-/* The types of the columns: R is a number; a share has its bar behind it. */
-static void add_columns(struct page *page, const struct step *step,
-                        const struct explain_layout *layout)
+/* The types of the columns: R is a number; a share has its bar after it. */
+static void add_columns(struct page *page, const struct explain_table *table)
 {
     buf_text(&page->text, "@{}l");
-    for (size_t b = 0; b < step->block_count; b++) {
-        for (size_t slot = 0; slot < text_cut_slots(&layout->cuts[b]); slot++)
+    for (size_t b = 0; b < table->data->block_count; b++) {
+        for (size_t slot = 0; slot < text_cut_slots(&table->layout.cuts[b]); slot++)
             buf_char(&page->text, 'R');
-        buf_text(&page->text, step->blocks[b].is_share ? "l" : "");
+        buf_text(&page->text, table->data->blocks[b].is_share ? "l" : "");
     }
 }
 
 /* The symbol of the vectors above their elements, and a rule below it. */
-static void add_heading(struct page *page, const struct step *step,
-                        const struct explain_layout *layout)
+static void add_heading(struct page *page, const struct explain_cell *cell)
 {
-    size_t before = 1; /* columns */
-    for (size_t b = 0; b < step->block_count; b++) {
-        size_t slots = text_cut_slots(&layout->cuts[b]);
-        const struct block *block = &step->blocks[b];
-        struct buf symbol = {0};
-        struct buf heading = {0};
-        if (*block->symbol.latex)
-            buf_format(&symbol, "$%s$", block->symbol.latex);
-        if (block->is_vector)
-            explain_heading(&heading, symbol.size ? symbol.bytes : "", &layout->cuts[b]);
-        if (heading.size)
-            buf_format(&page->text,
-                       "\\multicolumn{%zu}{l}{} & \\multicolumn{%zu}{c}{%s} \\\\\n"
-                       "\\cline{%zu-%zu}\n",
-                       before, slots, heading.bytes, before + 1, before + slots);
-        page->text.out_of_memory |= symbol.out_of_memory || heading.out_of_memory;
-        buf_release(&symbol);
-        buf_release(&heading);
-        before += slots + block->is_share;
-    }
+    size_t slots = text_cut_slots(cell->cut);
+    const struct block *block = cell->block;
+    struct buf symbol = {0};
+    struct buf heading = {0};
+    if (*block->symbol.latex)
+        buf_format(&symbol, "$%s$", block->symbol.latex);
+    if (block->is_vector)
+        explain_heading(&heading, symbol.size ? symbol.bytes : "", cell->cut);
+    if (heading.size)
+        buf_format(&page->text,
+                   "\\multicolumn{%zu}{l}{} & \\multicolumn{%zu}{c}{%s} \\\\\n"
+                   "\\cline{%zu-%zu}\n",
+                   page->before, slots, heading.bytes, page->before + 1, page->before + slots);
+    page->text.out_of_memory |= symbol.out_of_memory || heading.out_of_memory;
+    buf_release(&symbol);
+    buf_release(&heading);
+    page->before += slots + block->is_share;
 }
 
-static void add_value(struct page *page, const struct block *block, float value)
+static void add_number(struct page *page, const struct explain_cell *cell)
 {
     char digits[NUMERAL_BYTES] = "";
-    if (!isnan(value))
-        numeral_write(digits, block->numeral, value);
+    if (!isnan(cell->value))
+        numeral_write(digits, cell->block->numeral, cell->value);
     numeral_latex(&page->text, digits);
 }
 
-/* What stands in a line: titles, the numbers of a row, or the total. */
-enum line { TITLES, ROW, TOTAL };
-
-static void add_cell(struct page *page, enum line line, const struct block *block, size_t row,
-                     size_t element)
+static void add_title(struct page *page, const struct explain_cell *cell)
 {
-    buf_text(&page->text, " & ");
-    if (line == ROW)
-        add_value(page, block, explain_cell(block, row, element));
-    else if (line == TOTAL)
-        add_value(page, block, explain_total(block, element));
-    else if (block->is_vector)
-        buf_format(&page->text, "%zu", block->first + element);
+    if (cell->block->is_vector)
+        buf_format(&page->text, "%zu", cell->block->first + cell->element);
     else
-        buf_text(&page->text, block->symbol.latex);
+        buf_text(&page->text, cell->block->symbol.latex);
 }
 
-static void add_bar(struct page *page, enum line line, const struct block *block, size_t row)
+static void add_cell(void *to, const struct explain_cell *cell)
 {
-    buf_text(&page->text, " &");
-    if (line == ROW)
-        buf_format(&page->text, " \\rule{%.2fcm}{1.2ex}",
-                   BAR_CENTIMETRES * (double)explain_cell(block, row, 0));
-}
-
-static void add_line(struct page *page, const struct step *step,
-                     const struct explain_layout *layout, enum line line, size_t row)
-{
-    for (size_t b = 0; b < step->block_count; b++) {
-        const struct block *block = &step->blocks[b];
-        const struct text_cut *cut = &layout->cuts[b];
-        for (size_t slot = 0; slot < text_cut_slots(cut); slot++) {
-            if (text_cut_between(cut, slot))
-                buf_text(&page->text, " & \\cdots");
-            else
-                add_cell(page, line, block, row, text_cut_place(cut, slot));
-        }
-        if (block->is_share)
-            add_bar(page, line, block, row);
+    struct page *page = to;
+    buf_text(&page->text, cell->kind == CELL_HEADING ? "" : cell->kind == CELL_BAR ? " &" : " & ");
+    switch (cell->kind) {
+    case CELL_HEADING:
+        add_heading(page, cell);
+        break;
+    case CELL_TITLE:
+        add_title(page, cell);
+        break;
+    case CELL_NUMBER:
+        add_number(page, cell);
+        break;
+    case CELL_DOTS:
+        buf_text(&page->text, "\\cdots");
+        break;
+    case CELL_BAR:
+        if (cell->line == LINE_ROW)
+            buf_format(&page->text, " \\rule{%.2fcm}{1.2ex}",
+                       BAR_CENTIMETRES * (double)cell->value);
+        break;
     }
-    buf_text(&page->text, " \\\\\n");
 }
 
-static void add_label(struct page *page, const struct step *step, size_t row)
-{
-    buf_text(&page->text, row == step->own_row ? "\\llap{$\\triangleright$\\,}" : "");
-    if (step->of_keys)
-        buf_format(&page->text, "%zu ", row);
-    add_text(page, step->rows[row].text);
-}
-
-static void begin_table(struct page *page, const struct step *step,
-                        const struct explain_layout *layout)
+static void begin_tabular(struct page *page)
 {
     buf_text(&page->text, "\n\\medskip\\begin{tabular}{");
-    add_columns(page, step, layout);
+    add_columns(page, page->table);
     buf_text(&page->text, "}\n");
-    add_heading(page, step, layout);
-    buf_text(&page->text, step->corner);
-    add_line(page, step, layout, TITLES, 0);
-    buf_text(&page->text, RULE);
+    page->rows = 0;
 }
 
-static void end_table(struct page *page)
+static void end_table(void *to)
 {
+    struct page *page = to;
     buf_text(&page->text, "\\end{tabular}\\medskip\n");
 }
 
+static void begin_table(void *to, const struct explain_table *table)
+{
+    struct page *page = to;
+    page->table = table;
+    begin_tabular(page);
+}
+
+static void add_label(struct page *page, size_t row)
+{
+    const struct step_table *table = page->table->data;
+    buf_text(&page->text, row == table->own_row ? "\\llap{$\\triangleright$\\,}" : "");
+    if (table->of_keys)
+        buf_format(&page->text, "%zu ", row);
+    add_text(page, table->rows[row].text);
+}
+
+static void begin_line(void *to, enum explain_line line, size_t row);
+static void end_line(void *to, enum explain_line line);
+
+static const struct explain_form form = {begin_table, begin_line, add_cell, end_line, end_table};
+
 /* A tabular does not break: where a page could be full, another one begins. */
-static void add_rows(struct page *page, const struct step *step,
-                     const struct explain_layout *layout)
+static void turn_page(struct page *page)
 {
-    size_t count = explain_row_count(page->explanation, step);
-    for (size_t slot = 0; slot <= count; slot++) {
-        if (slot > 0 && slot < count && slot % PAGE_ROWS == 0) {
-            end_table(page);
-            begin_table(page, step, layout);
-        }
-        if (explain_gap(page->explanation, step, slot))
-            buf_text(&page->text, "$\\cdots$ \\\\\n");
-        if (slot == count)
-            break;
-        size_t row = explain_row(page->explanation, step, slot);
-        add_label(page, step, row);
-        add_line(page, step, layout, ROW, row);
-    }
-}
-
-static void add_table(struct page *page, const struct step *step,
-                      const struct explain_layout *layout)
-{
-    begin_table(page, step, layout);
-    add_rows(page, step, layout);
-    if (step->total) {
-        buf_text(&page->text, RULE);
-        add_text(page, step->total);
-        add_line(page, step, layout, TOTAL, 0);
-    }
     end_table(page);
+    begin_tabular(page);
+    explain_table_begin(page->table, &form, page);
 }
 
-/* The part of a step's table that shows so many elements of its vectors; single numbers stand in
- * the first part. */
-static struct step part_of(const struct step *step, size_t first, size_t count)
+static void begin_line(void *to, enum explain_line line, size_t row)
 {
-    struct step part = *step;
-    part.block_count = 0;
-    for (size_t b = 0; b < step->block_count; b++) {
-        struct block block = step->blocks[b];
-        if (block.width <= first)
-            continue;
-        block.first += first;
-        block.values += first;
-        block.total = block.total ? block.total + first : NULL;
-        block.width = block.width - first < count ? block.width - first : count;
-        part.blocks[part.block_count++] = block;
+    struct page *page = to;
+    if (page->rows == PAGE_ROWS && (line == LINE_ROW || line == LINE_GAP))
+        turn_page(page);
+    switch (line) {
+    case LINE_HEADINGS:
+        page->before = 1;
+        break;
+    case LINE_TITLES:
+        buf_text(&page->text, page->table->data->corner);
+        break;
+    case LINE_ROW:
+        add_label(page, row);
+        page->rows++;
+        break;
+    case LINE_GAP:
+        buf_text(&page->text, "$\\cdots$");
+        break;
+    case LINE_TOTAL:
+        buf_text(&page->text, RULE);
+        add_text(page, page->table->data->total);
+        break;
     }
-    return part;
 }
 
-/* All elements, as many in each table as a line takes. */
-static void add_parts(struct page *page, const struct step *step,
-                      const struct explain_layout *layout)
+static void end_line(void *to, enum explain_line line)
 {
-    size_t longest = 0;
-    size_t shown = 0;
-    for (size_t b = 0; b < step->block_count; b++) {
-        const struct text_cut *cut = &layout->cuts[b];
-        longest = cut->size > longest ? cut->size : longest;
-        shown = cut->front + cut->back > shown ? cut->front + cut->back : shown;
-    }
-    for (size_t first = 0; first < longest; first += shown) {
-        struct step part = part_of(step, first, shown);
-        struct explain_layout whole = explain_layout(page->explanation, &part, 0);
-        add_table(page, &part, &whole);
-    }
+    struct page *page = to;
+    buf_text(&page->text, line == LINE_HEADINGS ? "" : " \\\\\n");
+    buf_text(&page->text, line == LINE_TITLES ? RULE : "");
+}
+
+static void add_table(struct page *page, const struct step_table *data)
+{
+    struct explain_table table = explain_table(page->explanation, data, PAGE_COLUMNS);
+    (page->full ? explain_table_write_parts : explain_table_write)(&table, &form, page);
 }
 
 static void add_step(struct page *page, const struct step *step)
@@ -225,10 +200,8 @@ static void add_step(struct page *page, const struct step *step)
         explain_prose(&page->text, step->note);
         buf_text(&page->text, "\n");
     }
-    if (step->row_count) {
-        struct explain_layout layout = explain_layout(page->explanation, step, PAGE_COLUMNS);
-        (page->full ? add_parts : add_table)(page, step, &layout);
-    }
+    if (step->table.row_count)
+        add_table(page, &step->table);
     if (step->worked.latex)
         buf_format(&page->text, "\n$%s$\n", step->worked.latex);
 }
@@ -263,9 +236,9 @@ static void add_preamble(struct page *page)
 }
 
 int explain_latex_write(struct stream *out, const struct explanation *explanation,
-                        const struct explain_page *form, struct err *err)
+                        const struct explain_page *how, struct err *err)
 {
-    struct page page = {{0}, explanation, form->full};
+    struct page page = {.explanation = explanation, .full = how->full};
     add_preamble(&page);
     add_titles(&page);
     for (size_t i = 0; i < explanation->step_count; i++)

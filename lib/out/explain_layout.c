@@ -11,21 +11,22 @@ enum {
     NUMBER_BYTES = 48,
 };
 
-size_t explain_row_count(const struct explanation *explanation, const struct step *step)
+size_t explain_row_count(const struct explanation *explanation, const struct step_table *table)
 {
-    return step->of_keys ? explanation->shown_count : step->row_count;
+    return table->of_keys ? explanation->shown_count : table->row_count;
 }
 
-size_t explain_row(const struct explanation *explanation, const struct step *step, size_t slot)
+size_t explain_row(const struct explanation *explanation, const struct step_table *table,
+                   size_t slot)
 {
-    return step->of_keys ? explanation->shown[slot] : slot;
+    return table->of_keys ? explanation->shown[slot] : slot;
 }
 
-bool explain_gap(const struct explanation *explanation, const struct step *step, size_t slot)
+bool explain_gap(const struct explanation *explanation, const struct step_table *table, size_t slot)
 {
-    size_t count = explain_row_count(explanation, step);
-    size_t before = slot > 0 ? explain_row(explanation, step, slot - 1) + 1 : 0;
-    size_t here = slot < count ? explain_row(explanation, step, slot) : step->row_count;
+    size_t count = explain_row_count(explanation, table);
+    size_t before = slot > 0 ? explain_row(explanation, table, slot - 1) + 1 : 0;
+    size_t here = slot < count ? explain_row(explanation, table, slot) : table->row_count;
     return here > before;
 }
 
@@ -86,14 +87,14 @@ static size_t number_width(const struct block *block, float value)
 }
 
 /* The widest number of all elements, so that another width of the page changes no column. */
-static size_t cell_width(const struct explanation *explanation, const struct step *step,
+static size_t cell_width(const struct explanation *explanation, const struct step_table *table,
                          const struct block *block)
 {
     size_t widest = block->is_vector ? 1 : width_of(block->symbol.text);
     for (size_t element = 0; element < block->width; element++) {
         widest = larger(widest, number_width(block, explain_total(block, element)));
-        for (size_t slot = 0; slot < explain_row_count(explanation, step); slot++) {
-            size_t row = explain_row(explanation, step, slot);
+        for (size_t slot = 0; slot < explain_row_count(explanation, table); slot++) {
+            size_t row = explain_row(explanation, table, slot);
             widest = larger(widest, number_width(block, explain_cell(block, row, element)));
         }
     }
@@ -101,20 +102,20 @@ static size_t cell_width(const struct explanation *explanation, const struct ste
 }
 
 static void fit_labels(struct explain_layout *layout, const struct explanation *explanation,
-                       const struct step *step)
+                       const struct step_table *table)
 {
     char number[NUMBER_BYTES];
-    size_t widest = step->total ? width_of(step->total) : 0;
-    size_t count = explain_row_count(explanation, step);
-    if (step->of_keys)
+    size_t widest = table->total ? width_of(table->total) : 0;
+    size_t count = explain_row_count(explanation, table);
+    if (table->of_keys)
         layout->number_width =
-            snprintf(number, sizeof number, "%zu", explain_row(explanation, step, count - 1));
+            snprintf(number, sizeof number, "%zu", explain_row(explanation, table, count - 1));
     for (size_t slot = 0; slot < count; slot++)
-        widest = larger(widest, width_of(step->rows[explain_row(explanation, step, slot)].text));
+        widest = larger(widest, width_of(table->rows[explain_row(explanation, table, slot)].text));
     layout->label_width = widest < LABEL_MAX ? widest : LABEL_MAX;
-    if (step->of_keys)
+    if (table->of_keys)
         layout->label_width += (size_t)layout->number_width + 1;
-    layout->label_width = larger(layout->label_width, width_of(step->corner));
+    layout->label_width = larger(layout->label_width, width_of(table->corner));
 }
 
 size_t explain_block_width(const struct explain_layout *layout, size_t block)
@@ -138,54 +139,54 @@ static size_t heading_width(const char *symbol, const struct text_cut *cut)
 }
 
 /* What stands above the vectors of a block must have room. */
-static void widen_cells(struct explain_layout *layout, const struct step *step)
+static void widen_cells(struct explain_layout *layout, const struct step_table *table)
 {
-    for (size_t b = 0; b < step->block_count; b++) {
-        size_t width = heading_width(step->blocks[b].symbol.text, &layout->cuts[b]);
+    for (size_t b = 0; b < table->block_count; b++) {
+        size_t width = heading_width(table->blocks[b].symbol.text, &layout->cuts[b]);
         while (explain_block_width(layout, b) < width)
             layout->cells[b]++;
     }
 }
 
-static size_t whole_width(const struct explain_layout *layout, const struct step *step)
+static size_t whole_width(const struct explain_layout *layout, const struct step_table *table)
 {
     size_t width = layout->label_width;
-    for (size_t b = 0; b < step->block_count; b++)
+    for (size_t b = 0; b < table->block_count; b++)
         width += layout->gap + explain_block_width(layout, b);
     return width;
 }
 
 /* Lay out so many elements of every vector. */
-static void try_elements(struct explain_layout *layout, const struct step *step,
+static void try_elements(struct explain_layout *layout, const struct step_table *table,
                          const size_t *cells, size_t elements)
 {
-    for (size_t b = 0; b < step->block_count; b++) {
+    for (size_t b = 0; b < table->block_count; b++) {
         layout->cells[b] = cells[b];
-        layout->cuts[b] = text_cut_to(step->blocks[b].width, elements);
+        layout->cuts[b] = text_cut_to(table->blocks[b].width, elements);
     }
-    widen_cells(layout, step);
-    layout->width = whole_width(layout, step);
+    widen_cells(layout, table);
+    layout->width = whole_width(layout, table);
 }
 
-struct explain_layout explain_layout(const struct explanation *explanation, const struct step *step,
-                                     size_t columns)
+struct explain_layout explain_layout(const struct explanation *explanation,
+                                     const struct step_table *table, size_t columns)
 {
     struct explain_layout layout = {.gap = EXPLAIN_BLOCK_GAP};
     size_t cells[STEP_BLOCKS_MAX] = {0};
     size_t longest = 2;
-    fit_labels(&layout, explanation, step);
-    for (size_t b = 0; b < step->block_count; b++) {
-        cells[b] = cell_width(explanation, step, &step->blocks[b]);
-        longest = larger(longest, step->blocks[b].width);
+    fit_labels(&layout, explanation, table);
+    for (size_t b = 0; b < table->block_count; b++) {
+        cells[b] = cell_width(explanation, table, &table->blocks[b]);
+        longest = larger(longest, table->blocks[b].width);
     }
     if (columns > 0 && longest > columns)
         longest = columns;
-    try_elements(&layout, step, cells, longest);
+    try_elements(&layout, table, cells, longest);
     for (; columns > 0 && layout.width > columns && longest > 2; longest--)
-        try_elements(&layout, step, cells, longest - 1);
+        try_elements(&layout, table, cells, longest - 1);
     if (columns > 0 && layout.width > columns) {
         layout.gap = EXPLAIN_GAP;
-        try_elements(&layout, step, cells, longest);
+        try_elements(&layout, table, cells, longest);
     }
     return layout;
 }

@@ -4,9 +4,9 @@
  * A page is counted in columns of a terminal; where there is none, so are the characters that a
  * line of paper holds. Long vectors keep their ends, long lists of keys those with the most weight.
  *
- *     struct explain_layout layout = explain_layout(explanation, step, 80);
- *     for (size_t slot = 0; slot < explain_row_count(explanation, step); slot++)
- *         use(explain_row(explanation, step, slot));
+ *     struct explain_layout layout = explain_layout(explanation, table, 80);
+ *     for (size_t slot = 0; slot < explain_row_count(explanation, table); slot++)
+ *         use(explain_row(explanation, table, slot));
  */
 #ifndef ATTN_OUT_EXPLAIN_LAYOUT_H
 #define ATTN_OUT_EXPLAIN_LAYOUT_H
@@ -29,8 +29,8 @@ struct explain_layout {
 };
 
 /* `columns` 0: endless, nothing is left out. */
-struct explain_layout explain_layout(const struct explanation *explanation, const struct step *step,
-                                     size_t columns);
+struct explain_layout explain_layout(const struct explanation *explanation,
+                                     const struct step_table *table, size_t columns);
 
 /* The columns of a block, gaps between its elements included. */
 size_t explain_block_width(const struct explain_layout *layout, size_t block);
@@ -44,9 +44,11 @@ void explain_prose(struct buf *out, const char *sentence);
 
 /* The rows that are shown; and whether some are left out before a slot or, at the last one's
  * successor, behind all. */
-size_t explain_row_count(const struct explanation *explanation, const struct step *step);
-size_t explain_row(const struct explanation *explanation, const struct step *step, size_t slot);
-bool explain_gap(const struct explanation *explanation, const struct step *step, size_t slot);
+size_t explain_row_count(const struct explanation *explanation, const struct step_table *table);
+size_t explain_row(const struct explanation *explanation, const struct step_table *table,
+                   size_t slot);
+bool explain_gap(const struct explanation *explanation, const struct step_table *table,
+                 size_t slot);
 
 /* An element of a row, or of the total; NAN: there is nothing. */
 float explain_cell(const struct block *block, size_t row, size_t element);

@@ -16,7 +16,7 @@
 #include "base/bar.h"
 #include "out/explain_facts.h"
 #include "out/explain_format.h"
-#include "out/explain_layout.h"
+#include "out/explain_table.h"
 #include "out/markdown_text.h"
 
 enum { PAGE_COLUMNS = 100 }; /* what a table may take of a page in a browser */
@@ -24,7 +24,9 @@ enum { PAGE_COLUMNS = 100 }; /* what a table may take of a page in a browser */
 /* What is written, and how. */
 struct page {
     struct buf text;
+    struct buf dashes; /* the line below the titles of a table */
     const struct explanation *explanation;
+    const struct explain_table *table; /* that is being written */
     size_t columns;
 };
 
@@ -33,22 +35,12 @@ static void add_text(struct page *page, const char *text)
     markdown_text(&page->text, text, strlen(text));
 }
 
-/* A line that says what is shown in part. */
-static void add_note(struct page *page, const struct step *step,
-                     const struct explain_layout *layout)
-{
-    for (size_t b = 0; b < step->block_count; b++) {
-        const struct text_cut *cut = &layout->cuts[b];
-        if (text_is_cut(cut))
-            buf_format(&page->text, "\n(%zu of %zu elements)\n", cut->front + cut->back, cut->size);
-    }
-}
-
 /* $q_{0}$, $(k_j)_{0}$, or the number alone */
-static void add_element(struct page *page, const struct block *block, size_t element)
+static void add_title(struct page *page, const struct explain_cell *cell)
 {
+    const struct block *block = cell->block;
     const char *symbol = block->symbol.latex;
-    size_t number = block->first + element;
+    size_t number = block->first + cell->element;
     if (!block->is_vector)
         buf_format(&page->text, " $%s$ |", symbol);
     else if (*symbol == '\0')
@@ -57,104 +49,117 @@ static void add_element(struct page *page, const struct block *block, size_t ele
         buf_format(&page->text, symbol[1] ? " $(%s)_{%zu}$ |" : " $%s_{%zu}$ |", symbol, number);
 }
 
-static void add_value(struct page *page, const struct block *block, float value)
+static void add_number(struct page *page, const struct explain_cell *cell)
 {
     char text[NUMERAL_BYTES] = "";
-    if (!isnan(value))
-        numeral_write(text, block->numeral, value);
-    buf_format(&page->text, isinf(value) ? " $-\\infty$ |" : " %s |", text);
+    if (!isnan(cell->value))
+        numeral_write(text, cell->block->numeral, cell->value);
+    buf_format(&page->text, isinf(cell->value) ? " $-\\infty$ |" : " %s |", text);
 }
 
-/* What stands in a line for one block: above the numbers, the line of dashes, a row, the total. */
-enum line { TITLES, DASHES, ROW, TOTAL };
-
-static void add_cell(struct page *page, enum line line, const struct block *block, size_t row,
-                     size_t element)
-{
-    switch (line) {
-    case TITLES:
-        add_element(page, block, element);
-        break;
-    case DASHES:
-        buf_text(&page->text, "--:|");
-        break;
-    case ROW:
-        add_value(page, block, explain_cell(block, row, element));
-        break;
-    case TOTAL:
-        add_value(page, block, explain_total(block, element));
-        break;
-    }
-}
-
-static void add_bar(struct page *page, enum line line, const struct block *block, size_t row)
+static void add_bar(struct page *page, const struct explain_cell *cell)
 {
     char bar[BAR_BYTES] = "";
-    if (line == ROW) {
-        bar_draw(bar, (double)explain_cell(block, row, 0));
+    if (cell->line == LINE_ROW) {
+        bar_draw(bar, (double)cell->value);
         bar[strcspn(bar, " ")] = '\0';
     }
-    buf_format(&page->text, line == DASHES ? ":--|" : " %s |", bar);
+    buf_format(&page->text, " %s |", bar);
 }
 
-static void add_line(struct page *page, const struct step *step,
-                     const struct explain_layout *layout, enum line line, size_t row)
+static void add_cell(void *to, const struct explain_cell *cell)
 {
-    for (size_t b = 0; b < step->block_count; b++) {
-        const struct block *block = &step->blocks[b];
-        const struct text_cut *cut = &layout->cuts[b];
-        for (size_t slot = 0; slot < text_cut_slots(cut); slot++) {
-            if (text_cut_between(cut, slot))
-                buf_text(&page->text, line == DASHES ? "--:|" : " … |");
-            else
-                add_cell(page, line, block, row, text_cut_place(cut, slot));
-        }
-        if (block->is_share)
-            add_bar(page, line, block, row);
+    struct page *page = to;
+    if (cell->line == LINE_TITLES)
+        buf_text(&page->dashes, cell->kind == CELL_BAR ? ":--|" : "--:|");
+    switch (cell->kind) {
+    case CELL_HEADING: /* titles have their symbols themselves */
+        break;
+    case CELL_TITLE:
+        add_title(page, cell);
+        break;
+    case CELL_NUMBER:
+        add_number(page, cell);
+        break;
+    case CELL_DOTS:
+        buf_text(&page->text, " … |");
+        break;
+    case CELL_BAR:
+        add_bar(page, cell);
+        break;
     }
-    buf_char(&page->text, '\n');
 }
 
-static void add_label(struct page *page, const struct step *step, size_t row)
+static void add_label(struct page *page, size_t row)
 {
-    const char *bold = row == step->own_row ? "**" : "";
+    const struct step_table *table = page->table->data;
+    const char *bold = row == table->own_row ? "**" : "";
     buf_format(&page->text, "| %s", bold);
-    if (step->of_keys)
+    if (table->of_keys)
         buf_format(&page->text, "%zu ", row);
-    add_text(page, step->rows[row].text);
+    add_text(page, table->rows[row].text);
     buf_format(&page->text, "%s |", bold);
 }
 
-static void add_rows(struct page *page, const struct step *step,
-                     const struct explain_layout *layout)
+static void begin_line(void *to, enum explain_line line, size_t row)
 {
-    size_t count = explain_row_count(page->explanation, step);
-    for (size_t slot = 0; slot <= count; slot++) {
-        if (explain_gap(page->explanation, step, slot))
-            buf_text(&page->text, "| … |\n");
-        if (slot == count)
-            break;
-        size_t row = explain_row(page->explanation, step, slot);
-        add_label(page, step, row);
-        add_line(page, step, layout, ROW, row);
+    struct page *page = to;
+    const struct step_table *table = page->table->data;
+    switch (line) {
+    case LINE_HEADINGS:
+        break;
+    case LINE_TITLES:
+        buf_format(&page->text, "\n| %s |", table->corner);
+        buf_text(&page->dashes, "|:--|");
+        break;
+    case LINE_ROW:
+        add_label(page, row);
+        break;
+    case LINE_GAP:
+        buf_text(&page->text, "| … |");
+        break;
+    case LINE_TOTAL:
+        buf_text(&page->text, "| **");
+        add_text(page, table->total);
+        buf_text(&page->text, "** |");
+        break;
     }
 }
 
-static void add_table(struct page *page, const struct step *step)
+static void end_line(void *to, enum explain_line line)
 {
-    struct explain_layout layout = explain_layout(page->explanation, step, page->columns);
-    buf_format(&page->text, "\n| %s |", step->corner);
-    add_line(page, step, &layout, TITLES, 0);
-    buf_text(&page->text, "|:--|");
-    add_line(page, step, &layout, DASHES, 0);
-    add_rows(page, step, &layout);
-    if (step->total) {
-        buf_text(&page->text, "| **");
-        add_text(page, step->total);
-        buf_text(&page->text, "** |");
-        add_line(page, step, &layout, TOTAL, 0);
+    struct page *page = to;
+    if (line == LINE_TITLES)
+        buf_format(&page->text, "\n%s", page->dashes.bytes ? page->dashes.bytes : "");
+    if (line != LINE_HEADINGS)
+        buf_char(&page->text, '\n');
+}
+
+static void begin_table(void *to, const struct explain_table *table)
+{
+    struct page *page = to;
+    page->table = table;
+    buf_clear(&page->dashes);
+}
+
+/* A line that says what is shown in part. */
+static void end_table(void *to)
+{
+    struct page *page = to;
+    for (size_t b = 0; b < page->table->data->block_count; b++) {
+        const struct text_cut *cut = &page->table->layout.cuts[b];
+        if (text_is_cut(cut))
+            buf_format(&page->text, "\n(%zu of %zu elements)\n", cut->front + cut->back, cut->size);
     }
-    add_note(page, step, &layout);
+}
+
+static void add_table(struct page *page, const struct step_table *data)
+{
+    static const struct explain_form form = {begin_table, begin_line, add_cell, end_line,
+                                             end_table};
+    struct explain_table table = explain_table(page->explanation, data, page->columns);
+    explain_table_write(&table, &form, page);
+    page->text.out_of_memory |= page->dashes.out_of_memory;
 }
 
 static void add_step(struct page *page, const struct step *step)
@@ -168,8 +173,8 @@ static void add_step(struct page *page, const struct step *step)
         explain_prose(&page->text, step->note);
         buf_char(&page->text, '\n');
     }
-    if (step->row_count)
-        add_table(page, step);
+    if (step->table.row_count)
+        add_table(page, &step->table);
     if (step->worked.latex)
         buf_format(&page->text, "\n$%s$\n", step->worked.latex);
 }
@@ -186,7 +191,7 @@ static void add_fact(struct buf *out, const struct explain_fact *fact)
 int explain_markdown_write(struct stream *out, const struct explanation *explanation,
                            const struct explain_page *form, struct err *err)
 {
-    struct page page = {{0}, explanation, form->full ? 0 : PAGE_COLUMNS};
+    struct page page = {.explanation = explanation, .columns = form->full ? 0 : PAGE_COLUMNS};
     buf_text(&page.text, "# One query, step by step\n\n");
     explain_facts_add(&page.text, explanation, add_fact);
     for (size_t i = 0; i < explanation->step_count; i++)
@@ -195,5 +200,6 @@ int explain_markdown_write(struct stream *out, const struct explanation *explana
     if (!failed)
         stream_bytes(out, page.text.bytes, page.text.size);
     buf_release(&page.text);
+    buf_release(&page.dashes);
     return failed;
 }

@@ -20,7 +20,7 @@
 #include "base/bar.h"
 #include "base/utf8.h"
 #include "out/explain_format.h"
-#include "out/explain_layout.h"
+#include "out/explain_table.h"
 #include "out/text_titles.h"
 
 enum {
@@ -34,11 +34,11 @@ static const char rule[] = "─";
 /* A table on its way out. */
 struct table {
     struct stream *out;
-    const struct explanation *explanation;
-    const struct step *step;
-    struct explain_layout layout;
-    bool bars;
+    const struct step_table *data;
+    const struct explain_layout *layout;
+    size_t room; /* columns; 0: endless */
     struct buf line;
+    bool failed;
     struct err *err;
 };
 
@@ -64,144 +64,135 @@ static void add_centred(struct buf *line, const struct buf *heading, size_t colu
     (ruled ? add_rule : text_blanks)(line, ruled ? right - 1 : right);
 }
 
-/* The symbols of vectors, above the numbers of their elements; where there are none, no line. */
-static int write_headings(struct table *table)
+/* The symbol of vectors, above the numbers of their elements. */
+static void add_heading(struct table *table, const struct explain_cell *cell)
 {
-    bool any = false;
-    text_blanks(&table->line, INDENT + table->layout.label_width);
-    for (size_t b = 0; b < table->step->block_count; b++) {
-        const struct block *block = &table->step->blocks[b];
-        struct buf heading = {0};
-        if (block->is_vector)
-            explain_heading(&heading, block->symbol.text, &table->layout.cuts[b]);
-        any |= heading.size > 0;
-        table->line.out_of_memory |= heading.out_of_memory;
-        text_blanks(&table->line, table->layout.gap);
-        add_centred(&table->line, &heading, explain_block_width(&table->layout, b));
-        buf_release(&heading);
-    }
-    if (any)
-        return text_end(table->out, &table->line, table->err);
-    buf_clear(&table->line);
-    return 0;
+    struct buf heading = {0};
+    if (cell->block->is_vector)
+        explain_heading(&heading, cell->block->symbol.text, cell->cut);
+    table->line.out_of_memory |= heading.out_of_memory;
+    add_centred(&table->line, &heading, explain_block_width(table->layout, cell->place));
+    buf_release(&heading);
 }
 
-/* What stands in one column of a line. */
-typedef void (*cell_writer)(struct table *table, size_t block, size_t row, size_t element);
-
-static void add_cells(struct table *table, cell_writer add, size_t row)
+static void add_title(struct table *table, const struct explain_cell *cell)
 {
-    for (size_t b = 0; b < table->step->block_count; b++) {
-        const struct text_cut *cut = &table->layout.cuts[b];
-        for (size_t slot = 0; slot < text_cut_slots(cut); slot++) {
-            text_blanks(&table->line, slot ? EXPLAIN_GAP : table->layout.gap);
-            if (text_cut_between(cut, slot))
-                buf_text(&table->line, "…");
-            else
-                add(table, b, row, text_cut_place(cut, slot));
-        }
-    }
-}
-
-static void add_title(struct table *table, size_t b, size_t row, size_t element)
-{
-    const struct block *block = &table->step->blocks[b];
+    const struct block *block = cell->block;
+    size_t width = table->layout->cells[cell->place];
     struct buf number = {0};
-    (void)row;
-    buf_format(&number, "%zu", block->first + element);
+    buf_format(&number, "%zu", block->first + cell->element);
     if (!number.out_of_memory)
-        text_right(&table->line, block->is_vector ? number.bytes : block->symbol.text,
-                   table->layout.cells[b]);
+        text_right(&table->line, block->is_vector ? number.bytes : block->symbol.text, width);
     table->line.out_of_memory |= number.out_of_memory;
     buf_release(&number);
 }
 
-static void add_value(struct table *table, size_t b, float value)
+static void add_number(struct table *table, const struct explain_cell *cell)
 {
     char text[NUMERAL_BYTES] = "";
-    if (!isnan(value))
-        numeral_write(text, table->step->blocks[b].numeral, value);
-    text_right(&table->line, text, table->layout.cells[b]);
+    if (!isnan(cell->value))
+        numeral_write(text, cell->block->numeral, cell->value);
+    text_right(&table->line, text, table->layout->cells[cell->place]);
 }
 
-static void add_number(struct table *table, size_t b, size_t row, size_t element)
+static void add_bar(struct table *table, const struct explain_cell *cell)
 {
-    const struct block *block = &table->step->blocks[b];
     char bar[BAR_BYTES];
-    float value = explain_cell(block, row, element);
-    add_value(table, b, value);
-    if (block->is_share && table->bars)
-        buf_format(&table->line, "  %s", bar_draw(bar, (double)value));
+    bool fits = table->room == 0 || table->layout->width + EXPLAIN_GAP + BAR_COLUMNS <= table->room;
+    if (fits && cell->line == LINE_ROW)
+        buf_format(&table->line, "  %s", bar_draw(bar, (double)cell->value));
 }
 
-static void add_total(struct table *table, size_t b, size_t row, size_t element)
+static void add_cell(void *page, const struct explain_cell *cell)
 {
-    (void)row;
-    add_value(table, b, explain_total(&table->step->blocks[b], element));
+    struct table *table = page;
+    if (cell->kind != CELL_BAR)
+        text_blanks(&table->line, cell->first ? table->layout->gap : EXPLAIN_GAP);
+    switch (cell->kind) {
+    case CELL_HEADING:
+        add_heading(table, cell);
+        break;
+    case CELL_TITLE:
+        add_title(table, cell);
+        break;
+    case CELL_NUMBER:
+        add_number(table, cell);
+        break;
+    case CELL_DOTS:
+        buf_text(&table->line, "…");
+        break;
+    case CELL_BAR:
+        add_bar(table, cell);
+        break;
+    }
 }
 
 static void add_label(struct table *table, size_t row)
 {
-    const struct explain_layout *layout = &table->layout;
+    const struct explain_layout *layout = table->layout;
     size_t width = layout->label_width;
-    buf_text(&table->line, row == table->step->own_row ? own_mark : "   ");
+    buf_text(&table->line, row == table->data->own_row ? own_mark : "   ");
     if (layout->number_width) {
         buf_format(&table->line, "%*zu ", layout->number_width, row);
         width -= (size_t)layout->number_width + 1;
     }
-    text_left(&table->line, table->step->rows[row].text, width);
+    text_left(&table->line, table->data->rows[row].text, width);
 }
 
-static int write_gap(struct table *table)
+static void end_line(void *page, enum explain_line line)
 {
-    text_blanks(&table->line, INDENT);
-    text_right(&table->line, "…", (size_t)table->layout.number_width);
-    return text_end(table->out, &table->line, table->err);
+    struct table *table = page;
+    (void)line;
+    table->failed |= text_end(table->out, &table->line, table->err) != 0;
 }
 
-static int write_rows(struct table *table)
+static void begin_line(void *page, enum explain_line line, size_t row)
 {
-    const struct explanation *explanation = table->explanation;
-    size_t count = explain_row_count(explanation, table->step);
-    for (size_t slot = 0; slot <= count; slot++) {
-        if (explain_gap(explanation, table->step, slot) && write_gap(table))
-            return -1;
-        if (slot == count)
-            break;
-        size_t row = explain_row(explanation, table->step, slot);
+    struct table *table = page;
+    const struct explain_layout *layout = table->layout;
+    if (line == LINE_ROW) {
         add_label(table, row);
-        add_cells(table, add_number, row);
-        if (text_end(table->out, &table->line, table->err))
-            return -1;
+        return;
     }
-    return 0;
+    text_blanks(&table->line, INDENT);
+    if (line == LINE_TOTAL) {
+        add_rule(&table->line, layout->width);
+        end_line(page, line);
+        text_blanks(&table->line, INDENT);
+    }
+    if (line == LINE_GAP)
+        text_right(&table->line, "…", (size_t)layout->number_width);
+    else
+        text_left(&table->line,
+                  line == LINE_TOTAL    ? table->data->total
+                  : line == LINE_TITLES ? table->data->corner
+                                        : "",
+                  layout->label_width);
 }
 
-static int write_total(struct table *table)
+static void begin_table(void *page, const struct explain_table *from)
 {
-    if (!table->step->total)
-        return 0;
-    text_blanks(&table->line, INDENT);
-    add_rule(&table->line, table->layout.width);
-    if (text_end(table->out, &table->line, table->err))
-        return -1;
-    text_blanks(&table->line, INDENT);
-    text_left(&table->line, table->step->total, table->layout.label_width);
-    add_cells(table, add_total, 0);
-    return text_end(table->out, &table->line, table->err);
-}
-
-static int write_table(struct table *table)
-{
+    struct table *table = page;
+    table->data = from->data;
+    table->layout = &from->layout;
     stream_char(table->out, '\n');
-    if (write_headings(table))
-        return -1;
-    text_blanks(&table->line, INDENT);
-    text_left(&table->line, table->step->corner, table->layout.label_width);
-    add_cells(table, add_title, 0);
-    return text_end(table->out, &table->line, table->err) || write_rows(table) || write_total(table)
-               ? -1
-               : 0;
+}
+
+static void end_table(void *page)
+{
+    (void)page;
+}
+
+static int write_table(struct stream *out, const struct explanation *explanation,
+                       const struct step_table *data, size_t room, struct err *err)
+{
+    static const struct explain_form form = {begin_table, begin_line, add_cell, end_line,
+                                             end_table};
+    struct table table = {.out = out, .room = room, .err = err};
+    struct explain_table whole = explain_table(explanation, data, room);
+    explain_table_write(&whole, &form, &table);
+    buf_release(&table.line);
+    return table.failed ? -1 : 0;
 }
 
 static void write_indented(struct stream *out, const char *text, size_t columns)
@@ -214,24 +205,18 @@ static int write_step(struct stream *out, const struct explanation *explanation,
                       const struct step *step, size_t columns, struct err *err)
 {
     size_t room = columns > INDENT ? columns - INDENT : columns;
-    struct table table = {out, explanation, step, {0}, false, {0}, err};
-    int failed = 0;
     stream_format(out, "\n%zu  %s\n", (size_t)(step - explanation->steps) + 1, step->title);
     for (size_t i = 0; i < step->formula_count; i++)
         write_indented(out, step->formulas[i].text, columns);
     if (step->note)
         write_indented(out, step->note, columns);
-    if (step->row_count) {
-        table.layout = explain_layout(explanation, step, room);
-        table.bars = columns == 0 || table.layout.width + EXPLAIN_GAP + BAR_COLUMNS <= room;
-        failed = write_table(&table);
-    }
+    if (step->table.row_count && write_table(out, explanation, &step->table, room, err))
+        return -1;
     if (step->worked.text) {
         stream_char(out, '\n');
         write_indented(out, step->worked.text, columns);
     }
-    buf_release(&table.line);
-    return failed;
+    return 0;
 }
 
 static int write_part(struct stream *out, const struct explanation *explanation, size_t columns,

@@ -38,9 +38,9 @@ static const struct step *find_step(const struct explanation *explanation, const
 /* The numbers of a block; `total`: of what stands below it. NULL: there is no such block. */
 static const float *find_block(const struct step *step, const char *name, bool total)
 {
-    for (size_t i = 0; step && i < step->block_count; i++)
-        if (strcmp(step->blocks[i].name, name) == 0)
-            return total ? step->blocks[i].total : step->blocks[i].values;
+    for (size_t i = 0; step && i < step->table.block_count; i++)
+        if (strcmp(step->table.blocks[i].name, name) == 0)
+            return total ? step->table.blocks[i].total : step->table.blocks[i].values;
     return NULL;
 }
 
@@ -123,7 +123,7 @@ static int compare_ends(struct walks *walks, const struct explanation *e, struct
     const struct config *config = &walks->viewer->model.config;
     const struct step *first = &e->steps[0];
     const struct step *last = &e->steps[e->step_count - 1];
-    const struct block *input = &first->blocks[0];
+    const struct block *input = &first->table.blocks[0];
     struct place x = {.site = input_site(config, walks->part, e->layer),
                       .layer = e->layer - (config->kind == MODEL_ATTENTION && e->layer),
                       .row = e->query,
@@ -131,7 +131,7 @@ static int compare_ends(struct walks *walks, const struct explanation *e, struct
     struct place out = x;
     out.site = site_of(walks->part, SITE_ATTN_OUT);
     out.layer = e->layer;
-    if (compare(walks, &x, input->values + (first->row_count - 1) * input->stride, err))
+    if (compare(walks, &x, input->values + (first->table.row_count - 1) * input->stride, err))
         return -1;
     return config->out_proj ? compare(walks, &out, find_block(last, "share", true), err) : 0;
 }

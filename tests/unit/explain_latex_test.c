@@ -140,13 +140,13 @@ static const char *long_and_wide(bool full)
         shown[i] = i;
     }
     struct step step = fixture_explanation.steps[1];
-    step.rows = labels;
-    step.row_count = LONG;
-    step.blocks[0].values = values;
-    step.blocks[0].width = step.blocks[0].stride = WIDE;
-    step.blocks[1] = fixture_explanation.steps[2].blocks[1];
-    step.blocks[1].values = values;
-    step.block_count = 2;
+    step.table.rows = labels;
+    step.table.row_count = LONG;
+    step.table.blocks[0].values = values;
+    step.table.blocks[0].width = step.table.blocks[0].stride = WIDE;
+    step.table.blocks[1] = fixture_explanation.steps[2].table.blocks[1];
+    step.table.blocks[1].values = values;
+    step.table.block_count = 2;
     struct explanation explanation = fixture_explanation;
     explanation.key_count = explanation.shown_count = LONG;
     explanation.shown = shown;

@@ -74,9 +74,9 @@ static const struct step *step_called(const char *name)
 
 static const struct block *block_of(const struct step *step, const char *name)
 {
-    for (size_t i = 0; i < step->block_count; i++)
-        if (strcmp(step->blocks[i].name, name) == 0)
-            return &step->blocks[i];
+    for (size_t i = 0; i < step->table.block_count; i++)
+        if (strcmp(step->table.blocks[i].name, name) == 0)
+            return &step->table.blocks[i];
     ck_abort_msg("no block '%s' in '%s'", name, step->name);
     return NULL;
 }
@@ -167,13 +167,13 @@ static double dot(const float *a, const float *b, size_t stride, size_t count)
 static const float *check_query(void)
 {
     const struct step *step = step_called("query");
-    if (!step->total)
+    if (!step->table.total)
         return block_of(step, "q")->values;
     const struct block *x = block_of(step, "x");
     const struct block *matrix = block_of(step, "W_q");
     for (size_t i = 0; i < matrix->width; i++) {
         double sum = 0;
-        for (size_t row = 0; row < step->row_count; row++)
+        for (size_t row = 0; row < step->table.row_count; row++)
             sum += (isnan(x->values[row]) ? 1 : (double)x->values[row]) *
                    (double)matrix->values[row * matrix->width + i];
         expect_near((double)matrix->total[i], sum);
@@ -218,7 +218,7 @@ static void check_output(void)
     const struct block *share = block_of(output, "share");
     for (size_t c = 0; c < share->width; c++) {
         double sum = 0;
-        for (size_t row = 0; row < output->row_count; row++)
+        for (size_t row = 0; row < output->table.row_count; row++)
             sum += (double)share->values[row * share->width + c];
         expect_near((double)share->total[c], sum);
     }
@@ -296,7 +296,7 @@ START_TEST(notes_say_what_is_not_plain)
     explain(1, 4, TOKENS - 1);
     ck_assert_str_eq(note_of("masked"),
                      "A query sees itself and what came before: the last one sees all.");
-    ck_assert_uint_eq(step_called("masked")->row_count, 0);
+    ck_assert_uint_eq(step_called("masked")->table.row_count, 0);
 }
 END_TEST
 
@@ -305,7 +305,7 @@ START_TEST(notes_of_a_source_and_of_a_stream)
     open_tiny(configs[4]);
     explain(0, 1, 0);
     ck_assert_str_eq(note_of("scores"), "Keys and values are made of the source.");
-    ck_assert_uint_eq(step_called("scores")->own_row, NO_ROW);
+    ck_assert_uint_eq(step_called("scores")->table.own_row, NO_ROW);
     ck_assert_uint_eq(explanation.key_count, 3);
     viewer_release(&viewer);
     tiny_model_release(&model);
@@ -313,10 +313,10 @@ START_TEST(notes_of_a_source_and_of_a_stream)
     explain(0, 1, 2);
     ck_assert_str_eq(note_of("input"), "");
     ck_assert_str_eq(step_called("input")->formulas[0].text, "h = wte[4] + wpe[2]");
-    ck_assert_uint_eq(step_called("input")->row_count, 4);
+    ck_assert_uint_eq(step_called("input")->table.row_count, 4);
     explain(2, 1, 2);
     ck_assert_str_eq(note_of("input"), "h is the residual stream as the layer before left it.");
-    ck_assert_uint_eq(step_called("input")->row_count, 2);
+    ck_assert_uint_eq(step_called("input")->table.row_count, 2);
 }
 END_TEST
 
@@ -342,7 +342,7 @@ START_TEST(the_scale_says_what_it_is_made_of)
     explain(0, 0, 0);
     ck_assert_str_eq(step_called("scaled")->formulas[0].text, "scaled_j = score_j");
     ck_assert_str_eq(note_of("scaled"), "The scale is 1: the scores stay as they are.");
-    ck_assert_uint_eq(step_called("scaled")->row_count, 0);
+    ck_assert_uint_eq(step_called("scaled")->table.row_count, 0);
 }
 END_TEST
 

@@ -108,10 +108,10 @@ static const struct block *find_block(const char *step_name, const char *name)
 {
     const struct step *step = find_step(step_name);
     ck_assert_msg(step != NULL, "no step '%s'", step_name);
-    for (size_t i = 0; i < step->block_count; i++)
-        if (strcmp(step->blocks[i].name, name) == 0)
-            return &step->blocks[i];
-    ck_assert_msg(step->row_count == 0, "no block '%s' in '%s'", name, step_name);
+    for (size_t i = 0; i < step->table.block_count; i++)
+        if (strcmp(step->table.blocks[i].name, name) == 0)
+            return &step->table.blocks[i];
+    ck_assert_msg(step->table.row_count == 0, "no block '%s' in '%s'", name, step_name);
     return NULL;
 }
 
@@ -310,11 +310,11 @@ START_TEST(parts_that_are_left_out_are_not_explained)
     ck_assert_str_eq(step->formulas[0].text, "h = wte[3]");
     ck_assert_str_eq(step->formulas[1].text, "x = h");
     ck_assert_ptr_null(step->worked.text);
-    ck_assert_uint_eq(step->row_count, 3);
-    size_t row_bytes = step->blocks[0].width * sizeof(float);
-    const float *rows = step->blocks[0].values;
-    ck_assert_mem_eq(rows, rows + step->blocks[0].width, row_bytes);
-    ck_assert_mem_eq(rows, rows + 2 * step->blocks[0].width, row_bytes);
+    ck_assert_uint_eq(step->table.row_count, 3);
+    size_t row_bytes = step->table.blocks[0].width * sizeof(float);
+    const float *rows = step->table.blocks[0].values;
+    ck_assert_mem_eq(rows, rows + step->table.blocks[0].width, row_bytes);
+    ck_assert_mem_eq(rows, rows + 2 * step->table.blocks[0].width, row_bytes);
     wish.layer = 1;
     ck_assert(!explanation_make(&explanation, &viewer, &subject, &wish, &arena, &err));
     ck_assert_str_eq(find_step("input")->note,

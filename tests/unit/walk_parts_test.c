@@ -279,9 +279,9 @@ START_TEST(keys_are_of_the_text_that_is_looked_at)
         ck_assert_str_eq(explanation.part->words, cases[i].words);
         ck_assert_ptr_eq(explanation.text,
                          cases[i].looks_from_source ? &report->source : &report->sentence);
-        ck_assert_ptr_eq(step->rows,
+        ck_assert_ptr_eq(step->table.rows,
                          cases[i].of_source ? report->source.labels : report->sentence.labels);
-        ck_assert_uint_eq(step->own_row, cases[i].own_row);
+        ck_assert_uint_eq(step->table.own_row, cases[i].own_row);
         ck_assert_str_eq(step->note ? step->note : "", cases[i].note);
         ck_assert_str_eq(explain(&explanation, cases[i].part, 0, "masked")->note, cases[i].mask);
     }
