@@ -17,6 +17,8 @@
 
 enum { TOKENS_NAMED = 16 }; /* at most so many in a message */
 
+static const char all[] = "all"; /* tokens, in place of one */
+
 struct job {
     const struct options *options;
     const struct explain_format *format;
@@ -26,6 +28,7 @@ struct job {
     enum site_part part;        /* that was asked for, if one was */
     const struct reading *text; /* that the query stands in */
     struct explain_wish wish;
+    bool several; /* --token all */
     struct stream out;
     struct arena arena;
 };
@@ -153,12 +156,28 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
     return -1;
 }
 
-/* The last token, unless another is named; of several with that name the first. */
+/* Every token, one after another; should one be called so, it is reached by its place. */
+static int choose_all(struct job *job)
+{
+    struct pick pick;
+    job->wish.query = 0;
+    job->wish.query_count = job->text->count;
+    job->several = true;
+    if (pick_token(&pick, job->text, all))
+        print_note(job->options, "--token %s is every token: --token %s is the one called '%s'",
+                   all, job->text->labels[pick.index].exact, all);
+    return 0;
+}
+
+/* The last token, unless another is named, or all; of several with that name the first. */
 static int choose_query(struct job *job, struct err *err)
 {
     const struct reading *reading = job->text;
     const char *name = job->options->token;
     struct pick pick = {.index = reading->count - 1};
+    job->wish.query_count = 1;
+    if (name && strcmp(name, all) == 0)
+        return choose_all(job);
     if (name && !pick_token(&pick, reading, name))
         return unknown_token(job, name, err);
     job->wish.query = pick.index;
@@ -208,27 +227,34 @@ static int prepare(struct job *job, struct err *err)
     return 0;
 }
 
-static int write_explanation(struct job *job, const struct explanation *explanation,
-                             struct err *err)
+static int write_explanations(struct job *job, const struct explanations *explanations,
+                              struct err *err)
 {
     const struct options *options = job->options;
     struct explain_page page = {page_columns(options), options->full};
     int failed = to_standard_output(options) ? stream_to(&job->out, STDOUT_FILENO, err)
                                              : stream_open(&job->out, options->output, err);
-    return failed || job->format->write(&job->out, explanation, &page, err) ||
+    return failed || job->format->write(&job->out, explanations, &page, err) ||
                    stream_commit(&job->out, err)
                ? -1
                : 0;
 }
 
+static int explain(struct job *job, struct err *err)
+{
+    size_t count = job->wish.query_count;
+    struct explanation *items = arena_alloc(&job->arena, count, sizeof *items, err);
+    struct explanations explanations = {items, count, job->several};
+    if (!items ||
+        explanation_make(items, &job->viewer, &job->subject, &job->wish, &job->arena, err))
+        return -1;
+    return write_explanations(job, &explanations, err);
+}
+
 int explain_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
-    struct explanation explanation;
-    int failed =
-        prepare(&job, err) ||
-        explanation_make(&explanation, &job.viewer, &job.subject, &job.wish, &job.arena, err) ||
-        write_explanation(&job, &explanation, err);
+    int failed = prepare(&job, err) || explain(&job, err);
     stream_discard(&job.out);
     viewer_release(&job.viewer);
     file_release(&job.file);

@@ -46,7 +46,7 @@ void board_projection(struct board *board, const struct weight *w, const struct 
 
 void board_keys(struct board *board)
 {
-    const struct report *report = &board->walk->report;
+    const struct report *report = board->walk->report;
     struct step_table *table = board->table;
     table->corner = "key";
     table->of_keys = true;

@@ -33,19 +33,14 @@ static int choose_shown(struct explanation *explanation, const struct walk *walk
     return 0;
 }
 
-int explanation_make(struct explanation *explanation, struct viewer *viewer,
-                     const struct subject *subject, const struct explain_wish *wish,
-                     struct arena *arena, struct err *err)
+static int explain(struct explanation *explanation, const struct walk *walk,
+                   const struct explain_wish *wish, struct arena *arena, struct err *err)
 {
-    bool has_several = viewer->model.config.n_encoder_layer > 0;
-    struct walk_choice choice = {wish->part, wish->layer, wish->head, wish->query};
-    struct walk *walk = arena_alloc(arena, 1, sizeof *walk, err);
-    if (!walk || walk_take(walk, viewer, subject, &choice, arena, err))
-        return -1;
+    bool has_several = walk->config->n_encoder_layer > 0;
     *explanation = (struct explanation){
-        .report = &walk->report,
-        .part = has_several ? &attention_parts[wish->part] : NULL,
-        .text = report_queries(&walk->report, wish->part),
+        .report = walk->report,
+        .part = has_several ? &attention_parts[walk->part] : NULL,
+        .text = report_queries(walk->report, walk->part),
         .layer = walk->layer,
         .head = walk->head,
         .query = walk->query,
@@ -55,4 +50,20 @@ int explanation_make(struct explanation *explanation, struct viewer *viewer,
                    steps_make(explanation, walk, wish->digits, arena, err)
                ? -1
                : 0;
+}
+
+int explanation_make(struct explanation *explanations, struct viewer *viewer,
+                     const struct subject *subject, const struct explain_wish *wish,
+                     struct arena *arena, struct err *err)
+{
+    struct walk_choice choice = {wish->part, wish->layer, wish->head, wish->query};
+    struct walk walk;
+    if (walk_take(&walk, viewer, subject, &choice, arena, err))
+        return -1;
+    for (size_t i = 0; i < wish->query_count; i++) {
+        walk_turn(&walk, wish->query + i);
+        if (explain(&explanations[i], &walk, wish, arena, err))
+            return -1;
+    }
+    return 0;
 }

@@ -5,7 +5,8 @@
  * notations, one for a terminal and one for LaTeX.
  *
  *     struct explanation explanation;
- *     struct explain_wish wish = {.layer = 0, .head = 0, .query = 1, .digits = 4};
+ *     struct explain_wish wish = {.layer = 0, .head = 0, .query = 1, .query_count = 1,
+ *                                 .digits = 4};
  *     if (explanation_make(&explanation, &viewer, &subject, &wish, &arena, err)) ...
  *     for (size_t i = 0; i < explanation.step_count; i++)
  *         use(&explanation.steps[i]);
@@ -81,10 +82,18 @@ struct explanation {
     size_t step_count;
 };
 
+/* Of some queries of one head, which share their report. */
+struct explanations {
+    const struct explanation *items;
+    size_t count; /* at least 1 */
+    bool several; /* may be: a list, though there be only one */
+};
+
 struct explain_wish {
     enum site_part part; /* the attention, as attention_part_sites has it */
     size_t layer, head;  /* the model must have them */
-    size_t query;        /* a token of the text that looks there */
+    size_t query;        /* a token of the text that looks there, … */
+    size_t query_count;  /* … and so many in all from there on */
     int digits;          /* of the numbers in formulas, and of `numeral` */
     size_t keys;         /* pages show at most so many, those with the most weight; 0: all */
 };
@@ -92,8 +101,9 @@ struct explain_wish {
 struct viewer;
 struct subject;
 
-/* Run the subject and explain. All of it lives as long as the arena and the viewer. */
-int explanation_make(struct explanation *explanation, struct viewer *viewer,
+/* Run the subject and explain each of the queries: `explanations` has room for them. All of it
+ * lives as long as the arena and the viewer. */
+int explanation_make(struct explanation *explanations, struct viewer *viewer,
                      const struct subject *subject, const struct explain_wish *wish,
                      struct arena *arena, struct err *err);
 

@@ -60,7 +60,7 @@ static int draw_embedding(struct board *board, const char *name)
     const struct walk *walk = board->walk;
     const struct config *config = walk->config;
     struct pen *pen = &board->pen;
-    uint32_t id = report_queries(&walk->report, walk->part)->tokens[walk->query].id;
+    uint32_t id = report_queries(walk->report, walk->part)->tokens[walk->query].id;
     bool waves = config->sinusoids;
     pen_add(pen, name, name);
     pen_equals(pen);
@@ -176,7 +176,7 @@ static int show_product(struct board *board, const struct weight *w)
     if (!rows || !x || !matrix)
         return -1;
     for (size_t c = 0; c < w->in; c++) {
-        rows[c] = walk->report.numbers[c];
+        rows[c] = walk->report->numbers[c];
         x[c] = walk->x[c];
     }
     if (w->bias) {

@@ -70,60 +70,77 @@ static int select_sites(struct selection *selection, const struct config *config
 static const struct kept *find(const struct walk *walk, enum site site, size_t layer)
 {
     int number = site_rows[site].in_layer ? (int)layer : -1;
-    for (size_t i = 0; i < walk->report.tensor_count; i++)
-        if (walk->report.tensors[i].site == site && walk->report.tensors[i].layer == number)
-            return &walk->report.tensors[i];
+    for (size_t i = 0; i < walk->report->tensor_count; i++)
+        if (walk->report->tensors[i].site == site && walk->report->tensors[i].layer == number)
+            return &walk->report->tensors[i];
     return NULL;
 }
 
-/* The query's row of a tensor of tokens, or of the one head that was kept. */
-static const float *row_of(const struct walk *walk, enum site site, size_t layer, size_t *size)
+/* The rows of a tensor of tokens, or of the one head that was kept. */
+static const float *rows_of(const struct walk *walk, enum site site, size_t layer, size_t *size)
 {
     const struct kept *kept = find(walk, site, layer);
     assert(kept);
     *size = kept->shape[kept->rank - 1];
-    return kept->data + walk->query * *size;
+    return kept->data;
 }
 
-static const float *head_row(const struct walk *walk, enum site site)
+static const float *row_of(const struct walk *walk, enum site site)
 {
     size_t size;
-    return row_of(walk, site_of(walk->part, site), walk->layer, &size);
+    const float *rows = rows_of(walk, site_of(walk->part, site), walk->layer, &size);
+    return rows + walk->query * size;
 }
 
 /* What queries are made of: a stream, normed by now or here; or in bare attention an embedding, or
  * the output of the layer before. */
-static void find_input(struct walk *walk)
+static void find_inputs(struct walk *walk)
 {
     size_t *size = &walk->input_size;
     if (walk->config->kind != MODEL_ATTENTION) {
-        walk->x = row_of(walk, input_site(walk->config, walk->part), walk->layer, size);
+        walk->inputs = rows_of(walk, input_site(walk->config, walk->part), walk->layer, size);
         if (walk->config->norm_first)
-            walk->stream = row_of(walk, stream_site(walk->part), walk->layer, size);
+            walk->streams = rows_of(walk, stream_site(walk->part), walk->layer, size);
     } else if (walk->layer == 0) {
-        walk->x = row_of(walk, SITE_EMBEDDING, 0, size);
+        walk->inputs = rows_of(walk, SITE_EMBEDDING, 0, size);
     } else {
-        walk->x = row_of(walk, SITE_ATTN_OUT, walk->layer - 1, size);
+        walk->inputs = rows_of(walk, SITE_ATTN_OUT, walk->layer - 1, size);
     }
 }
 
-static void find_rows(struct walk *walk)
+static void find_keys(struct walk *walk)
 {
     const struct kept *k = find(walk, site_of(walk->part, SITE_K), walk->layer);
     const struct kept *v = find(walk, site_of(walk->part, SITE_V), walk->layer);
     assert(k && v);
-    find_input(walk);
     walk->keys = k->shape[1];
     walk->k = k->data;
     walk->v = v->data;
-    walk->q = head_row(walk, SITE_Q);
-    walk->scores = head_row(walk, SITE_SCORES);
+}
+
+/* Row `query` of what there may be. */
+static const float *row_at(const float *rows, size_t query, size_t size)
+{
+    return rows ? rows + query * size : NULL;
+}
+
+void walk_turn(struct walk *walk, size_t query)
+{
+    size_t size = walk->input_size;
+    assert(query < report_queries(walk->report, walk->part)->count);
+    walk->query = query;
+    walk->token = row_at(walk->tokens, query, size);
+    walk->position = row_at(walk->positions, query, size);
+    walk->stream = row_at(walk->streams, query, size);
+    walk->x = row_at(walk->inputs, query, size);
+    walk->q = row_of(walk, SITE_Q);
+    walk->scores = row_of(walk, SITE_SCORES);
     if (model_has_site(walk->config, SITE_SOFTMAX))
-        walk->softmax = head_row(walk, SITE_SOFTMAX);
-    walk->masked = head_row(walk, SITE_MASKED);
-    walk->weight = head_row(walk, SITE_WEIGHTS);
+        walk->softmax = row_of(walk, SITE_SOFTMAX);
+    walk->masked = row_of(walk, SITE_MASKED);
+    walk->weight = row_of(walk, SITE_WEIGHTS);
     walk->context = walk_context(walk, walk->head);
-    walk->out = row_of(walk, site_of(walk->part, SITE_ATTN_OUT), walk->layer, &walk->out_size);
+    walk->out = row_of(walk, SITE_ATTN_OUT);
 }
 
 const float *walk_context(const struct walk *walk, size_t head)
@@ -133,28 +150,29 @@ const float *walk_context(const struct walk *walk, size_t head)
     return context->data + (head * context->shape[1] + walk->query) * context->shape[2];
 }
 
-/* The two embeddings whose sum a first layer takes in: of a token as it stands in the file, and of
- * its place. */
+/* The two embeddings whose sum a first layer takes in: of tokens as they stand in the file, and of
+ * their places. */
 static int embed(struct walk *walk, const struct weights *weights, struct arena *arena,
                  struct err *err)
 {
-    const struct token *tokens = report_queries(&walk->report, walk->part)->tokens;
+    const struct reading *reading = report_queries(walk->report, walk->part);
     size_t channels = walk->config->n_embd;
     if (walk->config->kind == MODEL_ATTENTION || walk->layer > 0 || walk->part == PART_CROSS)
         return 0;
-    float *token = arena_alloc(arena, channels, sizeof *token, err);
-    float *position = arena_alloc(arena, channels, sizeof *position, err);
-    if (!token || !position)
+    float *tokens = arena_alloc(arena, reading->count * channels, sizeof *tokens, err);
+    float *positions = arena_alloc(arena, reading->count * channels, sizeof *positions, err);
+    if (!tokens || !positions)
         return -1;
-    weights_embed_token(weights, token, tokens[walk->query].id);
-    walk->token = token;
+    for (size_t i = 0; i < reading->count; i++)
+        weights_embed_token(weights, tokens + i * channels, reading->tokens[i].id);
+    walk->tokens = tokens;
     if (mechanism_lacks(&walk->config->mechanism, PART_POSITIONS))
         return 0;
+    for (size_t i = 0; i < reading->count && !walk->config->sinusoids; i++)
+        weights_add_position(weights, positions + i * channels, i);
     if (walk->config->sinusoids)
-        sinusoid_add((struct matrix){position, 1, channels, channels}, walk->query);
-    else
-        weights_add_position(weights, position, walk->query);
-    walk->position = position;
+        sinusoid_add((struct matrix){positions, reading->count, channels, channels}, 0);
+    walk->positions = positions;
     return 0;
 }
 
@@ -183,16 +201,17 @@ int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *su
 {
     struct model *model = &viewer->model;
     struct config *config = arena_alloc(arena, 1, sizeof *config, err);
+    struct report *report = arena_alloc(arena, 1, sizeof *report, err);
     struct selection selection;
-    if (!config)
+    if (!config || !report)
         return -1;
     *config = config_of(&model->config, choice->part);
     *walk = (struct walk){
+        .report = report,
         .config = config,
         .part = choice->part,
         .layer = choice->layer,
         .head = choice->head,
-        .query = choice->query,
         .group = choice->head / (config->n_head / config->n_kv_head),
         .scale = mechanism_scale(config, choice->layer),
         .base_scale = scale_as_it_is(config, choice->layer),
@@ -201,12 +220,15 @@ int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *su
         .selection = &selection,
         .subjects = subject,
         .count = 1,
-        .reports = &walk->report,
+        .reports = report,
     };
     if (select_sites(&selection, config, choice, arena, err) ||
         viewer_look(viewer, &look, arena, err) || find_weights(walk, &model->weights, err))
         return -1;
-    assert(choice->query < report_queries(&walk->report, choice->part)->count);
-    find_rows(walk);
-    return embed(walk, &model->weights, arena, err);
+    find_inputs(walk);
+    find_keys(walk);
+    if (embed(walk, &model->weights, arena, err))
+        return -1;
+    walk_turn(walk, choice->query);
+    return 0;
 }

@@ -1,10 +1,11 @@
 /* walk.h: what a pass gave of one query of one head: its rows of everything on the way from the
- * input of an attention to its output.
+ * input of an attention to its output. One pass serves all queries.
  *
  *     struct walk walk;
  *     struct walk_choice choice = {.layer = 0, .head = 0, .query = 1};
  *     if (walk_take(&walk, &viewer, &subject, &choice, &arena, err)) ...
  *     walk.scores[j] ...                    (of the query with key j)
+ *     walk_turn(&walk, 2);                  (now of another query)
  */
 #ifndef ATTN_LENS_WALK_H
 #define ATTN_LENS_WALK_H
@@ -21,9 +22,10 @@ struct walk_choice {
     size_t query;        /* a token of the text that looks */
 };
 
-/* S keys are looked at; vectors are dense. All of it lives as long as the arena and the viewer. */
+/* T tokens look at S keys; vectors are dense. All of it lives as long as the arena and the viewer.
+ */
 struct walk {
-    struct report report;
+    const struct report *report;
     const struct config *config; /* the model's, as this one of its attentions has it */
     enum site_part part;
     struct attention_weights weights; /* the layer's */
@@ -32,14 +34,17 @@ struct walk {
     size_t keys;             /* S */
     float scale, base_scale; /* of the scores; and without the temperature in it */
 
-    const float *token;    /* [C] what a first layer's input is the sum of; NULL: it is no sum */
-    const float *position; /* [C] */
-    const float *stream;   /* [C] before the norm, where norms come first; NULL: there is none */
-    const float *x;        /* [input_size] what q is made of */
-    size_t input_size;
-    const float *q;       /* [dk] */
+    size_t input_size;   /* C */
+    const float *tokens; /* [T, C] what a first layer's input is the sum of; NULL: it is no sum */
+    const float *positions; /* [T, C] */
+    const float *streams; /* [T, C] before the norm, where norms come first; NULL: there is none */
+    const float *inputs;  /* [T, C] what queries are made of */
     const float *k;       /* [S, dk] */
     const float *v;       /* [S, dv] */
+
+    /* Of the query: its rows of the above, and what follows from them. */
+    const float *token, *position, *stream, *x;
+    const float *q;       /* [dk] */
     const float *scores;  /* [S] */
     const float *softmax; /* [S] of all keys, where the mask stands behind it; else NULL */
     const float *masked;  /* [S] */
@@ -52,6 +57,9 @@ struct walk {
 /* Run the subject through the model up to the output of that attention. */
 int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *subject,
               const struct walk_choice *choice, struct arena *arena, struct err *err);
+
+/* From now on it is another query's. */
+void walk_turn(struct walk *walk, size_t query);
 
 /* The context [dv] that another head has for the same query. */
 const float *walk_context(const struct walk *walk, size_t head);

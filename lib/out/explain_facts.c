@@ -21,7 +21,7 @@ static void add_words(struct buf *out, struct explain_fact fact, struct buf *wor
     buf_release(words);
 }
 
-static void add_query(struct buf *out, const struct explanation *explanation,
+static void add_place(struct buf *out, const struct explanation *explanation,
                       explain_fact_writer add)
 {
     const char *token = explanation->text->labels[explanation->query].exact;
@@ -44,10 +44,8 @@ static void add_shown(struct buf *out, const struct explanation *explanation,
     add_words(out, (struct explain_fact){.name = "keys shown"}, &words, add);
 }
 
-void explain_facts_add(struct buf *out, const struct explanation *explanation,
-                       explain_fact_writer add)
+void explain_facts_add(struct buf *out, const struct report *report, explain_fact_writer add)
 {
-    const struct report *report = explanation->report;
     struct reading model = {.text = report->model, .size = strlen(report->model)};
     add_reading(out, "model", &model, add);
     if (report->mechanism)
@@ -55,7 +53,12 @@ void explain_facts_add(struct buf *out, const struct explanation *explanation,
     add_reading(out, "sentence", &report->sentence, add);
     if (report->source.count)
         add_reading(out, "source", &report->source, add);
-    add_query(out, explanation, add);
+}
+
+void explain_facts_add_query(struct buf *out, const struct explanation *explanation,
+                             explain_fact_writer add)
+{
+    add_place(out, explanation, add);
     if (explanation->shown_count < explanation->key_count)
         add_shown(out, explanation, add);
 }

@@ -2,7 +2,8 @@
  * its texts, which query it is, and how much of it is shown. (A page of a terminal has titles.)
  *
  *     static void add_fact(struct buf *out, const struct explain_fact *fact) { ... }
- *     explain_facts_add(&out, explanation, add_fact);
+ *     explain_facts_add(&out, explanation->report, add_fact);
+ *     explain_facts_add_query(&out, explanation, add_fact);
  */
 #ifndef ATTN_OUT_EXPLAIN_FACTS_H
 #define ATTN_OUT_EXPLAIN_FACTS_H
@@ -21,8 +22,10 @@ struct explain_fact {
 /* Writes one fact, which it may keep nothing of. */
 typedef void (*explain_fact_writer)(struct buf *out, const struct explain_fact *fact);
 
-/* Have all facts written, in their order. Failures of memory stick to `out`. */
-void explain_facts_add(struct buf *out, const struct explanation *explanation,
-                       explain_fact_writer add);
+/* Have the facts written, in their order: those of the model and its texts; of a query. Failures of
+ * memory stick to `out`. */
+void explain_facts_add(struct buf *out, const struct report *report, explain_fact_writer add);
+void explain_facts_add_query(struct buf *out, const struct explanation *explanation,
+                             explain_fact_writer add);
 
 #endif

@@ -1,7 +1,7 @@
-/* explain_format.h: the forms an explanation takes; one row and one file a form.
+/* explain_format.h: the forms that explanations take; one row and one file a form.
  *
  *     const struct explain_format *format = explain_format_find("markdown");
- *     if (format->write(&stream, &explanation, 80, err)) ...
+ *     if (format->write(&stream, &explanations, &page, err)) ...
  */
 #ifndef ATTN_OUT_EXPLAIN_FORMAT_H
 #define ATTN_OUT_EXPLAIN_FORMAT_H
@@ -22,7 +22,7 @@ struct explain_format {
     const char *name;   /* as in --format */
     const char *ending; /* of file names, with its dot */
     const char *about;  /* a line for help */
-    int (*write)(struct stream *out, const struct explanation *explanation,
+    int (*write)(struct stream *out, const struct explanations *explanations,
                  const struct explain_page *page, struct err *err);
 };
 
@@ -35,13 +35,13 @@ const struct explain_format *explain_format_of_path(const char *path);
 
 /* The rows' writers, each in the file of its name. Failures to write stick to the stream; -1 with
  * `err` for what a writer can tell itself. */
-int explain_text_write(struct stream *, const struct explanation *, const struct explain_page *,
+int explain_text_write(struct stream *, const struct explanations *, const struct explain_page *,
                        struct err *);
-int explain_markdown_write(struct stream *, const struct explanation *, const struct explain_page *,
-                           struct err *);
-int explain_latex_write(struct stream *, const struct explanation *, const struct explain_page *,
+int explain_markdown_write(struct stream *, const struct explanations *,
+                           const struct explain_page *, struct err *);
+int explain_latex_write(struct stream *, const struct explanations *, const struct explain_page *,
                         struct err *);
-int explain_json_write(struct stream *, const struct explanation *, const struct explain_page *,
+int explain_json_write(struct stream *, const struct explanations *, const struct explain_page *,
                        struct err *);
 
 #endif

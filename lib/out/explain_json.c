@@ -116,26 +116,47 @@ static void write_step(struct stream *out, const struct step *step)
     stream_char(out, '}');
 }
 
-int explain_json_write(struct stream *out, const struct explanation *explanation,
+static void write_steps(struct stream *out, const struct explanation *explanation)
+{
+    stream_format(out, "\"query\": %zu,\n \"steps\": [", explanation->query);
+    for (size_t i = 0; i < explanation->step_count; i++) {
+        stream_text(out, i ? "," : "");
+        write_step(out, &explanation->steps[i]);
+    }
+    stream_char(out, ']');
+}
+
+static void write_several(struct stream *out, const struct explanations *explanations)
+{
+    stream_text(out, "\n \"explanations\": [");
+    for (size_t i = 0; i < explanations->count; i++) {
+        stream_text(out, i ? ",\n {" : "\n {");
+        write_steps(out, &explanations->items[i]);
+        stream_char(out, '}');
+    }
+    stream_char(out, ']');
+}
+
+int explain_json_write(struct stream *out, const struct explanations *explanations,
                        const struct explain_page *page, struct err *err)
 {
-    struct report origin = *explanation->report;
+    const struct explanation *first = explanations->items;
+    struct report origin = *first->report;
     (void)page;
     (void)err;
     origin.heads = NULL; /* the one is named below */
     stream_char(out, '{');
     json_origin_write(out, &origin, "\n ");
     stream_text(out, ",\n ");
-    if (explanation->part) {
-        write_member(out, "attention_of", explanation->part->name);
+    if (first->part) {
+        write_member(out, "attention_of", first->part->name);
         stream_text(out, ", ");
     }
-    stream_format(out, "\"layer\": %zu, \"head\": %zu, \"query\": %zu,\n \"steps\": [",
-                  explanation->layer, explanation->head, explanation->query);
-    for (size_t i = 0; i < explanation->step_count; i++) {
-        stream_text(out, i ? "," : "");
-        write_step(out, &explanation->steps[i]);
-    }
-    stream_text(out, "]}\n");
+    stream_format(out, "\"layer\": %zu, \"head\": %zu, ", first->layer, first->head);
+    if (explanations->several)
+        write_several(out, explanations);
+    else
+        write_steps(out, first);
+    stream_text(out, "}\n");
     return 0;
 }

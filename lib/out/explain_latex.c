@@ -214,11 +214,13 @@ static void add_fact(struct buf *out, const struct explain_fact *fact)
     buf_format(out, "%s\n", fact->words);
 }
 
-static void add_titles(struct page *page)
+static void begin_facts(struct page *page)
 {
-    buf_text(&page->text, "\\section*{One query, step by step}\n"
-                          "\\begin{description}\\raggedright\n");
-    explain_facts_add(&page->text, page->explanation, add_fact);
+    buf_text(&page->text, "\\begin{description}\\raggedright\n");
+}
+
+static void end_facts(struct page *page)
+{
     buf_text(&page->text, "\\end{description}\n");
 }
 
@@ -235,14 +237,51 @@ static void add_preamble(struct page *page)
     buf_text(&page->text, "\\begin{document}\n\\raggedright\\small\n");
 }
 
-int explain_latex_write(struct stream *out, const struct explanation *explanation,
+static void add_steps(struct page *page, const struct explanation *explanation)
+{
+    page->explanation = explanation;
+    for (size_t i = 0; i < explanation->step_count; i++)
+        add_step(page, &explanation->steps[i]);
+}
+
+static void add_one(struct page *page, const struct explanation *explanation)
+{
+    buf_text(&page->text, "\\section*{One query, step by step}\n");
+    begin_facts(page);
+    explain_facts_add(&page->text, explanation->report, add_fact);
+    explain_facts_add_query(&page->text, explanation, add_fact);
+    end_facts(page);
+    add_steps(page, explanation);
+}
+
+/* A section and a page for each. */
+static void add_several(struct page *page, const struct explanations *explanations)
+{
+    buf_text(&page->text, "\\section*{Every query, step by step}\n");
+    begin_facts(page);
+    explain_facts_add(&page->text, explanations->items->report, add_fact);
+    end_facts(page);
+    for (size_t i = 0; i < explanations->count; i++) {
+        const struct explanation *explanation = &explanations->items[i];
+        buf_text(&page->text, i ? "\n\\clearpage\\section*{" : "\n\\section*{");
+        add_text(page, explanation->text->labels[explanation->query].exact);
+        buf_text(&page->text, "}\n");
+        begin_facts(page);
+        explain_facts_add_query(&page->text, explanation, add_fact);
+        end_facts(page);
+        add_steps(page, explanation);
+    }
+}
+
+int explain_latex_write(struct stream *out, const struct explanations *explanations,
                         const struct explain_page *how, struct err *err)
 {
-    struct page page = {.explanation = explanation, .full = how->full};
+    struct page page = {.full = how->full};
     add_preamble(&page);
-    add_titles(&page);
-    for (size_t i = 0; i < explanation->step_count; i++)
-        add_step(&page, &explanation->steps[i]);
+    if (explanations->several)
+        add_several(&page, explanations);
+    else
+        add_one(&page, explanations->items);
     buf_text(&page.text, "\\end{document}\n");
     int failed = buf_check(&page.text, err);
     if (!failed)

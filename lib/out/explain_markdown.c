@@ -28,6 +28,7 @@ struct page {
     const struct explanation *explanation;
     const struct explain_table *table; /* that is being written */
     size_t columns;
+    bool several; /* explanations */
 };
 
 static void add_text(struct page *page, const char *text)
@@ -164,8 +165,8 @@ static void add_table(struct page *page, const struct step_table *data)
 
 static void add_step(struct page *page, const struct step *step)
 {
-    buf_format(&page->text, "\n## %zu. %s\n", (size_t)(step - page->explanation->steps) + 1,
-               step->title);
+    buf_format(&page->text, "\n%s %zu. %s\n", page->several ? "###" : "##",
+               (size_t)(step - page->explanation->steps) + 1, step->title);
     for (size_t i = 0; i < step->formula_count; i++)
         buf_format(&page->text, "\n$$%s$$\n", step->formulas[i].latex);
     if (step->note) {
@@ -188,14 +189,28 @@ static void add_fact(struct buf *out, const struct explain_fact *fact)
     buf_format(out, "%s%s\n", bold, fact->words);
 }
 
-int explain_markdown_write(struct stream *out, const struct explanation *explanation,
-                           const struct explain_page *form, struct err *err)
+static void add_explanation(struct page *page, const struct explanation *explanation)
 {
-    struct page page = {.explanation = explanation, .columns = form->full ? 0 : PAGE_COLUMNS};
-    buf_text(&page.text, "# One query, step by step\n\n");
-    explain_facts_add(&page.text, explanation, add_fact);
+    page->explanation = explanation;
+    if (page->several) {
+        buf_text(&page->text, "\n## ");
+        add_text(page, explanation->text->labels[explanation->query].exact);
+        buf_text(&page->text, "\n\n");
+    }
+    explain_facts_add_query(&page->text, explanation, add_fact);
     for (size_t i = 0; i < explanation->step_count; i++)
-        add_step(&page, &explanation->steps[i]);
+        add_step(page, &explanation->steps[i]);
+}
+
+int explain_markdown_write(struct stream *out, const struct explanations *explanations,
+                           const struct explain_page *how, struct err *err)
+{
+    struct page page = {.columns = how->full ? 0 : PAGE_COLUMNS,
+                        .several = explanations->several};
+    buf_format(&page.text, "# %s, step by step\n\n", page.several ? "Every query" : "One query");
+    explain_facts_add(&page.text, explanations->items->report, add_fact);
+    for (size_t i = 0; i < explanations->count; i++)
+        add_explanation(&page, &explanations->items[i]);
     int failed = buf_check(&page.text, err);
     if (!failed)
         stream_bytes(out, page.text.bytes, page.text.size);

@@ -233,15 +233,11 @@ static int write_part(struct stream *out, const struct explanation *explanation,
     return failed;
 }
 
-/* Whose walk it is, and how much of it is shown. */
-static int write_titles(struct stream *out, const struct explanation *explanation, size_t columns,
-                        struct err *err)
+/* Which query it is, and how many of its keys are shown. */
+static int write_query(struct stream *out, const struct explanation *explanation, size_t columns,
+                       struct err *err)
 {
-    const struct report *report = explanation->report;
-    struct place place = {.count = 1, .columns = columns};
     struct buf line = {0};
-    if (text_titles_write(out, report, &place, err))
-        return -1;
     buf_format(&line, "query · %s · ", explanation->text->labels[explanation->query].exact);
     if (explanation->part)
         buf_format(&line, "%s · ", explanation->part->words);
@@ -254,13 +250,27 @@ static int write_titles(struct stream *out, const struct explanation *explanatio
     return failed;
 }
 
-int explain_text_write(struct stream *out, const struct explanation *explanation,
-                       const struct explain_page *page, struct err *err)
+static int write_explanation(struct stream *out, const struct explanation *explanation,
+                             size_t columns, struct err *err)
 {
-    if (write_titles(out, explanation, page->columns, err))
+    if (write_query(out, explanation, columns, err))
         return -1;
     for (size_t i = 0; i < explanation->step_count; i++)
-        if (write_step(out, explanation, &explanation->steps[i], page->columns, err))
+        if (write_step(out, explanation, &explanation->steps[i], columns, err))
             return -1;
+    return 0;
+}
+
+int explain_text_write(struct stream *out, const struct explanations *explanations,
+                       const struct explain_page *page, struct err *err)
+{
+    struct place place = {.count = 1, .columns = page->columns};
+    if (text_titles_write(out, explanations->items->report, &place, err))
+        return -1;
+    for (size_t i = 0; i < explanations->count; i++) {
+        stream_text(out, i ? "\n" : "");
+        if (write_explanation(out, &explanations->items[i], page->columns, err))
+            return -1;
+    }
     return 0;
 }

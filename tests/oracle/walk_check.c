@@ -154,7 +154,7 @@ static int walk_all(struct walks *walks, struct err *err)
     bool in_encoder = walks->part == PART_SOURCE;
     size_t layers = in_encoder ? config->n_encoder_layer : config->n_layer;
     size_t queries = in_encoder ? walks->subject->source.count : walks->subject->sentence.count;
-    struct explain_wish wish = {.part = walks->part, .digits = 4};
+    struct explain_wish wish = {.query_count = 1, .part = walks->part, .digits = 4};
     for (wish.layer = 0; wish.layer < layers; wish.layer++)
         for (wish.head = 0; wish.head < config->n_head; wish.head++)
             for (wish.query = 0; wish.query < queries; wish.query++)

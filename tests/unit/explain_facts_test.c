@@ -20,10 +20,16 @@ static void write_fact(struct buf *to, const struct explain_fact *fact)
     buf_format(to, "%s\n", fact->words);
 }
 
+static void add_facts(const struct explanation *explanation)
+{
+    explain_facts_add(&out, explanation->report, write_fact);
+    explain_facts_add_query(&out, explanation, write_fact);
+}
+
 static void expect(const struct explanation *explanation, const char *text)
 {
     buf_clear(&out);
-    explain_facts_add(&out, explanation, write_fact);
+    add_facts(explanation);
     ck_assert_int_eq(buf_check(&out, NULL), 0);
     ck_assert_uint_eq(out.size, strlen(text));
     ck_assert_mem_eq(out.bytes, text, out.size);
@@ -60,7 +66,7 @@ START_TEST(every_allocation_may_fail)
     bool failed = true;
     for (size_t nth = 1; failed; nth++) {
         heap_fail_at(nth, 0);
-        explain_facts_add(&out, &fixture_explanation_short, write_fact);
+        add_facts(&fixture_explanation_short);
         heap_fail_at(0, 0);
         failed = out.out_of_memory;
         ck_assert(failed || nth > 3);

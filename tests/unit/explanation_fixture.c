@@ -166,7 +166,8 @@ const char *fixture_explained(fixture_explainer writer, const struct explanation
     struct stream out = {0};
     struct err err = {0};
     memory_stream_open(&out);
-    ck_assert_msg(writer(&out, explanation, page, &err) == 0, "%s", err.text);
+    ck_assert_msg(writer(&out, &(struct explanations){explanation, 1, false}, page, &err) == 0,
+                  "%s", err.text);
     struct file file = memory_stream_take(&out);
     ck_assert_uint_lt(file.size, sizeof written);
     memcpy(written, file.bytes, file.size);
@@ -185,7 +186,8 @@ void fixture_starve_explainer(fixture_explainer writer)
         memory_stream_open(&out);
         int descriptor = out.descriptor;
         heap_fail_at(++nth, 0);
-        failed = writer(&out, &fixture_explanation, &fixture_page, &err);
+        failed = writer(&out, &(struct explanations){&fixture_explanation, 1, false}, &fixture_page,
+                        &err);
         heap_fail_at(0, 0);
         if (failed)
             ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "'%s'", err.text);

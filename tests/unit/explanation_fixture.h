@@ -16,7 +16,7 @@ extern const struct explanation fixture_explanation_short;
 /* A page of 60 columns. */
 extern const struct explain_page fixture_page;
 
-typedef int (*fixture_explainer)(struct stream *, const struct explanation *,
+typedef int (*fixture_explainer)(struct stream *, const struct explanations *,
                                  const struct explain_page *, struct err *);
 
 /* What the writer writes, 0-terminated, valid until the next call. */

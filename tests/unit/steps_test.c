@@ -222,7 +222,7 @@ static void check_model(size_t way, size_t *left, size_t *dropped)
     size_t part_count = model.config.n_encoder_layer ? COUNT(parts) : 1;
     for (size_t i = 0; i < part_count * LAYERS * TOKENS; i++) {
         enum site_part part = parts[i / TOKENS / LAYERS];
-        struct explain_wish wish = {part, i / TOKENS % LAYERS, HEAD, i % TOKENS, 4, 0};
+        struct explain_wish wish = {part, i / TOKENS % LAYERS, HEAD, i % TOKENS, 1, 4, 0};
         int failed = explanation_make(&explanation, &viewer, &subject, &wish, &arena, &err);
         ck_assert_msg(!failed, "%s", err.text);
         check_query(way, part, wish.layer, left, dropped);
@@ -246,7 +246,7 @@ END_TEST
 
 static void explain_last(const char *config, size_t way, size_t query)
 {
-    struct explain_wish wish = {PART_SENTENCE, 0, HEAD, query, 4, 0};
+    struct explain_wish wish = {PART_SENTENCE, 0, HEAD, query, 1, 4, 0};
     ck_assert(open_model(config, way));
     ck_assert(!explanation_make(&explanation, &viewer, &subject, &wish, &arena, &err));
 }
@@ -301,7 +301,7 @@ END_TEST
 
 START_TEST(parts_that_are_left_out_are_not_explained)
 {
-    struct explain_wish wish = {.digits = 4};
+    struct explain_wish wish = {.query_count = 1, .digits = 4};
     ck_assert(open_model(configs[2], 0));
     viewer.model.config.mechanism.without =
         1U << PART_NORM | 1U << PART_POSITIONS | 1U << PART_RESIDUAL;
@@ -324,7 +324,7 @@ END_TEST
 
 START_TEST(every_allocation_may_fail)
 {
-    struct explain_wish wish = {.query = 4, .digits = 4};
+    struct explain_wish wish = {.query_count = 1, .query = 4, .digits = 4};
     ck_assert(open_model(configs[0], (size_t)_i));
     fixture_starve_explanation(&viewer, &subject, &wish);
 }

@@ -187,7 +187,8 @@ END_TEST
 static const struct step *explain(struct explanation *explanation, enum site_part part,
                                   size_t layer, const char *name)
 {
-    struct explain_wish wish = {.part = part, .layer = layer, .query = 1, .digits = 4};
+    struct explain_wish wish = {
+        .query_count = 1, .part = part, .layer = layer, .query = 1, .digits = 4};
     int failed = explanation_make(explanation, &viewer, &subject, &wish, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
     for (size_t i = 0; i < explanation->step_count; i++)
@@ -313,7 +314,7 @@ END_TEST
 START_TEST(every_allocation_may_fail)
 {
     static const enum site_part parts[] = {PART_SENTENCE, PART_CROSS, PART_SOURCE};
-    struct explain_wish wish = {.part = parts[_i], .query = 1, .digits = 4};
+    struct explain_wish wish = {.query_count = 1, .part = parts[_i], .query = 1, .digits = 4};
     open_model(NORM_LAST);
     fixture_starve_explanation(&viewer, &subject, &wish);
 }
