@@ -205,8 +205,7 @@ static void add_explanation(struct page *page, const struct explanation *explana
 int explain_markdown_write(struct stream *out, const struct explanations *explanations,
                            const struct explain_page *how, struct err *err)
 {
-    struct page page = {.columns = how->full ? 0 : PAGE_COLUMNS,
-                        .several = explanations->several};
+    struct page page = {.columns = how->full ? 0 : PAGE_COLUMNS, .several = explanations->several};
     buf_format(&page.text, "# %s, step by step\n\n", page.several ? "Every query" : "One query");
     explain_facts_add(&page.text, explanations->items->report, add_fact);
     for (size_t i = 0; i < explanations->count; i++)
