@@ -214,7 +214,8 @@ const struct option_row option_rows[] = {
     {"full", 0, OPTION_FLAG, NULL, FIELD(full), FOR_RUN | FOR_GENERATE | VIEW, 0, 0,
      "text: leave nothing out, however wide or long"},
     {"full", 0, OPTION_FLAG, NULL, FIELD(full), FOR_EXPLAIN, 0, 0,
-     "long vectors whole, and all keys of a long text"},
+     "nothing left out: whole vectors, all keys, and the matrices that each number follows from; "
+     "json has them anyway"},
     {"tokens", 'n', OPTION_NUMBER, "N", FIELD(tokens), FOR_INFO, 1, 100000000,
      "sizes for a text of N tokens"},
     {"list", 0, OPTION_FLAG, NULL, FIELD(list), FOR_LESSON, 0, 0,

@@ -11,7 +11,9 @@
 struct board {
     const struct walk *walk;
     struct step *step;
-    struct step_table *table; /* that is filled in: the step's */
+    struct step_table *table; /* that is filled in: the step's, or that of something given */
+    struct given *givens;     /* of the step; see given.h */
+    bool gives;               /* what steps take is to be kept */
     size_t key;               /* whose numbers are worked out */
     int digits;
     struct pen pen;  /* what is being drawn */

@@ -47,7 +47,8 @@ static int explain(struct explanation *explanation, const struct walk *walk,
         .key_count = walk->keys,
     };
     return choose_shown(explanation, walk, wish->keys, arena, err) ||
-                   steps_make(explanation, walk, wish->digits, arena, err)
+                   steps_make(explanation, walk, wish->digits, walk->query == wish->query, arena,
+                              err)
                ? -1
                : 0;
 }

@@ -45,7 +45,7 @@ struct block {
 
 #define NO_ROW ((size_t)-1)
 
-enum { STEP_BLOCKS_MAX = 3, STEP_FORMULAS_MAX = 2 };
+enum { STEP_BLOCKS_MAX = 3, STEP_FORMULAS_MAX = 2, STEP_GIVENS_MAX = 8 };
 
 /* Rows with what they are called, and columns of numbers. */
 struct step_table {
@@ -59,6 +59,16 @@ struct step_table {
     size_t block_count;
 };
 
+/* What a step takes as it is: a weight of the model, or rows that the pass made before. */
+enum given_shape { GIVEN_NUMBER, GIVEN_VECTOR, GIVEN_MATRIX };
+
+struct given {
+    enum given_shape shape;
+    bool is_shown; /* by the formulas or the table of the step, too: pages need it no more */
+    bool is_small; /* pages have it even if nobody asks for all */
+    struct step_table table; /* of one block, whose name is the given's; of a vector one row */
+};
+
 struct step {
     const char *name;  /* as programs call it: "scores" */
     const char *title; /* Keys and scores */
@@ -66,6 +76,8 @@ struct step {
     size_t formula_count;
     const char *note;      /* a sentence to read with it, or NULL */
     struct formula worked; /* the formula with the numbers of one row */
+    const struct given *givens;
+    size_t given_count; /* of several queries only the first has them */
     struct step_table table;
 };
 

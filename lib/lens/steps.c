@@ -74,7 +74,7 @@ static void choose_steps(struct outline *outline, const struct mechanism *mechan
     ADD(outline, end);
 }
 
-int steps_make(struct explanation *explanation, const struct walk *walk, int digits,
+int steps_make(struct explanation *explanation, const struct walk *walk, int digits, bool gives,
                struct arena *arena, struct err *err)
 {
     struct outline outline = {0};
@@ -89,6 +89,7 @@ int steps_make(struct explanation *explanation, const struct walk *walk, int dig
             .table = &steps[i].table,
             .key = first_seen(walk),
             .digits = digits,
+            .gives = gives,
             .arena = arena,
             .err = err,
         };

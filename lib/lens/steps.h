@@ -5,8 +5,8 @@
 #include "lens/explanation.h"
 #include "lens/walk.h"
 
-/* Make all steps; they are the arena's. */
-int steps_make(struct explanation *explanation, const struct walk *walk, int digits,
+/* Make all steps, with what they take or without; they are the arena's. */
+int steps_make(struct explanation *explanation, const struct walk *walk, int digits, bool gives,
                struct arena *arena, struct err *err);
 
 #endif

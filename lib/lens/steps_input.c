@@ -1,20 +1,28 @@
 /* steps_input.c: from the layer's input to the query. */
 #include <math.h>
 
-#include "lens/board.h"
+#include "lens/given.h"
 
-enum { MATRIX_MAX = 8 }; /* rows and columns of a matrix that is shown itself */
+/* The norm that x comes of; NULL: there is none. */
+static const struct norm *norm_of(const struct walk *walk)
+{
+    bool normed = walk->stream && !mechanism_lacks(&walk->config->mechanism, PART_NORM);
+    return normed ? &walk->weights.norm : NULL;
+}
 
 /* The input and what it comes from; what is not there is left out. */
 static int show_stream(struct board *board)
 {
     const struct walk *walk = board->walk;
+    const struct norm *norm = norm_of(walk);
     const struct {
         const char *name;
         const float *values;
     } vectors[] = {{"wte", walk->token},
                    {walk->config->sinusoids ? "PE" : "wpe", walk->position},
                    {"h", walk->stream},
+                   {"γ", norm ? norm->scale : NULL},
+                   {"β", norm ? norm->shift : NULL},
                    {"x", walk->x}};
     enum { COUNT = sizeof vectors / sizeof *vectors };
     size_t width = walk->input_size;
@@ -36,10 +44,51 @@ static int show_stream(struct board *board)
     return 0;
 }
 
-/* μ = 0.0021, σ² = 0.0198: of what the norm takes in. */
+/* The same of all tokens: what the inputs of keys come from can be followed, too. */
+static int give_streams(struct board *board)
+{
+    const struct walk *walk = board->walk;
+    const char *place = walk->config->sinusoids ? "PE" : "wpe";
+    const struct given_rows rows[] = {
+        {"wte", {"wte", "\\mathrm{wte}"}, walk->tokens, false},
+        {place,
+         {place, walk->config->sinusoids ? "\\mathrm{PE}" : "\\mathrm{wpe}"},
+         walk->positions,
+         false},
+        {"h", {"h_j", "h_j"}, walk->streams, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].values && given_rows(board, &rows[i]))
+            return -1;
+    return 0;
+}
+
+static int give_norm(struct board *board)
+{
+    const struct norm *norm = norm_of(board->walk);
+    if (!norm)
+        return 0;
+    return given_channels(board, "gamma", norm->scale) ||
+                   given_channels(board, "beta", norm->shift) ||
+                   given_number(board, "epsilon", norm->epsilon)
+               ? -1
+               : 0;
+}
+
+static int give_input(struct board *board)
+{
+    const struct walk *walk = board->walk;
+    float scale = walk->config->embedding_scale;
+    if (walk->tokens && scale != 1 && given_number(board, "embedding_scale", scale))
+        return -1;
+    return give_streams(board) || give_norm(board) ? -1 : 0;
+}
+
+/* μ = 0.0021, σ² = 0.0198, ε = 1.00e-05: of what the norm takes in. */
 static int work_norm(struct board *board)
 {
     const struct walk *walk = board->walk;
+    const float *epsilon = &norm_of(walk)->epsilon;
     double mean = 0;
     double variance = 0;
     for (size_t c = 0; c < walk->input_size; c++)
@@ -51,6 +100,8 @@ static int work_norm(struct board *board)
     pen_number(&board->pen, board_numeral(board, &numbers[0], 1), numbers[0]);
     pen_add(&board->pen, ", σ² = ", ",\\; \\sigma^2 = ");
     pen_number(&board->pen, board_numeral(board, &numbers[1], 1), numbers[1]);
+    pen_add(&board->pen, ", ε = ", ",\\; \\varepsilon = ");
+    pen_number(&board->pen, board_numeral(board, epsilon, 1), *epsilon);
     return board_worked(board);
 }
 
@@ -126,24 +177,14 @@ static int normed_input(struct board *board)
 int step_input(struct board *board)
 {
     const struct walk *walk = board->walk;
+    if (give_input(board))
+        return -1;
     if (walk->stream)
         return normed_input(board);
     board_title(board, "input", begins_with_embedding(walk) ? "Embedding" : "Input");
     if (draw_origin(board, "x"))
         return -1;
     return walk->token ? show_stream(board) : board_vector(board, "x", walk->x, walk->input_size);
-}
-
-/* The columns of a projection that belong to a head, dense, with the bias below them. */
-static float *take_matrix(struct board *board, const struct weight *w, size_t first, size_t width)
-{
-    size_t rows = w->in + (w->bias != NULL);
-    float *matrix = board_floats(board, rows * width);
-    for (size_t i = 0; matrix && i < rows * width; i++) {
-        const float *row = i / width < w->in ? w->data + i / width * w->stride : w->bias;
-        matrix[i] = row[first + i % width];
-    }
-    return matrix;
 }
 
 /* q_0 = x_0 · W_0,0 + x_1 · W_1,0 + … + b_0 = … */
@@ -165,14 +206,14 @@ static int work_product(struct board *board, const struct weight *w)
 }
 
 /* x and W_q beside each other, row by row; below them their product, q. */
-static int show_product(struct board *board, const struct weight *w)
+static int show_product(struct board *board, const struct given_columns *own)
 {
     const struct walk *walk = board->walk;
-    size_t width = walk->config->d_k;
+    const struct weight *w = own->weight;
     size_t count = w->in + (w->bias != NULL);
     struct label *rows = board_rows(board, count);
     float *x = board_floats(board, count);
-    const float *matrix = take_matrix(board, w, walk->head * width, width);
+    const float *matrix = given_matrix(board, own);
     if (!rows || !x || !matrix)
         return -1;
     for (size_t c = 0; c < w->in; c++) {
@@ -180,13 +221,13 @@ static int show_product(struct board *board, const struct weight *w)
         x[c] = walk->x[c];
     }
     if (w->bias) {
-        rows[w->in] = board_label("b_q");
+        rows[w->in] = board_label(own->bias);
         x[w->in] = NAN;
     }
     board->table->corner = "channel";
     board->table->total = "q";
     board_column(board, "x", "x", "x", x);
-    board_vectors(board, "W_q", "W_q", "W_q", matrix, width)->total = walk->q;
+    board_vectors(board, own->name, own->name, own->name, matrix, own->width)->total = walk->q;
     return work_product(board, w);
 }
 
@@ -205,9 +246,21 @@ int step_query(struct board *board)
     } else {
         board_formula(board, "q = x · W_q", "q = x\\,W_q");
     }
-    if (config->projections && w->in <= MATRIX_MAX && config->d_k <= MATRIX_MAX)
-        return show_product(board, w);
-    if (config->projections)
-        buf_format(board_note(board), "W_q is the [%zu, %zu] of this head.", w->in, config->d_k);
+    if (!config->projections)
+        return board_vector(board, "q", walk->q, config->d_k);
+    bool is_small = given_is_small(w->in, config->d_k);
+    const struct given_columns own = {
+        .name = "W_q",
+        .bias = "b_q",
+        .weight = w,
+        .first = walk->head * config->d_k,
+        .width = config->d_k,
+        .is_shown = is_small,
+    };
+    if (given_columns(board, &own))
+        return -1;
+    if (is_small)
+        return show_product(board, &own);
+    buf_format(board_note(board), "W_q is the [%zu, %zu] of this head.", w->in, own.width);
     return board_vector(board, "q", walk->q, config->d_k);
 }

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lens/board.h"
+#include "lens/given.h"
 #include "model/batch.h"
 
 enum {
@@ -63,6 +63,15 @@ int step_values(struct board *board)
     const struct walk *walk = board->walk;
     board_title(board, "values", "Values and their weights");
     board_projection(board, &walk->weights.v, values);
+    const struct given_columns own = {
+        .name = "W_v",
+        .bias = "b_v",
+        .weight = &walk->weights.v,
+        .first = walk->group * walk->config->d_v,
+        .width = walk->config->d_v,
+    };
+    if (walk->config->projections && given_columns(board, &own))
+        return -1;
     board_keys(board);
     board_column(board, "weight", "weight_j", "\\alpha_j", walk->weight);
     board_vectors(board, "v", "v_j", "v_j", walk->v, walk->config->d_v);
@@ -193,7 +202,7 @@ int step_output(struct board *board)
                       bias ? "o = \\sum_h z_h\\,W_{O,h} + b_O" : "o = \\sum_h z_h\\,W_{O,h}");
         buf_text(board_note(board),
                  "W_O,h: the rows of the output projection that belong to head h.");
-        return show_shares(board);
+        return given_output(board) || show_shares(board) ? -1 : 0;
     }
     if (config->n_head == 1) {
         board_formula(board, "attn_out = context", "o = z");

@@ -2,7 +2,7 @@
  * their features. */
 #include <math.h>
 
-#include "lens/board.h"
+#include "lens/given.h"
 #include "math/running_sum.h"
 
 /* What the formula of k_j is, and whose keys they are, where it is not plain. */
@@ -23,6 +23,24 @@ static void draw_keys(struct board *board)
     if (served > 1)
         buf_format(board_note(board), "The query heads %zu to %zu share key/value head %zu.", first,
                    first + served - 1, board->walk->group);
+}
+
+/* What keys are made of, of which values are, too; and by what. */
+static int give_keys(struct board *board)
+{
+    const struct walk *walk = board->walk;
+    size_t width = walk->config->d_k;
+    const struct given_rows inputs = {"x_j", {"x_j", "x_j"}, walk->sources, true};
+    const struct given_columns own = {
+        .name = "W_k",
+        .bias = "b_k",
+        .weight = &walk->weights.k,
+        .first = walk->group * width,
+        .width = width,
+    };
+    if (!walk->config->projections)
+        return 0;
+    return given_rows(board, &inputs) || given_columns(board, &own) ? -1 : 0;
 }
 
 /* score_0 = 0.5667 · (-0.0823) + 1.8269 · (-0.3031) = -0.6004: of a [dk] and b [S, dk], which is
@@ -47,6 +65,8 @@ int step_scores(struct board *board)
     const struct walk *walk = board->walk;
     board_title(board, "scores", "Keys and scores");
     draw_keys(board);
+    if (give_keys(board))
+        return -1;
     board_formula(board, "score_j = q · k_j", "s_j = q \\cdot k_j");
     board_keys(board);
     board_vectors(board, "k", "k_j", "k_j", walk->k, walk->config->d_k);
@@ -113,6 +133,8 @@ int step_keys(struct board *board)
 {
     board_title(board, "keys", "Keys");
     draw_keys(board);
+    if (give_keys(board))
+        return -1;
     board_keys(board);
     board_vectors(board, "k", "k_j", "k_j", board->walk->k, board->walk->config->d_k);
     return 0;
@@ -191,7 +213,7 @@ int step_scaled(struct board *board)
 {
     const struct walk *walk = board->walk;
     board_title(board, "scaled", "Scale");
-    if (draw_scale(board))
+    if (draw_scale(board) || given_number(board, "scale", walk->scale))
         return -1;
     if (walk->scale == 1) {
         buf_text(board_note(board), "The scale is 1: the scores stay as they are.");

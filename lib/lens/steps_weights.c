@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "lens/board.h"
+#include "lens/given.h"
 #include "math/exp.h"
 
 /* What a step takes in or gives. */
@@ -271,6 +271,8 @@ int step_dropout(struct board *board)
     buf_format(board_note(board),
                "Each key is dropped with the chance P = %g; the seed %llu says which.",
                (double)mechanism->dropout, (unsigned long long)mechanism->seed);
+    if (given_number(board, "dropout", mechanism->dropout))
+        return -1;
     board_keys(board);
     board->table->total = "sum";
     if (!add_summed(board, &before) || add_shares(board, &after))

@@ -34,6 +34,33 @@ static enum site input_site(const struct config *config, enum site_part part)
     return part == PART_CROSS ? SITE_LN_1 : stream_site(part);
 }
 
+/* What keys and values are made of where they are another text's: its embedding, or what an encoder
+ * made of it. */
+static enum site source_site(const struct config *config)
+{
+    if (config->kind == MODEL_ATTENTION)
+        return SITE_SOURCE_EMBEDDING;
+    if (config->final_norm)
+        return SITE_ENC_LN_F;
+    bool ends_with_norm = !config->norm_first && !mechanism_lacks(&config->mechanism, PART_MLP);
+    return ends_with_norm ? SITE_ENC_LN_2 : SITE_ENC_RESID_POST;
+}
+
+/* That site, and where it is in a layer, the encoder's last one. */
+static int select_source(struct selection *selection, const struct config *config,
+                         struct arena *arena, struct err *err)
+{
+    selection->sites |= site_bit(source_site(config));
+    if (!config->n_encoder_layer)
+        return 0;
+    size_t *last = arena_alloc(arena, 1, sizeof *last, err);
+    if (!last)
+        return -1;
+    *last = config->n_encoder_layer - 1;
+    selection->encoder_layers = (struct layers){last, 1};
+    return 0;
+}
+
 /* The layer, and the one before it, whose output is what bare attention takes in. */
 static int select_sites(struct selection *selection, const struct config *config,
                         const struct walk_choice *choice, struct arena *arena, struct err *err)
@@ -64,7 +91,7 @@ static int select_sites(struct selection *selection, const struct config *config
     layers[count++] = choice->layer;
     *(in_encoder ? &selection->encoder_layers : &selection->layers) =
         (struct layers){layers, count};
-    return 0;
+    return config->cross ? select_source(selection, config, arena, err) : 0;
 }
 
 static const struct kept *find(const struct walk *walk, enum site site, size_t layer)
@@ -112,7 +139,13 @@ static void find_keys(struct walk *walk)
 {
     const struct kept *k = find(walk, site_of(walk->part, SITE_K), walk->layer);
     const struct kept *v = find(walk, site_of(walk->part, SITE_V), walk->layer);
+    size_t size = walk->input_size;
     assert(k && v);
+    walk->sources = walk->inputs;
+    if (walk->config->cross)
+        walk->sources =
+            rows_of(walk, source_site(walk->config), walk->config->n_encoder_layer - 1, &size);
+    assert(size == walk->input_size);
     walk->keys = k->shape[1];
     walk->k = k->data;
     walk->v = v->data;

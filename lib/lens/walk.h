@@ -39,6 +39,7 @@ struct walk {
     const float *positions; /* [T, C] */
     const float *streams; /* [T, C] before the norm, where norms come first; NULL: there is none */
     const float *inputs;  /* [T, C] what queries are made of */
+    const float *sources; /* [S, C] what keys and values are made of: the same, or another text */
     const float *k;       /* [S, dk] */
     const float *v;       /* [S, dv] */
 

@@ -6,7 +6,8 @@ const struct explain_format explain_formats[] = {
     {"text", ".txt", "a page to read, fitted to the terminal", explain_text_write},
     {"markdown", ".md", "tables and formulas for GitHub, Jupyter, pandoc", explain_markdown_write},
     {"latex", ".tex", "a document for pdflatex, xelatex or lualatex", explain_latex_write},
-    {"json", ".json", "the steps with all their numbers, for programs", explain_json_write},
+    {"json", ".json", "all numbers and the matrices they follow from, for programs",
+     explain_json_write},
 };
 
 const size_t explain_format_count = sizeof explain_formats / sizeof *explain_formats;

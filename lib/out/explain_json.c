@@ -1,13 +1,17 @@
-/* explain_json.c: an explanation as one JSON object, nothing left out.
+/* explain_json.c: explanations as one JSON object, nothing left out.
  *
- *     {"model": "life", "sentence": …, "tokens": […], "layer": 0, "head": 0, "query": 1, "steps": [
+ *     {"model": "life", "sentence": …, "tokens": […], "layer": 0, "head": 0,
+ *      "given": {"x_j": [[…], …], "W_q": [[…], …], …, "scale": …}, "query": 1, "steps": [
  *      {"name": "scores", "title": …, "formulas": [{"text": …, "latex": …}, …], "note": …,
  *       "worked": {"text": …, "latex": …}, "rows": ["0:Life", …],
  *       "columns": {"k": [[…], …], "score": […]}, "total": {"name": …, "k": […]}}, …]}
  *
- * Where a model has several attentions, `"attention_of": "cross"` stands before the layer; the
- * query of its encoder is one of `source_tokens`. What a step has not is not there; an empty cell
- * and minus infinity are null.
+ * Of several queries: "explanations": [{"query": 0, "steps": […]}, …] in place of the last two.
+ *
+ * What is given are the weights of the head, and the rows of all tokens that its queries, keys and
+ * values are made of: all other numbers follow from them. Where a model has several attentions,
+ * `"attention_of": "cross"` stands before the layer; the query of its encoder is one of
+ * `source_tokens`. What a step has not is not there; an empty cell and minus infinity are null.
  */
 #include <string.h>
 
@@ -116,6 +120,32 @@ static void write_step(struct stream *out, const struct step *step)
     stream_char(out, '}');
 }
 
+static void write_given(struct stream *out, const struct given *given)
+{
+    const struct block *block = given->table.blocks;
+    stream_format(out, "\"%s\": ", block->name);
+    if (given->shape == GIVEN_NUMBER)
+        json_write_float(out, *block->values);
+    else if (given->shape == GIVEN_VECTOR)
+        json_write_floats(out, block->values, block->width);
+    else
+        write_block(out, &given->table, block);
+}
+
+/* What all queries take; the first has it. */
+static void write_givens(struct stream *out, const struct explanation *first)
+{
+    bool any = false;
+    stream_text(out, "\"given\": {");
+    for (size_t i = 0; i < first->step_count; i++)
+        for (size_t g = 0; g < first->steps[i].given_count; g++) {
+            stream_text(out, any ? ",\n   " : "");
+            write_given(out, &first->steps[i].givens[g]);
+            any = true;
+        }
+    stream_text(out, "},\n ");
+}
+
 static void write_steps(struct stream *out, const struct explanation *explanation)
 {
     stream_format(out, "\"query\": %zu,\n \"steps\": [", explanation->query);
@@ -128,7 +158,7 @@ static void write_steps(struct stream *out, const struct explanation *explanatio
 
 static void write_several(struct stream *out, const struct explanations *explanations)
 {
-    stream_text(out, "\n \"explanations\": [");
+    stream_text(out, "\"explanations\": [");
     for (size_t i = 0; i < explanations->count; i++) {
         stream_text(out, i ? ",\n {" : "\n {");
         write_steps(out, &explanations->items[i]);
@@ -152,7 +182,8 @@ int explain_json_write(struct stream *out, const struct explanations *explanatio
         write_member(out, "attention_of", first->part->name);
         stream_text(out, ", ");
     }
-    stream_format(out, "\"layer\": %zu, \"head\": %zu, ", first->layer, first->head);
+    stream_format(out, "\"layer\": %zu, \"head\": %zu,\n ", first->layer, first->head);
+    write_givens(out, first);
     if (explanations->several)
         write_several(out, explanations);
     else

@@ -200,6 +200,9 @@ static void add_step(struct page *page, const struct step *step)
         explain_prose(&page->text, step->note);
         buf_text(&page->text, "\n");
     }
+    for (size_t i = 0; i < step->given_count; i++)
+        if (explain_shows(&step->givens[i], page->full))
+            add_table(page, &step->givens[i].table);
     if (step->table.row_count)
         add_table(page, &step->table);
     if (step->worked.latex)

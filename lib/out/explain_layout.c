@@ -11,6 +11,11 @@ enum {
     NUMBER_BYTES = 48,
 };
 
+bool explain_shows(const struct given *given, bool full)
+{
+    return !given->is_shown && (full || given->is_small);
+}
+
 size_t explain_row_count(const struct explanation *explanation, const struct step_table *table)
 {
     return table->of_keys ? explanation->shown_count : table->row_count;

@@ -42,6 +42,9 @@ void explain_heading(struct buf *heading, const char *symbol, const struct text_
 /* Append a sentence in which W_q is a formula: $W_{q}$, for Markdown and LaTeX. */
 void explain_prose(struct buf *out, const char *sentence);
 
+/* Is it on a page, by itself? `full`: nothing is left out. */
+bool explain_shows(const struct given *given, bool full);
+
 /* The rows that are shown; and whether some are left out before a slot or, at the last one's
  * successor, behind all. */
 size_t explain_row_count(const struct explanation *explanation, const struct step_table *table);

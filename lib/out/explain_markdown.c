@@ -27,7 +27,7 @@ struct page {
     struct buf dashes; /* the line below the titles of a table */
     const struct explanation *explanation;
     const struct explain_table *table; /* that is being written */
-    size_t columns;
+    bool full;
     bool several; /* explanations */
 };
 
@@ -158,7 +158,8 @@ static void add_table(struct page *page, const struct step_table *data)
 {
     static const struct explain_form form = {begin_table, begin_line, add_cell, end_line,
                                              end_table};
-    struct explain_table table = explain_table(page->explanation, data, page->columns);
+    struct explain_table table =
+        explain_table(page->explanation, data, page->full ? 0 : PAGE_COLUMNS);
     explain_table_write(&table, &form, page);
     page->text.out_of_memory |= page->dashes.out_of_memory;
 }
@@ -174,6 +175,9 @@ static void add_step(struct page *page, const struct step *step)
         explain_prose(&page->text, step->note);
         buf_char(&page->text, '\n');
     }
+    for (size_t i = 0; i < step->given_count; i++)
+        if (explain_shows(&step->givens[i], page->full))
+            add_table(page, &step->givens[i].table);
     if (step->table.row_count)
         add_table(page, &step->table);
     if (step->worked.latex)
@@ -205,7 +209,7 @@ static void add_explanation(struct page *page, const struct explanation *explana
 int explain_markdown_write(struct stream *out, const struct explanations *explanations,
                            const struct explain_page *how, struct err *err)
 {
-    struct page page = {.columns = how->full ? 0 : PAGE_COLUMNS, .several = explanations->several};
+    struct page page = {.full = how->full, .several = explanations->several};
     buf_format(&page.text, "# %s, step by step\n\n", page.several ? "Every query" : "One query");
     explain_facts_add(&page.text, explanations->items->report, add_fact);
     for (size_t i = 0; i < explanations->count; i++)

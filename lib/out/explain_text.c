@@ -25,11 +25,14 @@
 
 enum {
     INDENT = 3,
-    GO_ON = 5, /* where a line that is too long goes on */
+    GO_ON = 5,    /* where a line that is too long goes on */
+    SCREEN = 100, /* columns that are seen without scrolling */
 };
 
 static const char own_mark[] = " › ";
 static const char rule[] = "─";
+static const char left_out[] =
+    "(left out: matrices, inputs of all keys; --full prints them, JSON has them)";
 
 /* A table on its way out. */
 struct table {
@@ -48,13 +51,14 @@ static void add_rule(struct buf *line, size_t columns)
         buf_text(line, rule);
 }
 
-/* In the middle of so many columns, with rules to both sides where there is room. */
+/* In the middle of so many columns, but not beyond what a screen shows, with rules to both sides
+ * where there is room. */
 static void add_centred(struct buf *line, const struct buf *heading, size_t columns)
 {
     size_t width = heading->size ? utf8_width(heading->bytes, heading->size) : 0;
-    size_t rest = columns > width ? columns - width : 0;
-    size_t left = rest / 2;
-    size_t right = rest - left;
+    size_t line_columns = columns < SCREEN || width > SCREEN ? columns : SCREEN;
+    size_t left = line_columns > width ? (line_columns - width) / 2 : 0;
+    size_t right = columns > width + left ? columns - width - left : 0;
     bool ruled = width > 0 && left >= 2;
     (ruled ? add_rule : text_blanks)(line, ruled ? left - 1 : left);
     text_blanks(line, ruled);
@@ -201,16 +205,27 @@ static void write_indented(struct stream *out, const char *text, size_t columns)
     text_wrap(out, text, INDENT, GO_ON, columns);
 }
 
-static int write_step(struct stream *out, const struct explanation *explanation,
-                      const struct step *step, size_t columns, struct err *err)
+static int write_tables(struct stream *out, const struct explanation *explanation,
+                        const struct step *step, const struct explain_page *page, struct err *err)
 {
-    size_t room = columns > INDENT ? columns - INDENT : columns;
+    size_t room = page->columns > INDENT ? page->columns - INDENT : page->columns;
+    for (size_t i = 0; i < step->given_count; i++)
+        if (explain_shows(&step->givens[i], page->full) &&
+            write_table(out, explanation, &step->givens[i].table, room, err))
+            return -1;
+    return step->table.row_count ? write_table(out, explanation, &step->table, room, err) : 0;
+}
+
+static int write_step(struct stream *out, const struct explanation *explanation,
+                      const struct step *step, const struct explain_page *page, struct err *err)
+{
+    size_t columns = page->columns;
     stream_format(out, "\n%zu  %s\n", (size_t)(step - explanation->steps) + 1, step->title);
     for (size_t i = 0; i < step->formula_count; i++)
         write_indented(out, step->formulas[i].text, columns);
     if (step->note)
         write_indented(out, step->note, columns);
-    if (step->table.row_count && write_table(out, explanation, &step->table, room, err))
+    if (write_tables(out, explanation, step, page, err))
         return -1;
     if (step->worked.text) {
         stream_char(out, '\n');
@@ -251,14 +266,26 @@ static int write_query(struct stream *out, const struct explanation *explanation
 }
 
 static int write_explanation(struct stream *out, const struct explanation *explanation,
-                             size_t columns, struct err *err)
+                             const struct explain_page *page, struct err *err)
 {
-    if (write_query(out, explanation, columns, err))
+    if (write_query(out, explanation, page->columns, err))
         return -1;
     for (size_t i = 0; i < explanation->step_count; i++)
-        if (write_step(out, explanation, &explanation->steps[i], columns, err))
+        if (write_step(out, explanation, &explanation->steps[i], page, err))
             return -1;
     return 0;
+}
+
+/* Is anything left out that the steps take? */
+static bool hides_givens(const struct explanation *explanation, bool full)
+{
+    for (size_t i = 0; i < explanation->step_count; i++)
+        for (size_t g = 0; g < explanation->steps[i].given_count; g++) {
+            const struct given *given = &explanation->steps[i].givens[g];
+            if (!given->is_shown && !explain_shows(given, full))
+                return true;
+        }
+    return false;
 }
 
 int explain_text_write(struct stream *out, const struct explanations *explanations,
@@ -269,8 +296,12 @@ int explain_text_write(struct stream *out, const struct explanations *explanatio
         return -1;
     for (size_t i = 0; i < explanations->count; i++) {
         stream_text(out, i ? "\n" : "");
-        if (write_explanation(out, &explanations->items[i], page->columns, err))
+        if (write_explanation(out, &explanations->items[i], page, err))
             return -1;
+    }
+    if (hides_givens(explanations->items, page->full)) {
+        stream_char(out, '\n');
+        text_wrap(out, left_out, 0, 1, page->columns);
     }
     return 0;
 }

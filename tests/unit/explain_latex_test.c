@@ -140,6 +140,7 @@ static const char *long_and_wide(bool full)
         shown[i] = i;
     }
     struct step step = fixture_explanation.steps[1];
+    step.given_count = 0;
     step.table.rows = labels;
     step.table.row_count = LONG;
     step.table.blocks[0].values = values;

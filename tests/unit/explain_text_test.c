@@ -45,7 +45,10 @@ START_TEST(a_page_has_a_table_and_a_line_for_every_step)
                      "   sum                    1.0e+00\n"
                      "\n"
                      "4  Output\n"
-                     "   That is all.\n");
+                     "   That is all.\n"
+                     "\n"
+                     "(left out: matrices, inputs of all keys; --full prints them,\n"
+                     " JSON has them)\n");
 }
 END_TEST
 
@@ -70,7 +73,10 @@ START_TEST(keys_with_little_weight_are_left_out)
         "   2 爱     0.0000   0.5000   0.0000  …   0.5000   0.0000\n"
         "   …\n"
         "\n"
-        "   score_0 = 0.5 · 1\n");
+        "   score_0 = 0.5 · 1\n"
+        "\n"
+        "(left out: matrices, inputs of all keys; --full prints them,\n"
+        " JSON has them)\n");
 }
 END_TEST
 
@@ -95,7 +101,10 @@ START_TEST(a_narrow_page_breaks_its_lines)
                      "   2 爱     0.0000   0.5000  …   0.0000\n"
                      "   …\n"
                      "\n"
-                     "   score_0 = 0.5 · 1\n");
+                     "   score_0 = 0.5 · 1\n"
+                     "\n"
+                     "(left out: matrices, inputs of all keys;\n"
+                     " --full prints them, JSON has them)\n");
 }
 END_TEST
 
@@ -112,6 +121,13 @@ START_TEST(an_endless_page_shows_whole_vectors)
         "   k_j = x_j\n"
         "   score_j = q · k_j\n"
         "   W_k, W_O,h: what they are.\n"
+        "\n"
+        "              ───── W_k ──────\n"
+        "   channel          0        1\n"
+        "   a_b         1.0000  -2.0000\n"
+        "   |           0.2500   0.0000\n"
+        "   ───────────────────────────\n"
+        "   b_k         0.5000   0.1250\n"
         "\n"
         "           ───────────────────────────────────── k_j "
         "─────────────────────────────────────\n"

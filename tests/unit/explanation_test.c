@@ -314,10 +314,10 @@ START_TEST(notes_of_a_source_and_of_a_stream)
     explain(0, 1, 2);
     ck_assert_str_eq(note_of("input"), "");
     ck_assert_str_eq(step_called("input")->formulas[0].text, "h = wte[4] + wpe[2]");
-    ck_assert_uint_eq(step_called("input")->table.row_count, 4);
+    ck_assert_uint_eq(step_called("input")->table.row_count, 6);
     explain(2, 1, 2);
     ck_assert_str_eq(note_of("input"), "h is the residual stream as the layer before left it.");
-    ck_assert_uint_eq(step_called("input")->table.row_count, 2);
+    ck_assert_uint_eq(step_called("input")->table.row_count, 4);
 }
 END_TEST
 
