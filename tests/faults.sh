@@ -116,6 +116,7 @@ try run -m life-causal -s "$life" --attention window:2 --temperature 0.5
 try explain -m life -s "$life" --token is -o here.tex
 try explain -m life-4-heads -s "$life" -o here.json
 try explain -m life-causal -s "$life" --attention linear
+try explain -m life-grouped -s "$life" --token all --full -o here.html
 try explain -m translate -s '<s> le petit chat' --source 'the small cat' --attention-of cross
 try explain -m life-causal -s "$life" --mask-method renormalise --dropout 0.5 -o here.md
 try tokenize -m "$in/pieces" "Anna sees"

@@ -6,6 +6,7 @@ const struct explain_format explain_formats[] = {
     {"text", ".txt", "a page to read, fitted to the terminal", explain_text_write},
     {"markdown", ".md", "tables and formulas for GitHub, Jupyter, pandoc", explain_markdown_write},
     {"latex", ".tex", "a document for pdflatex, xelatex or lualatex", explain_latex_write},
+    {"html", ".html", "a page for browsers and paper, without scripts", explain_html_write},
     {"json", ".json", "all numbers and the matrices they follow from, for programs",
      explain_json_write},
 };

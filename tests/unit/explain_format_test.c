@@ -19,6 +19,7 @@ START_TEST(a_format_is_found_by_the_ending_of_a_path)
     ck_assert_ptr_eq(explain_format_of_path("a/walk.md"), explain_format_find("markdown"));
     ck_assert_ptr_eq(explain_format_of_path("walk.v2.tex"), explain_format_find("latex"));
     ck_assert_ptr_eq(explain_format_of_path(".json"), explain_format_find("json"));
+    ck_assert_ptr_eq(explain_format_of_path("a.html"), explain_format_find("html"));
     ck_assert_ptr_eq(explain_format_of_path("walk.txt"), explain_format_find("text"));
     ck_assert_ptr_null(explain_format_of_path("walk.csv"));
     ck_assert_ptr_null(explain_format_of_path("md"));
