@@ -67,7 +67,8 @@ void axis_fit_rows(struct axis_fit *fit, const struct axis *axis, double room)
 {
     choose_size(fit);
     thin_out(fit, LINE * fit->size);
-    fit->room = fmin(widest(axis, fit) + LABEL_GAP, room);
+    fit->label = fmin(widest(axis, fit), room - LABEL_GAP);
+    fit->room = fit->label + LABEL_GAP;
 }
 
 static bool has_numbers(const struct axis *axis)
@@ -99,7 +100,8 @@ void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room
     }
     fit->turn = fit->pitch >= LINE * fit->size / SLANT ? -45 : -90;
     thin_out(fit, LINE * fit->size);
-    width = fmin(width + LABEL_GAP, room);
+    fit->label = fmin(width, room - LABEL_GAP);
+    width = fit->label + LABEL_GAP;
     fit->room = fit->turn == -45 ? SLANT * width + fit->size / 2 : width;
     fit->over = fit->turn == -45 ? overhang(axis, fit, width) : 0;
 }
@@ -127,7 +129,7 @@ int axis_draw_rows(struct canvas *canvas, const struct axis *axis, const struct 
     int failed = 0;
     for (size_t cell = 0; cell < fit->cells && fit->size > 0 && !failed; cell += fit->every) {
         double y = corner.y + fit->pitch * ((double)cell + 0.5) + CAP * fit->size;
-        failed = draw_label(canvas, &text, (struct point){x, y}, fit->room - LABEL_GAP, &lettering,
+        failed = draw_label(canvas, &text, (struct point){x, y}, fit->label, &lettering,
                             label_of(axis, fit, cell), err);
     }
     buf_release(&text);
@@ -141,14 +143,13 @@ int axis_draw_columns(struct canvas *canvas, const struct axis *axis, const stru
     struct lettering lettering = {.size = fit->size, .colour = label_colour, .turn = fit->turn};
     bool level = fit->turn == 0;
     bool slanted = fit->turn == -45;
-    double width = slanted ? (fit->room - fit->size / 2) / SLANT : fit->room;
     double sink = slanted ? SLANT * CAP * fit->size : CAP * fit->size;
     int failed = 0;
     lettering.anchor = level ? ANCHOR_MIDDLE : ANCHOR_START;
     for (size_t cell = 0; cell < fit->cells && fit->size > 0 && !failed; cell += fit->every) {
         double x = corner.x + fit->pitch * ((double)cell + 0.5);
         struct point at = {level ? x : x + sink, corner.y - (level ? 2 : LABEL_GAP)};
-        failed = draw_label(canvas, &text, at, level ? 1e9 : width - LABEL_GAP, &lettering,
+        failed = draw_label(canvas, &text, at, level ? 1e9 : fit->label, &lettering,
                             label_of(axis, fit, cell), err);
     }
     buf_release(&text);

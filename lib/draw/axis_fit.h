@@ -21,6 +21,7 @@ struct axis_fit {
     double size;  /* of the labels; 0: there are none */
     size_t every; /* every so many cells have one */
     double turn;  /* of column labels: 0, -45 or -90 degrees */
+    double label; /* how wide one may be: what is wider is shortened */
     double room;  /* that the labels take across the axis */
     double over;  /* how far those of columns reach beyond the last cell */
 };

@@ -2,6 +2,10 @@
 
 #include <check.h>
 #include <math.h>
+#include <string.h>
+
+#include "canvas_witness.h"
+#include "draw/letters.h"
 
 Suite *axis_fit_suite(void);
 
@@ -85,6 +89,63 @@ START_TEST(row_labels_thin_out_and_take_no_more_room_than_they_may)
 }
 END_TEST
 
+/* Words of every length, as a page of attention has them: many widths, many roundings. */
+static const struct label texts[] = {
+    {"␣doors", "0", "0"},     {"␣old", "0", "0"},
+    {"slept", "0", "0"},      {"10", "0", "0"},
+    {"␣beautiful", "0", "0"}, {"Life", "0", "0"},
+    {"␣dessert", "0", "0"},   {".", "0", "0"},
+    {"爱", "0", "0"},         {"␣the", "0", "0"},
+    {"␣overslept", "0", "0"}, {"␣i", "0", "0"},
+    {"␣cabinet", "0", "0"},   {"␣W", "0", "0"},
+    {"␣q!", "0", "0"},        {"␣antidisestablishment", "0", "0"},
+};
+
+enum { TEXTS = sizeof texts / sizeof *texts };
+
+static void draw_axis(struct axis_fit *fit, const struct axis *axis, bool rows, double room)
+{
+    struct point corner = {300, 300};
+    struct err err = {0};
+    canvas_witness_begin(2000, 2000);
+    if (rows) {
+        axis_fit_rows(fit, axis, room);
+        ck_assert_int_eq(axis_draw_rows(&witness.canvas, axis, fit, corner, ANCHOR_END, &err), 0);
+        return;
+    }
+    axis_fit_columns(fit, axis, room);
+    ck_assert_int_eq(axis_draw_columns(&witness.canvas, axis, fit, corner, &err), 0);
+}
+
+/* The widest label sets the room of all: no rounding on the way may take it back. */
+static void check_texts(size_t count, double length, bool rows, double room)
+{
+    static const double gap = 3; /* between a label and its cell */
+    for (size_t first = 0; first + count <= TEXTS; first++) {
+        struct axis axis = axis_of(texts + first, count);
+        struct axis_fit fit = axis_fit_cells(count, length, 25);
+        draw_axis(&fit, &axis, rows, room);
+        for (size_t i = 0; i < fit.cells; i += fit.every) {
+            const char *text = axis.labels[i * fit.step].text;
+            if (letters_width(text, fit.size) + gap <= room)
+                ck_assert_msg(canvas_witness_texts(text) > 0, "'%s' of size %g is shortened", text,
+                              fit.size);
+        }
+    }
+}
+
+START_TEST(a_label_that_has_room_is_whole)
+{
+    static const double rooms[] = {20, 33.3, 56, 110};
+    for (size_t room = 0; room < sizeof rooms / sizeof *rooms; room++)
+        for (size_t count = 1; count <= TEXTS; count++)
+            for (double length = 5; length < 480; length += 7.3) {
+                check_texts(count, length, true, rooms[room]);
+                check_texts(count, length, false, rooms[room]);
+            }
+}
+END_TEST
+
 Suite *axis_fit_suite(void)
 {
     Suite *suite = suite_create("axis_fit");
@@ -94,6 +155,7 @@ Suite *axis_fit_suite(void)
     tcase_add_test(tests, column_labels_turn_when_there_is_no_room);
     tcase_add_test(tests, numbers_stay_level_and_thin_out);
     tcase_add_test(tests, row_labels_thin_out_and_take_no_more_room_than_they_may);
+    tcase_add_test(tests, a_label_that_has_room_is_whole);
     suite_add_tcase(suite, tests);
     return suite;
 }
