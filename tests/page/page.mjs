@@ -489,6 +489,39 @@ await test('heads are laid over each other, one alone by a double click', () =>
         same(['mean'], await chosen());
     }));
 
+// What is said below is said again by screen readers: it must be of what is shown, or nothing.
+await test('what was pointed at is forgotten with every change', async () => {
+    const changes = [
+        (page) => page.selectOption('#sentence', '1'),
+        (page) => page.click('#view-table'),
+        (page) => page.click('#view-space'),
+        (page) => page.click('#view-model'),
+        (page) => page.click('#view-text'),
+        (page) => page.click('#view-lines'),
+        (page) => page.selectOption('#tensor', 'embedding'),
+        (page) => page.selectOption('#layer', '1'),
+        (page) => page.check('#first'),
+        (page) => page.click('.head[data-head="2"]'),
+    ];
+    for (const change of changes)
+        await withPage(tinyPage, async (page) => {
+            await plot(page).focus();
+            await page.keyboard.press('ArrowDown');
+            yes((await readout(page)) !== '', 'nothing was pointed at');
+            await change(page);
+            same('', await readout(page), String(change));
+        });
+});
+
+await test('a token that is hidden is no longer pointed at', () =>
+    withPage(tinyPage, async (page) => {
+        await page.click('#view-text');
+        await page.click('.running button >> nth=0');
+        yes((await readout(page)).startsWith('“Life” looks at'), await readout(page));
+        await page.check('#first');
+        same('', await readout(page));
+    }));
+
 await test('a head of the model opens beside the others', () =>
     withPage(tinyPage, async (page) => {
         const heading = () => page.locator('#detail h2').innerText();
@@ -669,6 +702,58 @@ await test('the page is sharp at once and twice the pixels, light and dark', asy
                     same('rgb(15, 18, 22)', await ground());
                 },
                 { deviceScaleFactor, colorScheme },
+            );
+});
+
+// --- on paper --------------------------------------------------------------------------------------
+
+// What is drawn when the page is printed, and whether it is as wide as the paper at most.
+async function printed(page) {
+    await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+    await page.emulateMedia({ media: 'print' });
+    const found = await page.evaluate(() => {
+        const stage = document.getElementById('stage');
+        const shown = [...stage.querySelectorAll('canvas, table, .grid')].map((one) =>
+            one.getBoundingClientRect(),
+        );
+        const cut = [...document.querySelectorAll('.plot, .wide, .grid')].filter(
+            (one) => one.scrollHeight > one.clientHeight + 1,
+        );
+        return {
+            right: Math.max(0, ...shown.map((box) => box.right)),
+            cut: cut.length,
+            ground: getComputedStyle(document.body).backgroundColor,
+            text: getComputedStyle(document.body).color,
+            controls: document.getElementById('controls').getBoundingClientRect().height,
+            footer: getComputedStyle(document.querySelector('footer')).position,
+        };
+    });
+    return found;
+}
+
+await test('paper holds all of a picture, dark on white', async () => {
+    const words = LIFE.replace(',', '').split(' ');
+    const long = Array.from({ length: 60 }, (_, i) => words[(i * 7 + i * i) % words.length]);
+    for (const path of [tinyPage, write('-m', 'life-4-heads', '-s', long.join(' '))])
+        for (const colorScheme of ['light', 'dark'])
+            await withPage(
+                path,
+                async (page) => {
+                    for (const name of ['matrix', 'lines', 'model', 'text', 'space', 'table']) {
+                        if (await page.isDisabled(`#view-${name}`)) continue;
+                        await page.click(`#view-${name}`);
+                        const found = await printed(page);
+                        yes(found.right <= 680, `${name} ends at ${found.right}`);
+                        same(0, found.cut, `${name} is cut`);
+                        same('rgb(255, 255, 255)', found.ground);
+                        same('rgb(26, 29, 34)', found.text);
+                        same([0, 'static'], [found.controls, found.footer]);
+                        await page.emulateMedia({ media: 'screen' });
+                        await page.evaluate(() => window.dispatchEvent(new Event('afterprint')));
+                        yes(await page.isVisible('#controls'), 'the page stays as it was printed');
+                    }
+                },
+                { colorScheme },
             );
 });
 

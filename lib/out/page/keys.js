@@ -74,11 +74,13 @@ function listen() {
     byId('theme').addEventListener('click', KEYS.d);
     byId('help').addEventListener('click', KEYS['?']);
     document.addEventListener('keydown', press);
-    prefersDark.addEventListener('change', () => draw());
+    prefersDark.addEventListener('change', () => state.printing || draw());
+    window.addEventListener('beforeprint', () => drawForPaper(true));
+    window.addEventListener('afterprint', () => drawForPaper(false));
     let waiting = 0;
     window.addEventListener('resize', () => {
         clearTimeout(waiting);
-        waiting = setTimeout(draw, 120);
+        waiting = setTimeout(() => state.printing || draw(), 120);
     });
 }
 

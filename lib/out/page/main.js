@@ -7,6 +7,7 @@ if (look.bounds) RANGES.bounds = `from ${look.bounds.low} to ${look.bounds.high}
 const BESIDE_GAP = 40;
 const BESIDE_LEAST = 360;
 const BESIDE_PITCH = 10; // rows that are closer have no letters to read
+const PAPER = 672; // points of a sheet of A4 or Letter between its margins
 const THEMES = ['auto', 'light', 'dark'];
 
 const state = {
@@ -30,6 +31,7 @@ const state = {
     opened: false,
     turned: [0.7, 0.35],
     zoom: 1,
+    printing: false,
 };
 
 const VIEWS = [
@@ -55,6 +57,28 @@ function shownTensor() {
 
 function view() {
     return VIEWS.find((one) => one.id === state.view);
+}
+
+// --- on paper --------------------------------------------------------------------------------
+
+// How wide what is drawn may become, in points.
+function roomOf(element) {
+    return state.printing ? PAPER : element.clientWidth;
+}
+
+// Paper has no scroll bars: what is too wide for it becomes smaller.
+function fitToPaper() {
+    for (const wide of document.querySelectorAll('main .sheet, main table, main .grid')) {
+        const width = Math.max(wide.scrollWidth, wide.offsetWidth);
+        if (width > PAPER) wide.style.zoom = PAPER / width;
+    }
+}
+
+// Canvases are drawn anew, in dark letters, before a browser takes them to paper; and again after.
+function drawForPaper(printing) {
+    state.printing = printing;
+    draw();
+    if (printing) fitToPaper();
 }
 
 // --- drawing ---------------------------------------------------------------------------------
@@ -93,8 +117,9 @@ function drawBeside(stage, matrix, room) {
 function drawStage(head = state.head) {
     const stage = byId('stage');
     const tensor = shownTensor();
-    const room = stage.clientWidth;
+    const room = roomOf(stage);
     stage.replaceChildren();
+    read([]); // what was pointed at is gone; what is kept speaks for itself below
     drawCaption(stage, tensor, head);
     let notes = [];
     if (state.view === 'matrix') {
@@ -133,7 +158,7 @@ function settle() {
     if (state.head !== 'mean' && state.head >= heads) state.head = heads - 1;
     if (state.head === 'mean' && heads < 2) state.head = 0;
     const dark = state.theme === 'dark' || (state.theme === 'auto' && prefersDark.matches);
-    document.documentElement.dataset.theme = dark ? 'dark' : 'light';
+    document.documentElement.dataset.theme = dark && !state.printing ? 'dark' : 'light';
 }
 
 function draw() {
@@ -152,7 +177,7 @@ function draw() {
 }
 
 function set(changes) {
-    if ('sentence' in changes || 'wanted' in changes) {
+    if (['sentence', 'wanted', 'hideFirst'].some((one) => one in changes)) {
         state.kept = null;
         state.token = null;
     }

@@ -264,7 +264,8 @@ class MatrixView {
 
     point(cell) {
         const { overContext: context, cells } = this;
-        context.clearRect(0, 0, this.across + 2, this.down + 2);
+        // in print, Chromium clears what lies below, too; and there the canvas is new
+        if (!state.printing) context.clearRect(0, 0, this.across + 2, this.down + 2);
         const seen =
             cell &&
             cell.row >= this.first &&

@@ -100,7 +100,7 @@ class ModelView {
             this.mark(button);
             this.grid.append(button);
         }
-        if (at % 4 === 3) requestAnimationFrame(() => this.drawRows(size, at + 1));
+        if (at % 4 === 3 && !state.printing) requestAnimationFrame(() => this.drawRows(size, at + 1));
         else this.drawRows(size, at + 1);
     }
 
@@ -160,7 +160,7 @@ function drawDetail() {
     );
     heading.append(large);
     detail.append(heading);
-    const room = detail.clientWidth - 40;
+    const room = roomOf(detail) - 40;
     if (state.smallLines && isAttention(tensor)) new LinesView(detail, tensor, [state.head], room);
     else new MatrixView(detail, tensor, state.head, room);
 }
