@@ -91,13 +91,11 @@ static void add_tick(struct ticks *ticks, double value)
 static struct ticks choose_ticks(const struct tone *tone)
 {
     struct ticks ticks = {0};
-    double low = fmin((double)tone->extent.low, 0);
-    double high = (double)tone->extent.high;
+    double low = (double)tone_ends(tone).low;
+    double high = (double)tone_ends(tone).high;
     double most = fmax(-low, high);
     if (most <= 0)
         return ticks;
-    if (tone->two_sided)
-        low = -most, high = most;
     if (tone->scale == COLOURS_LOG) {
         double power = pow(10, floor(log10(most)));
         for (int i = 0; i < 4; i++, power /= 10) {
@@ -125,27 +123,48 @@ static void draw_tick(struct canvas *canvas, struct box bar, double share, const
     canvas_text(canvas, (struct point){x, below + TICK_ROOM}, text, &lettering);
 }
 
-/* Those that would touch one that stands already are left out. */
-static void draw_ticks(const struct tone *tone, struct canvas *canvas, struct box bar)
+/* The numbers below a bar, and where they stand: one that would touch another is left out. */
+struct tick_row {
+    struct canvas *canvas;
+    struct box bar;
+    double taken[2 * TICKS_MAX + 2][2];
+    size_t count;
+};
+
+static void put_tick(struct tick_row *row, double share, const char *text)
 {
-    struct ticks ticks = choose_ticks(tone);
-    double taken[2 * TICKS_MAX][2];
-    size_t count = 0;
+    double half = letters_width(text, number.size) / 2 + 1.5;
+    double from = share * row->bar.width - half;
+    double to = from + 2 * half;
+    for (size_t i = 0; i < row->count; i++)
+        if (to > row->taken[i][0] && from < row->taken[i][1])
+            return;
+    row->taken[row->count][0] = from;
+    row->taken[row->count++][1] = to;
+    draw_tick(row->canvas, row->bar, share, text);
+}
+
+/* An end that stands for what lies beyond it, too, says so. */
+static void put_end(struct tick_row *row, double share, const char *sign, float value)
+{
+    char text[NUMBER_BYTES];
+    if (!*sign)
+        return;
+    snprintf(text, sizeof text, "%s%g", sign, (double)value);
+    put_tick(row, share, text);
+}
+
+static void draw_ticks(const struct tones *tones, struct canvas *canvas, struct box bar)
+{
+    struct ticks ticks = choose_ticks(&tones->whole);
+    struct extent ends = tone_ends(&tones->whole);
+    struct tick_row row = {.canvas = canvas, .bar = bar};
+    put_end(&row, 0, tones_below(tones), ends.low);
+    put_end(&row, 1, tones_above(tones), ends.high);
     for (size_t i = 0; i < ticks.count; i++) {
         char text[NUMBER_BYTES];
-        double share = (double)tone_share(tone, ticks.values[i]);
         snprintf(text, sizeof text, "%g", (double)ticks.values[i]);
-        double half = letters_width(text, number.size) / 2 + 1.5;
-        double from = share * bar.width - half;
-        double to = from + 2 * half;
-        bool free = true;
-        for (size_t k = 0; k < count; k++)
-            free &= to <= taken[k][0] || from >= taken[k][1];
-        if (!free)
-            continue;
-        taken[count][0] = from;
-        taken[count++][1] = to;
-        draw_tick(canvas, bar, share, text);
+        put_tick(&row, (double)tone_share(&tones->whole, ticks.values[i]), text);
     }
 }
 
@@ -178,7 +197,7 @@ static void draw_bar(const struct section *section, struct canvas *canvas, struc
     if (own_ranges)
         draw_ends(section, canvas, bar);
     else
-        draw_ticks(&section->tones.whole, canvas, bar);
+        draw_ticks(&section->tones, canvas, bar);
 }
 
 /* --- the heads of an overlay ------------------------------------------------------------------ */

@@ -55,13 +55,20 @@ static float share_between(float value, float low, float high)
     return fminf(fmaxf((value - low) / (high - low), 0), 1);
 }
 
-float tone_share(const struct tone *tone, float value)
+struct extent tone_ends(const struct tone *tone)
 {
     struct extent extent = tone->extent;
-    if (!tone->two_sided)
-        return bend(tone->scale, share_between(value, fminf(extent.low, 0), extent.high));
     float most = fmaxf(-extent.low, extent.high);
-    float share = bend(tone->scale, share_between(fabsf(value), 0, most)) / 2;
+    return tone->two_sided ? (struct extent){-most, most}
+                           : (struct extent){fminf(extent.low, 0), extent.high};
+}
+
+float tone_share(const struct tone *tone, float value)
+{
+    struct extent ends = tone_ends(tone);
+    if (!tone->two_sided)
+        return bend(tone->scale, share_between(value, ends.low, ends.high));
+    float share = bend(tone->scale, share_between(fabsf(value), 0, ends.high)) / 2;
     return value < 0 ? 0.5f - share : 0.5f + share;
 }
 
@@ -108,4 +115,14 @@ struct tone tone_of_row(const struct tones *tones, const struct sheet *sheet, si
 {
     return tones->range == RANGE_ROW ? tone_for(tones, extent_of_row(sheet, row))
                                      : tone_of_sheet(tones, sheet);
+}
+
+const char *tones_below(const struct tones *tones)
+{
+    return tones->found.low < tone_ends(&tones->whole).low ? "≤ " : "";
+}
+
+const char *tones_above(const struct tones *tones)
+{
+    return tones->found.high > tone_ends(&tones->whole).high ? "≥ " : "";
 }

@@ -35,6 +35,9 @@ float tone_share(const struct tone *tone, float value);
 /* The level of a ramp for it, from 1 to 255; 0 for what is not finite. */
 unsigned tone_level(const struct tone *tone, float value);
 
+/* The numbers at the two ends of the ramp. */
+struct extent tone_ends(const struct tone *tone);
+
 /* The tones of sheets that are shown together. */
 struct tones {
     enum style_range range;
@@ -51,5 +54,9 @@ struct tones tones_make(const struct sheet *sheets, size_t count, const struct s
 /* The tone of a sheet's row: the same for all where the range is that of all. */
 struct tone tone_of_row(const struct tones *tones, const struct sheet *sheet, size_t row);
 struct tone tone_of_sheet(const struct tones *tones, const struct sheet *sheet);
+
+/* Whether numbers lie beyond the ramp's ends, whose colours they share: "≤ " and "≥ ", else "". */
+const char *tones_below(const struct tones *tones);
+const char *tones_above(const struct tones *tones);
 
 #endif

@@ -139,18 +139,17 @@ const char *text_heat_shade(const struct text_heat *heat, unsigned level)
     return shades[1 + abs(loudness(heat, level)) * 4 / (whole + 1)];
 }
 
-/* -1.03 ▓▒░  ░▒▓ 1.03 */
+/* -1.03 ▓▒░  ░▒▓ ≥ 1.03 */
 void text_heat_legend(struct buf *line, struct text_heat *heat)
 {
     enum { STEPS = 24 };
-    const struct tone *whole = &heat->tones.whole;
-    float most = whole->extent.high > -whole->extent.low ? whole->extent.high : -whole->extent.low;
-    float low = whole->two_sided ? -most : whole->extent.low < 0 ? whole->extent.low : 0;
-    bool known = heat->tones.range == RANGE_ALL;
+    const struct tones *tones = &heat->tones;
+    struct extent ends = tone_ends(&tones->whole);
+    bool known = tones->range == RANGE_ALL;
     if (known)
-        buf_format(line, "%.4g ", (double)low);
+        buf_format(line, "%s%.4g ", tones_below(tones), (double)ends.low);
     else
-        buf_text(line, whole->two_sided ? "-most " : "0 ");
+        buf_text(line, tones->whole.two_sided ? "-most " : "0 ");
     for (unsigned i = 0; i < STEPS; i++) {
         unsigned level = 1 + i * (RAMP_LEVELS - 2) / (STEPS - 1);
         text_heat_set(line, heat, level);
@@ -158,10 +157,10 @@ void text_heat_legend(struct buf *line, struct text_heat *heat)
     }
     text_heat_reset(line, heat);
     if (known)
-        buf_format(line, " %.4g", (double)(whole->two_sided ? most : whole->extent.high));
+        buf_format(line, " %s%.4g", tones_above(tones), (double)ends.high);
     else
         buf_text(line,
-                 heat->tones.range == RANGE_ROW ? " the most of the row" : " the most of the head");
+                 tones->range == RANGE_ROW ? " the most of the row" : " the most of the head");
 }
 
 /* --- all of it ----------------------------------------------------------------------------------

@@ -59,12 +59,16 @@ function drawLegend() {
     canvas.getContext('2d').putImageData(image, 0, 0);
     const ends = document.createElement('div');
     const tone = toneOf(tensor, state.head);
+    const lowest = tone.twoSided ? -tone.span : tone.low;
+    const highest = tone.span + tone.low;
+    // beyond bounds that were given there may be more, in the colours of the ends
+    const found = state.range === 'bounds' ? extentOfKind(tensor) : tone.extent;
     const names =
         state.range === 'row'
             ? ['lowest', 'highest of the row']
             : [
-                  tensor.text(tone.twoSided ? -tone.span : tone.low),
-                  tensor.text(tone.span + tone.low),
+                  (found.low < Math.fround(lowest) ? '≤ ' : '') + tensor.text(lowest),
+                  (found.high > Math.fround(highest) ? '≥ ' : '') + tensor.text(highest),
               ];
     for (const name of names) {
         const end = document.createElement('span');
