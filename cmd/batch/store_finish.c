@@ -8,14 +8,19 @@
 #include "base/file.h"
 #include "manifest.h"
 #include "store.h"
+#include "tallies_measured.h"
 
-/* Results that go to one place, in one form. */
-static int write_form(struct stream *out, const struct store *store, struct err *err)
+static int write_form(struct stream *out, const struct store *store, unsigned measures,
+                      const struct measured_form *form, struct err *err)
 {
-    const struct options *options = store->plan->options;
-    struct place page = store_page(options);
+    struct arena arena = {0};
+    struct measured_list list;
+    struct place page = store_page(store->plan->options);
     page.style = &store->plan->style;
-    return store->plan->form->write(out, store->tallies, store->tallies->measures, &page, err);
+    int failed = tallies_measure(&list, store->tallies, measures, &arena, err) ||
+                 form->write(out, &list, &page, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
 }
 
 static int print_tallies(struct store *store, struct err *err)
@@ -23,7 +28,7 @@ static int print_tallies(struct store *store, struct err *err)
     struct stream out = {0};
     if (store_open_stream(&out, store->plan, err))
         return -1;
-    int failed = write_form(&out, store, err);
+    int failed = write_form(&out, store, store->tallies->measures, store->plan->form, err);
     if (!failed)
         failed = stream_commit(&out, err);
     stream_discard(&out);
@@ -32,16 +37,13 @@ static int print_tallies(struct store *store, struct err *err)
 
 /* One file of the folder, listed in `files`. */
 static int write_result(struct store *store, const char *name, unsigned measures,
-                        const struct tallies_form *form, struct buf *files, struct err *err)
+                        const struct measured_form *form, struct buf *files, struct err *err)
 {
     struct stream out = {0};
     struct buf path = {0};
-    struct place page = store_page(store->plan->options);
-    page.style = &store->plan->style;
     buf_format(&path, "%s/%s", store->folder.path, name);
     int failed = buf_check(&path, err) || stream_open(&out, path.bytes, err) ||
-                 form->write(&out, store->tallies, measures, &page, err) ||
-                 stream_commit(&out, err);
+                 write_form(&out, store, measures, form, err) || stream_commit(&out, err);
     stream_discard(&out);
     buf_release(&path);
     buf_text(files, files->size ? ", " : "");
@@ -51,8 +53,8 @@ static int write_result(struct store *store, const char *name, unsigned measures
 static int write_results(struct store *store, struct buf *files, struct err *err)
 {
     for (int i = 0; i < MEASURE_COUNT; i++) {
-        for (size_t k = 0; k < TALLIES_FORMS; k++) {
-            const struct tallies_form *form = &tallies_forms[k];
+        for (size_t k = 0; k < measured_form_count; k++) {
+            const struct measured_form *form = &measured_forms[k];
             char name[64];
             if (!form->in_folder || !(store->tallies->measures >> i & 1))
                 continue;

@@ -20,20 +20,13 @@ static int choose_form(struct store_plan *plan, struct err *err)
                          name);
     if (in_folder)
         return 0;
-    plan->form = name              ? tallies_form_find(name)
-                 : plan->to_stdout ? &tallies_forms[0]
-                                   : tallies_form_of_path(output);
+    plan->form = name              ? measured_form_find(name)
+                 : plan->to_stdout ? &measured_forms[0]
+                                   : measured_form_of_path(output);
     if (plan->form)
         return plan->form->check ? plan->form->check(err) : 0;
-    if (name)
-        return err_usage(err,
-                         "--format: expected text, csv, tidy, svg, png or pdf for --reduce, found "
-                         "'%s'",
-                         name);
-    return err_usage(err,
-                     "--output: expected an ending of .txt, .csv, .tidy.csv, .svg, .png or .pdf "
-                     "for --reduce, or a folder, found '%s'",
-                     output);
+    return name ? measured_form_unknown_name(name, "--reduce", err)
+                : measured_form_unknown_ending(output, "--reduce, or a folder", err);
 }
 
 static int choose_format(struct store_plan *plan, struct err *err)

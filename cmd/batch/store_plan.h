@@ -8,8 +8,8 @@
 #include "base/stream.h"
 #include "../options.h"
 #include "out/format.h"
+#include "out/measured_form.h"
 #include "shard.h"
-#include "tallies_form.h"
 
 enum store_kind {
     STORE_LINES, /* a JSON line for each item */
@@ -19,10 +19,10 @@ enum store_kind {
 
 struct store_plan {
     enum store_kind kind;
-    bool to_stdout;                  /* or to a device: nothing is left there to go on with */
-    const struct format *format;     /* of items, where they do not say otherwise */
-    const struct tallies_form *form; /* of tallies that go to one place */
-    struct style style;              /* of tallies */
+    bool to_stdout;                   /* or to a device: nothing is left there to go on with */
+    const struct format *format;      /* of items, where they do not say otherwise */
+    const struct measured_form *form; /* of tallies that go to one place */
+    struct style style;               /* of tallies */
     const struct options *options;
     struct job_shard shard;
 };

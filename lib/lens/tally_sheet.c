@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/buf.h"
 #include "lens/reading.h"
 
 /* What the entries of one measure span. */
@@ -92,14 +93,31 @@ static int make_axis(struct axis *axis, const char *name, size_t size, struct ar
     return axis->labels ? 0 : -1;
 }
 
-/* A sheet of zeros, and where its numbers are to be written. */
-static float *make_sheet(struct sheet *sheet, const struct axis *rows, const struct axis *columns,
-                         struct arena *arena, struct err *err)
+/* Where the numbers of a sheet are to be written. */
+struct cells {
+    float *values;
+    uint64_t *counts;
+};
+
+static void set_cell(struct cells *cells, size_t place, const struct tally_entry *entry)
 {
-    float *values = arena_alloc(arena, rows->size * columns->size, sizeof *values, err);
-    *sheet = (struct sheet){
-        .layer = -1, .head = -1, .rows = *rows, .columns = *columns, .values = values};
-    return values;
+    cells->values[place] = (float)tally_value(entry);
+    cells->counts[place] = entry->cell.count;
+}
+
+/* A sheet of zeros behind the others. */
+static int add_sheet(struct tally_sheets *sheets, struct cells *cells, const struct axis *rows,
+                     const struct axis *columns, struct arena *arena, struct err *err)
+{
+    size_t size = rows->size * columns->size;
+    cells->values = arena_alloc(arena, size, sizeof *cells->values, err);
+    cells->counts = arena_alloc(arena, size, sizeof *cells->counts, err);
+    if (!cells->values || !cells->counts)
+        return -1;
+    sheets->counts[sheets->count] = cells->counts;
+    sheets->items[sheets->count++] = (struct sheet){
+        .layer = -1, .head = -1, .rows = *rows, .columns = *columns, .values = cells->values};
+    return 0;
 }
 
 static int fill_heads(struct tally_sheets *sheets, const struct tally *tally, enum measure measure,
@@ -107,21 +125,20 @@ static int fill_heads(struct tally_sheets *sheets, const struct tally *tally, en
 {
     struct axis rows;
     struct axis columns;
+    struct cells cells;
     struct tally_walk walk = {.tally = tally};
     if (make_chosen_axis(&rows, "layer", span->rows, tally->size.layers, arena, err) ||
         make_chosen_axis(&columns, "head", span->columns, tally->size.heads, arena, err))
         return -1;
-    float *values = make_sheet(&sheets->items[0], &rows, &columns, arena, err);
-    if (!values)
+    if (add_sheet(sheets, &cells, &rows, &columns, arena, err))
         return -1;
     sheets->items[0].tensor = measure_rows[measure].name;
-    sheets->count = 1;
     for (size_t i = 0; i < span->row_count * span->column_count; i++)
-        values[i] = NAN;
+        cells.values[i] = NAN;
     while (next_of(&walk, measure)) {
         size_t row = span->rows[walk.entry.layer];
         size_t column = span->columns[walk.entry.head];
-        values[row * span->column_count + column] = (float)tally_value(&walk.entry);
+        set_cell(&cells, row * span->column_count + column, &walk.entry);
         if (walk.entry.cell.count > sheets->most)
             sheets->most = walk.entry.cell.count;
     }
@@ -134,7 +151,7 @@ static int fill_cells(struct tally_sheets *sheets, const struct tally *tally, en
     struct axis rows;
     struct axis columns;
     struct tally_walk walk = {.tally = tally};
-    float *values = NULL;
+    struct cells cells = {0};
     if (make_axis(&rows, "query", span->queries, arena, err) ||
         make_axis(&columns, "key", span->keys, arena, err))
         return -1;
@@ -142,16 +159,15 @@ static int fill_cells(struct tally_sheets *sheets, const struct tally *tally, en
         const struct tally_entry *entry = &walk.entry;
         struct sheet *sheet = sheets->count ? &sheets->items[sheets->count - 1] : NULL;
         if (!sheet || sheet->layer != (int)entry->layer || sheet->head != (int)entry->head) {
-            sheet = &sheets->items[sheets->count++];
-            values = make_sheet(sheet, &rows, &columns, arena, err);
-            if (!values)
+            if (add_sheet(sheets, &cells, &rows, &columns, arena, err))
                 return -1;
+            sheet = &sheets->items[sheets->count - 1];
             sheet->tensor = measure_rows[measure].name;
             sheet->layer = (int)entry->layer;
             sheet->head = (int)entry->head;
             sheet->causal = tally->size.causal;
         }
-        values[entry->query * span->keys + entry->key] = (float)tally_value(entry);
+        set_cell(&cells, entry->query * span->keys + entry->key, entry);
         if (entry->cell.count > sheets->most)
             sheets->most = entry->cell.count;
     }
@@ -168,8 +184,59 @@ int tally_sheets_make(struct tally_sheets *sheets, const struct tally *tally, en
         return -1;
     if (!span.pairs)
         return 0;
-    sheets->items = arena_alloc(arena, of_rows ? 1 : span.pairs, sizeof *sheets->items, err);
-    if (!sheets->items)
+    size_t count = of_rows ? 1 : span.pairs;
+    sheets->items = arena_alloc(arena, count, sizeof *sheets->items, err);
+    sheets->counts = arena_alloc(arena, count, sizeof *sheets->counts, err);
+    if (!sheets->items || !sheets->counts)
         return -1;
     return (of_rows ? fill_heads : fill_cells)(sheets, tally, measure, &span, arena, err);
+}
+
+/* mean over up to 5 queries */
+static const char *name_basis(enum measure measure, uint64_t most, struct arena *arena,
+                              struct err *err)
+{
+    struct buf text = {0};
+    const char *basis = NULL;
+    bool one = most == 1;
+    const char *things =
+        measure_rows[measure].of_row ? (one ? "query" : "queries") : (one ? "text" : "texts");
+    buf_format(&text, "%s up to %llu %s", measure == MEASURE_MAX ? "over" : "mean over",
+               (unsigned long long)most, things);
+    if (!buf_check(&text, err))
+        basis = arena_text(arena, text.bytes, text.size, err);
+    buf_release(&text);
+    return basis;
+}
+
+static int measure_one(struct measurement *item, const struct tally *tally, enum measure measure,
+                       struct arena *arena, struct err *err)
+{
+    struct tally_sheets sheets;
+    if (tally_sheets_make(&sheets, tally, measure, arena, err))
+        return -1;
+    *item = (struct measurement){
+        .name = measure_rows[measure].name,
+        .about = measure_rows[measure].about,
+        .basis = name_basis(measure, sheets.most, arena, err),
+        .most = sheets.most,
+        .of_cells = !measure_rows[measure].of_row,
+        .sheets = sheets.items,
+        .counts = sheets.counts,
+        .count = sheets.count,
+    };
+    return item->basis ? 0 : -1;
+}
+
+int tally_measure(struct measured *measured, const struct tally *tally, struct arena *arena,
+                  struct err *err)
+{
+    struct measurement *items = arena_alloc(arena, MEASURE_COUNT, sizeof *items, err);
+    measured->items = items;
+    measured->count = 0;
+    for (int i = 0; i < MEASURE_COUNT && items; i++)
+        if (tally->measures >> i & 1 &&
+            measure_one(&items[measured->count++], tally, (enum measure)i, arena, err))
+            return -1;
+    return items ? 0 : -1;
 }

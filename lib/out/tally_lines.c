@@ -15,23 +15,12 @@ static void write_place(struct stream *out, size_t place)
 }
 
 /* The fields up to the last one. */
-static void write_entry(struct stream *out, const struct tally_entry *entry, const char *settings)
+static void write_entry(struct stream *out, const struct tally_entry *entry)
 {
-    stream_format(out, "%s,%s%zu,%zu,", measure_rows[entry->measure].name, settings, entry->layer,
-                  entry->head);
+    stream_format(out, "%s,%zu,%zu,", measure_rows[entry->measure].name, entry->layer, entry->head);
     write_place(out, entry->query);
     write_place(out, entry->key);
     stream_format(out, "%llu,", (unsigned long long)entry->cell.count);
-}
-
-void tally_write_values(struct stream *out, const struct tally *tally, const char *settings)
-{
-    struct tally_walk walk = {.tally = tally};
-    while (tally_next(&walk)) {
-        write_entry(out, &walk.entry, settings);
-        stream_float(out, (float)tally_value(&walk.entry));
-        stream_char(out, '\n');
-    }
 }
 
 void tally_write_sums(struct stream *out, const struct tally *tally)
@@ -39,7 +28,7 @@ void tally_write_sums(struct stream *out, const struct tally *tally)
     char text[EXACT_SUM_BYTES];
     struct tally_walk walk = {.tally = tally};
     while (tally_next(&walk)) {
-        write_entry(out, &walk.entry, "");
+        write_entry(out, &walk.entry);
         stream_bytes(out, text, exact_sum_text(text, &walk.entry.cell.sum));
         stream_char(out, '\n');
     }

@@ -1,10 +1,7 @@
-/* tally_lines.h: tallies as lines of text: for people's data frames, and for machines that go on
- * counting.
+/* tally_lines.h: tallies as lines of text, for machines that go on counting: the sums, exact
+ * (exact_sum.h).
  *
- *     measure,layer,head,query,key,count,value       the mean, as nine digits
- *     entropy,0,3,,,220000,1.2345
- *
- *     entropy,0,3,,,220000,1f3a…                      the sum, exact: exact_sum.h
+ *     entropy,0,3,,,220000,1f3a…        measure, layer, head, query, key, count, sum
  *
  * Query and key are empty for measures of rows.
  */
@@ -14,10 +11,6 @@
 #include "base/err.h"
 #include "base/stream.h"
 #include "lens/tally.h"
-
-/* A line for each entry. `settings` are the fields behind the measure's name, each with its comma,
- * or "". */
-void tally_write_values(struct stream *out, const struct tally *tally, const char *settings);
 
 /* A line for each entry with its exact sum; and read one, without its end, and count it. What is no
  * such line, or has no place in the tally, is refused. */

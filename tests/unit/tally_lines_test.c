@@ -50,25 +50,6 @@ static const char *written(struct file *file, void (*write)(struct stream *, con
     return file->bytes;
 }
 
-static void write_values(struct stream *out, const struct tally *what)
-{
-    tally_write_values(out, what, "dense,");
-}
-
-START_TEST(values_are_means_of_nine_digits)
-{
-    struct file file;
-    ck_assert_str_eq(written(&file, write_values), "mean,dense,0,1,0,0,2,1\n"
-                                                   "mean,dense,0,1,1,0,1,0.25\n"
-                                                   "mean,dense,0,1,1,1,1,0.75\n"
-                                                   "max,dense,0,1,0,0,2,1\n"
-                                                   "max,dense,0,1,1,0,1,0.25\n"
-                                                   "max,dense,0,1,1,1,1,0.75\n"
-                                                   "entropy,dense,0,1,,,3,0.18744504\n");
-    file_release(&file);
-}
-END_TEST
-
 START_TEST(sums_read_back_to_the_same_sums)
 {
     struct file once;
@@ -122,7 +103,6 @@ Suite *tally_lines_suite(void)
     Suite *suite = suite_create("tally_lines");
     TCase *tests = tcase_create("tally_lines");
     tcase_add_checked_fixture(tests, count_two_texts, release);
-    tcase_add_test(tests, values_are_means_of_nine_digits);
     tcase_add_test(tests, sums_read_back_to_the_same_sums);
     tcase_add_test(tests, anything_else_is_no_line_of_sums);
     suite_add_tcase(suite, tests);

@@ -1,13 +1,14 @@
-#include "out/tally_picture.h"
+#include "out/measured_picture.h"
 
 #include <check.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "lens/tally_sheet.h"
 #include "memory_stream.h"
 
-Suite *tally_picture_suite(void);
+Suite *measured_picture_suite(void);
 
 static const float weights[] = {1, 0, 0, 0.25f, 0.75f, 0, 0.5f, 0.25f, 0.25f};
 
@@ -39,12 +40,32 @@ static struct tally count(unsigned measures, size_t heads, size_t other)
     return tally;
 }
 
-static int draw(const struct tally_part *parts, size_t parts_count, struct err *err)
+struct part {
+    struct tally tally;
+    const char *name;
+};
+
+/* What `out` is given: the parts, measured in memory of their own. */
+static int write_parts(struct stream *out, const struct part *parts, size_t count, struct err *err)
+{
+    struct measured measured[3] = {0};
+    struct measured_list list = {"tiny", measured, count};
+    struct arena own = {0};
+    int failed = 0;
+    for (size_t i = 0; i < count && !failed; i++) {
+        measured[i].name = parts[i].name;
+        failed = tally_measure(&measured[i], &parts[i].tally, &own, err);
+    }
+    failed = failed || measured_picture_write(out, PICTURE_SVG, &list, &style_default, err);
+    arena_release(&own);
+    return failed ? -1 : 0;
+}
+
+static int draw(const struct part *parts, size_t parts_count, struct err *err)
 {
     struct stream out = {0};
     memory_stream_open(&out);
-    int failed =
-        tally_picture_write(&out, PICTURE_SVG, "tiny", parts, parts_count, &style_default, err);
+    int failed = write_parts(&out, parts, parts_count, err);
     stream_char(&out, '\0');
     file_release(&file);
     file = memory_stream_take(&out);
@@ -62,7 +83,7 @@ static size_t count_text(const char *text)
 START_TEST(parts_stand_side_by_side_on_one_scale)
 {
     struct tally tally = count(1u << MEASURE_ENTROPY, 1, 0);
-    struct tally_part parts[] = {{tally, "attention=dense"}, {tally, "attention=\x01window"}};
+    struct part parts[] = {{tally, "attention=dense"}, {tally, "attention=\x01window"}};
     ck_assert_int_eq(draw(parts, 2, NULL), 0);
     ck_assert_uint_eq(count_text(">entropy · rows: layer, columns: head</text>"), 1);
     ck_assert_uint_eq(count_text(">attention=dense</text>"), 1);
@@ -73,9 +94,9 @@ END_TEST
 
 START_TEST(parts_of_other_sizes_have_their_own_place)
 {
-    struct tally_part parts[] = {{count(1u << MEASURE_ENTROPY, 1, 0), "model=a"},
-                                 {count(1u << MEASURE_ENTROPY, 3, 2), "model=b"},
-                                 {count(1u << MEASURE_ENTROPY, 3, 2), "model=c"}};
+    struct part parts[] = {{count(1u << MEASURE_ENTROPY, 1, 0), "model=a"},
+                           {count(1u << MEASURE_ENTROPY, 3, 2), "model=b"},
+                           {count(1u << MEASURE_ENTROPY, 3, 2), "model=c"}};
     ck_assert_int_eq(draw(parts, 3, NULL), 0);
     ck_assert_uint_eq(count_text(">entropy · model=a · rows: layer, columns: head</text>"), 1);
     ck_assert_uint_eq(count_text(">model=b</text>"), 1);
@@ -85,7 +106,7 @@ END_TEST
 
 START_TEST(measures_of_cells_are_a_grid_of_layers_and_heads)
 {
-    struct tally_part parts[] = {{count(1u << MEASURE_MEAN, 1, 0), "a"}};
+    struct part parts[] = {{count(1u << MEASURE_MEAN, 1, 0), "a"}};
     ck_assert_int_eq(draw(parts, 1, NULL), 0);
     ck_assert_uint_eq(count_text(">mean · head 0 · rows: query, columns: key</text>"), 1);
     ck_assert_uint_eq(count_text("<title>mean layer 1 head 0</title>"), 1);
@@ -94,7 +115,7 @@ END_TEST
 
 START_TEST(heads_that_make_no_grid_have_names)
 {
-    struct tally_part parts[] = {{count(1u << MEASURE_MAX, 4, 2), "a"}};
+    struct part parts[] = {{count(1u << MEASURE_MAX, 4, 2), "a"}};
     ck_assert_int_eq(draw(parts, 1, NULL), 0);
     ck_assert_uint_eq(count_text(">max layer 0 head 0</text>"), 1);
     ck_assert_uint_eq(count_text(">max layer 1 head 2</text>"), 1);
@@ -106,7 +127,7 @@ START_TEST(what_nothing_was_counted_of_is_left_out)
     struct tally full = count(1u << MEASURE_ENTROPY, 1, 0);
     struct tally empty;
     ck_assert_int_eq(tally_init(&empty, full.measures, &full.size, &arena, NULL), 0);
-    struct tally_part parts[] = {{empty, "no part"}, {full, "something"}};
+    struct part parts[] = {{empty, "no part"}, {full, "something"}};
     ck_assert_int_eq(draw(parts, 2, NULL), 0);
     ck_assert_uint_eq(count_text("no part"), 0);
     ck_assert_int_eq(draw(parts, 1, NULL), 0); /* a title alone */
@@ -114,10 +135,25 @@ START_TEST(what_nothing_was_counted_of_is_left_out)
 }
 END_TEST
 
+START_TEST(a_measure_of_which_nothing_was_counted_is_left_out)
+{
+    /* a text of one token has no token before its query */
+    struct tally_size size = {.layers = 1, .heads = 1, .queries = 1, .keys = 1, .causal = true};
+    unsigned measures = 1u << MEASURE_ENTROPY | 1u << MEASURE_PREVIOUS_TOKEN;
+    struct tensor square = {weights, 2, {1, 1}, {1, 1}};
+    struct part part = {.name = "a"};
+    ck_assert_int_eq(tally_init(&part.tally, measures, &size, &arena, NULL), 0);
+    ck_assert_int_eq(tally_add(&part.tally, 0, 0, &square, NULL), 0);
+    ck_assert_int_eq(draw(&part, 1, NULL), 0);
+    ck_assert_uint_eq(count_text(">entropy · rows: layer, columns: head</text>"), 1);
+    ck_assert_uint_eq(count_text("previous-token"), 0);
+}
+END_TEST
+
 START_TEST(missing_memory_is_an_error_everywhere)
 {
-    struct tally_part parts[] = {{count(1u << MEASURE_ENTROPY | 1u << MEASURE_MAX, 4, 2), "a"},
-                                 {count(1u << MEASURE_ENTROPY | 1u << MEASURE_MAX, 4, 2), "b"}};
+    struct part parts[] = {{count(1u << MEASURE_ENTROPY | 1u << MEASURE_MAX, 4, 2), "a"},
+                           {count(1u << MEASURE_ENTROPY | 1u << MEASURE_MAX, 4, 2), "b"}};
     int failed = -1;
     size_t nth = 0;
     while (failed) {
@@ -126,7 +162,7 @@ START_TEST(missing_memory_is_an_error_everywhere)
         memory_stream_open(&out);
         int descriptor = out.descriptor;
         heap_fail_at(++nth, 0);
-        failed = tally_picture_write(&out, PICTURE_SVG, "tiny", parts, 2, &style_default, &err);
+        failed = write_parts(&out, parts, 2, &err);
         heap_fail_at(0, 0);
         if (failed)
             ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "'%s'", err.text);
@@ -137,16 +173,17 @@ START_TEST(missing_memory_is_an_error_everywhere)
 }
 END_TEST
 
-Suite *tally_picture_suite(void)
+Suite *measured_picture_suite(void)
 {
-    Suite *suite = suite_create("tally_picture");
-    TCase *tests = tcase_create("tally_picture");
+    Suite *suite = suite_create("measured_picture");
+    TCase *tests = tcase_create("measured_picture");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, parts_stand_side_by_side_on_one_scale);
     tcase_add_test(tests, parts_of_other_sizes_have_their_own_place);
     tcase_add_test(tests, measures_of_cells_are_a_grid_of_layers_and_heads);
     tcase_add_test(tests, heads_that_make_no_grid_have_names);
     tcase_add_test(tests, what_nothing_was_counted_of_is_left_out);
+    tcase_add_test(tests, a_measure_of_which_nothing_was_counted_is_left_out);
     tcase_add_test(tests, missing_memory_is_an_error_everywhere);
     suite_add_tcase(suite, tests);
     return suite;

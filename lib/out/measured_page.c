@@ -1,12 +1,10 @@
-#include "out/tally_page.h"
+#include "out/measured_page.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lens/numeral.h"
-#include "lens/tally_sheet.h"
-#include "out/csv_sheet.h"
 #include "out/text_heat.h"
 #include "out/text_layout.h"
 #include "out/text_line.h"
@@ -141,106 +139,48 @@ static int write_table(struct stream *out, const struct sheet *sheet, const stru
     return failed;
 }
 
-static void write_heading(struct stream *out, enum measure measure,
-                          const struct tally_sheets *sheets)
-{
-    const struct measure_row *row = &measure_rows[measure];
-    bool one = sheets->most == 1;
-    const char *things = row->of_row ? (one ? "query" : "queries") : (one ? "text" : "texts");
-    stream_format(out, "%s · %s\n", row->name, row->about);
-    stream_format(out, "%s %llu %s\n", measure == MEASURE_MAX ? "over up to" : "mean over up to",
-                  (unsigned long long)sheets->most, things);
-}
-
 /* One for all sheets of a measure. */
-static struct text_heat heat_of(const struct tally_sheets *sheets, const struct place *place)
+static struct text_heat heat_of(const struct measurement *item, const struct place *place)
 {
     struct text_heat heat;
     struct extent extent = {0, 0};
-    for (size_t i = 0; i < sheets->count; i++)
-        extent = extent_join(extent, extent_of_sheet(&sheets->items[i]));
+    for (size_t i = 0; i < item->count; i++)
+        extent = extent_join(extent, extent_of_sheet(&item->sheets[i]));
     text_heat_begin(&heat, extent, place);
     return heat;
 }
 
-static int write_measure(struct stream *out, const struct tally *tally, enum measure measure,
-                         const struct place *place, struct err *err)
+static int write_measurement(struct stream *out, const struct measurement *item,
+                             const struct place *place, struct err *err)
 {
-    struct arena arena = {0};
-    struct tally_sheets sheets;
-    struct text_heat heat = {0};
-    int failed = tally_sheets_make(&sheets, tally, measure, &arena, err);
-    if (!failed) {
-        write_heading(out, measure, &sheets);
-        heat = heat_of(&sheets, place);
-    }
-    for (size_t i = 0; !failed && i < sheets.count; i++) {
-        const struct sheet *sheet = &sheets.items[i];
-        if (sheet->head >= 0)
+    struct text_heat heat = heat_of(item, place);
+    stream_format(out, "%s · %s\n%s\n", item->name, item->about, item->basis);
+    for (size_t i = 0; i < item->count; i++) {
+        const struct sheet *sheet = &item->sheets[i];
+        if (item->of_cells)
             stream_format(out, "\nlayer %d head %d\n", sheet->layer, sheet->head);
-        failed = write_table(out, sheet, place, &heat, err);
-    }
-    arena_release(&arena);
-    return failed;
-}
-
-static bool measures(const struct tally *tally, int measure)
-{
-    return tally->measures >> measure & 1;
-}
-
-int tally_page_write(struct stream *out, const struct tally *tally, const char *title,
-                     const struct place *place, struct err *err)
-{
-    const char *gap = place->index > 0 ? "\n" : "";
-    if (title) {
-        stream_format(out, "%s%s\n", gap, title);
-        gap = "\n";
-    }
-    for (int i = 0; i < MEASURE_COUNT; i++) {
-        if (!measures(tally, i))
-            continue;
-        stream_text(out, gap);
-        if (write_measure(out, tally, (enum measure)i, place, err))
-            return -1;
-        gap = "\n";
-    }
-    return 0;
-}
-
-static int write_matrices(struct stream *out, const struct tally_sheets *sheets, bool alone,
-                          const char *title, const struct place *place, size_t *written,
-                          struct err *err)
-{
-    for (size_t i = 0; i < sheets->count; i++, (*written)++) {
-        const struct sheet *sheet = &sheets->items[i];
-        char name[SHEET_NAME_BYTES];
-        if (*written || place->index)
-            stream_text(out, "\n\n");
-        if (!alone)
-            stream_format(out, "# %s%s%s\n", title ? title : "", title ? " " : "",
-                          sheet_title(name, sheet));
-        if (csv_sheet_write(out, sheet, err))
+        if (write_table(out, sheet, place, &heat, err))
             return -1;
     }
     return 0;
 }
 
-int tally_csv_write(struct stream *out, const struct tally *tally, const char *title,
-                    const struct place *place, struct err *err)
+int measured_page_write(struct stream *out, const struct measured_list *list,
+                        const struct place *place, struct err *err)
 {
-    size_t written = 0;
-    int failed = 0;
-    for (int i = 0; i < MEASURE_COUNT && !failed; i++) {
-        struct arena arena = {0};
-        struct tally_sheets sheets;
-        if (!measures(tally, i))
-            continue;
-        bool alone = place->count == 1 && tally->measures == 1u << i;
-        failed =
-            tally_sheets_make(&sheets, tally, (enum measure)i, &arena, err) ||
-            write_matrices(out, &sheets, alone && sheets.count == 1, title, place, &written, err);
-        arena_release(&arena);
+    const char *gap = "";
+    for (size_t i = 0; i < list->count; i++) {
+        const struct measured *measured = &list->items[i];
+        if (measured->title) {
+            stream_format(out, "%s%s\n", gap, measured->title);
+            gap = "\n";
+        }
+        for (size_t k = 0; k < measured->count; k++) {
+            stream_text(out, gap);
+            if (write_measurement(out, &measured->items[k], place, err))
+                return -1;
+            gap = "\n";
+        }
     }
-    return failed ? -1 : 0;
+    return 0;
 }

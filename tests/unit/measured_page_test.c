@@ -1,12 +1,14 @@
-#include "out/tally_page.h"
+#include "out/measured_page.h"
 
 #include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "lens/tally_sheet.h"
 #include "memory_stream.h"
+#include "out/measured_data.h"
 
-Suite *tally_page_suite(void);
+Suite *measured_page_suite(void);
 
 static const float weights[] = {1, 0, 0, 0.25f, 0.75f, 0, 0.5f, 0.25f, 0.25f};
 
@@ -28,6 +30,31 @@ static void count(unsigned measures, bool causal)
 typedef int (*writer)(struct stream *, const struct tally *, const char *, const struct place *,
                       struct err *);
 
+static int measure(struct measured_list *list, struct measured *measured, const char *title)
+{
+    *measured = (struct measured){.title = title, .model = "life", .texts = 1};
+    *list = (struct measured_list){"life", measured, 1};
+    return tally_measure(measured, &tally, &arena, &err);
+}
+
+static int write_page(struct stream *out, const struct tally *what, const char *title,
+                      const struct place *place, struct err *error)
+{
+    struct measured measured;
+    struct measured_list list;
+    (void)what;
+    return measure(&list, &measured, title) || measured_page_write(out, &list, place, error);
+}
+
+static int write_csv(struct stream *out, const struct tally *what, const char *title,
+                     const struct place *place, struct err *error)
+{
+    struct measured measured;
+    struct measured_list list;
+    (void)what, (void)place;
+    return measure(&list, &measured, title) || measured_csv_write(out, &list, error);
+}
+
 static void expect(writer write, const char *title, struct place place, const char *text)
 {
     struct stream out = {0};
@@ -45,7 +72,7 @@ static const struct place page = {.count = 1, .columns = 80, .lines = 24};
 START_TEST(measures_of_rows_are_layers_and_heads)
 {
     count(1u << MEASURE_FIRST_TOKEN, true);
-    expect(tally_page_write, NULL, page,
+    expect(write_page, NULL, page,
            "first-token · the weight on the first token\n"
            "mean over up to 3 queries\n"
            "\n"
@@ -58,7 +85,7 @@ END_TEST
 START_TEST(a_narrow_page_has_the_other_heads_below)
 {
     count(1u << MEASURE_DISTANCE, true);
-    expect(tally_page_write, "model=life", (struct place){.count = 1, .columns = 16},
+    expect(write_page, "model=life", (struct place){.count = 1, .columns = 16},
            "model=life\n"
            "\n"
            "distance · how far a query looks, in tokens: sum w |query - key|\n"
@@ -77,7 +104,7 @@ END_TEST
 START_TEST(measures_of_cells_are_queries_and_keys)
 {
     count(1u << MEASURE_MEAN, true);
-    expect(tally_page_write, NULL, (struct place){.count = 1, .columns = 80, .lines = 3},
+    expect(write_page, NULL, (struct place){.count = 1, .columns = 80, .lines = 3},
            "mean · the mean weight of every query and key, over all texts that long\n"
            "mean over up to 1 text\n"
            "\n"
@@ -103,7 +130,7 @@ START_TEST(a_terminal_with_colours_has_heat)
     struct place place = page;
     place.style = &style;
     count(1u << MEASURE_FIRST_TOKEN, true);
-    expect(tally_page_write, NULL, place,
+    expect(write_page, NULL, place,
            "first-token · the weight on the first token\n"
            "mean over up to 3 queries\n"
            "\n"
@@ -113,7 +140,7 @@ START_TEST(a_terminal_with_colours_has_heat)
     style.depth = DEPTH_NONE;
     style.cells = CELLS_HEAT;
     count(1u << MEASURE_MAX, true);
-    expect(tally_page_write, NULL, place,
+    expect(write_page, NULL, place,
            "max · the largest weight of every query and key\n"
            "over up to 1 text\n"
            "\n"
@@ -136,7 +163,7 @@ END_TEST
 START_TEST(one_matrix_of_csv_stands_alone)
 {
     count(1u << MEASURE_FIRST_TOKEN, true);
-    expect(tally_csv_write, "model=life", page,
+    expect(write_csv, "model=life", page,
            "layer\\head,0,2\n"
            "0,0.5833333,nan\n"
            "1,nan,0.5833333\n");
@@ -146,9 +173,8 @@ END_TEST
 START_TEST(several_matrices_of_csv_are_blocks)
 {
     count(1u << MEASURE_MAX | 1u << MEASURE_PREVIOUS_TOKEN, false);
-    struct place second = {.index = 1, .count = 2};
-    expect(tally_csv_write, "model=life", second,
-           "\n\n# model=life max layer 0 head 0\n"
+    expect(write_csv, "model=life", page,
+           "# model=life max layer 0 head 0\n"
            "query\\key,0,1,2\n0,1,0,0\n1,0.25,0.75,0\n2,0.5,0.25,0.25\n"
            "\n\n# model=life max layer 1 head 2\n"
            "query\\key,0,1,2\n0,1,0,0\n1,0.25,0.75,0\n2,0.5,0.25,0.25\n"
@@ -159,7 +185,7 @@ END_TEST
 
 START_TEST(every_allocation_may_fail)
 {
-    static const writer writers[] = {tally_page_write, tally_csv_write};
+    static const writer writers[] = {write_page, write_csv};
     for (size_t i = 0; i < 2; i++) {
         int failed = -1;
         count(1u << MEASURE_FIRST_TOKEN | 1u << MEASURE_MEAN, true);
@@ -180,10 +206,10 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
-Suite *tally_page_suite(void)
+Suite *measured_page_suite(void)
 {
-    Suite *suite = suite_create("tally_page");
-    TCase *tests = tcase_create("tally_page");
+    Suite *suite = suite_create("measured_page");
+    TCase *tests = tcase_create("measured_page");
     tcase_add_test(tests, measures_of_rows_are_layers_and_heads);
     tcase_add_test(tests, a_narrow_page_has_the_other_heads_below);
     tcase_add_test(tests, measures_of_cells_are_queries_and_keys);
