@@ -29,10 +29,52 @@ static const char *column_label(char label[LABEL_BYTES], const struct table *tab
     return label;
 }
 
-static struct table make_table(const struct sheet *sheet, const struct place *place)
+static void measure_cells(struct table *table, int digits)
 {
     char text[NUMERAL_BYTES];
     char label[LABEL_BYTES];
+    const struct sheet *sheet = table->sheet;
+    size_t cells = sheet->rows.size * sheet->columns.size;
+    table->numeral = numeral_of(sheet->values, cells, digits);
+    table->cell_width = strlen(column_label(label, table, sheet->columns.size - 1));
+    for (size_t i = 0; i < cells && digits; i++) {
+        size_t width = isnan(sheet->values[i])
+                           ? 0 /* nothing was counted there */
+                           : numeral_write(text, table->numeral, sheet->values[i]);
+        table->cell_width = width > table->cell_width ? width : table->cell_width;
+    }
+}
+
+/* How many columns a page has room for. */
+static size_t columns_that_fit(const struct table *table, const struct place *place)
+{
+    size_t columns = table->sheet->columns.size;
+    size_t beside = table->label_width + (table->heat->colours ? 1 : 0); /* the last one's blank */
+    size_t room = place->columns > beside ? place->columns - beside : 0;
+    size_t fitting = place->columns ? room / (TEXT_GAP + table->cell_width) : columns;
+    return fitting < columns ? fitting : columns;
+}
+
+/* All heads side by side are worth a decimal: "head " goes first, then decimals, down to those that
+ * a number between 0 and 1, or one above 10, can spare. */
+static void fit_heads(struct table *table, const struct place *place)
+{
+    size_t columns = table->sheet->columns.size;
+    int least = extent_of_sheet(table->sheet).high >= 10 ? 1 : 2;
+    int most = table->heat->numbers ? NUMERAL_DIGITS : 0;
+    if (columns_that_fit(table, place) == columns)
+        return;
+    table->column = "";
+    for (int digits = most;; digits--) {
+        measure_cells(table, digits);
+        if (digits <= least || columns_that_fit(table, place) == columns)
+            return;
+    }
+}
+
+static struct table make_table(const struct sheet *sheet, const struct place *place,
+                               struct text_heat *heat)
+{
     bool of_heads = sheet->head < 0;
     struct table table = {
         .sheet = sheet,
@@ -40,20 +82,15 @@ static struct table make_table(const struct sheet *sheet, const struct place *pl
         .column = of_heads ? "head " : "",
         .rows = of_heads ? text_cut_to(sheet->rows.size, sheet->rows.size)
                          : text_cut_lines(sheet->rows.size, place->lines),
+        .heat = heat,
+        .tone = tone_of_sheet(&heat->tones, sheet),
     };
-    size_t cells = sheet->rows.size * sheet->columns.size;
-    table.numeral = numeral_of(sheet->values, cells, NUMERAL_DIGITS);
-    for (size_t i = 0; i < cells; i++) {
-        size_t width = isnan(sheet->values[i])
-                           ? 0 /* nothing was counted there */
-                           : numeral_write(text, table.numeral, sheet->values[i]);
-        table.cell_width = width > table.cell_width ? width : table.cell_width;
-    }
-    size_t widest = strlen(column_label(label, &table, sheet->columns.size - 1));
-    table.cell_width = widest > table.cell_width ? widest : table.cell_width;
     table.label_width = strlen(sheet->rows.labels[sheet->rows.size - 1].text);
     if (table.label_width < strlen(table.corner))
         table.label_width = strlen(table.corner);
+    measure_cells(&table, NUMERAL_DIGITS);
+    if (of_heads)
+        fit_heads(&table, place);
     return table;
 }
 
@@ -97,6 +134,12 @@ static int write_columns(struct stream *out, const struct table *table, size_t f
                          struct buf *line, struct err *err)
 {
     char label[LABEL_BYTES];
+    if (table->sheet->head < 0 && !*table->column) {
+        text_blanks(line, table->label_width + TEXT_GAP);
+        buf_text(line, table->sheet->columns.name);
+        if (text_end(out, line, err))
+            return -1;
+    }
     text_left(line, table->corner, table->label_width);
     for (size_t column = first; column < end; column++) {
         text_blanks(line, TEXT_GAP);
@@ -121,13 +164,9 @@ static int write_table(struct stream *out, const struct sheet *sheet, const stru
                        struct text_heat *heat, struct err *err)
 {
     struct buf line = {0};
-    struct table table = make_table(sheet, place);
-    table.heat = heat;
-    table.tone = tone_of_sheet(&heat->tones, sheet);
+    struct table table = make_table(sheet, place, heat);
     size_t columns = sheet->columns.size;
-    size_t beside = table.label_width + (heat->colours ? 1 : 0); /* the last cell's second blank */
-    size_t room = place->columns > beside ? place->columns - beside : 0;
-    size_t fitting = place->columns ? room / (TEXT_GAP + table.cell_width) : columns;
+    size_t fitting = columns_that_fit(&table, place);
     size_t step = fitting > 0 ? fitting : 1;
     int failed = 0;
     for (size_t first = 0; first < columns && !failed; first += step) {

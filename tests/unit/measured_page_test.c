@@ -82,7 +82,21 @@ START_TEST(measures_of_rows_are_layers_and_heads)
 }
 END_TEST
 
-START_TEST(a_narrow_page_has_the_other_heads_below)
+START_TEST(a_narrow_page_has_fewer_decimals)
+{
+    count(1u << MEASURE_DISTANCE, true);
+    expect(write_page, NULL, (struct place){.count = 1, .columns = 19},
+           "distance · how far a query looks, in tokens: sum w |query - key|\n"
+           "mean over up to 3 queries\n"
+           "\n"
+           "       head\n"
+           "layer      0      2\n"
+           "0      0.500\n"
+           "1             0.500\n");
+}
+END_TEST
+
+START_TEST(a_narrower_page_has_the_other_heads_below)
 {
     count(1u << MEASURE_DISTANCE, true);
     expect(write_page, "model=life", (struct place){.count = 1, .columns = 16},
@@ -91,13 +105,15 @@ START_TEST(a_narrow_page_has_the_other_heads_below)
            "distance · how far a query looks, in tokens: sum w |query - key|\n"
            "mean over up to 3 queries\n"
            "\n"
-           "layer  head 0\n"
-           "0      0.5000\n"
+           "       head\n"
+           "layer     0\n"
+           "0      0.50\n"
            "1\n"
            "\n"
-           "layer  head 2\n"
+           "       head\n"
+           "layer     2\n"
            "0\n"
-           "1      0.5000\n");
+           "1      0.50\n");
 }
 END_TEST
 
@@ -211,7 +227,8 @@ Suite *measured_page_suite(void)
     Suite *suite = suite_create("measured_page");
     TCase *tests = tcase_create("measured_page");
     tcase_add_test(tests, measures_of_rows_are_layers_and_heads);
-    tcase_add_test(tests, a_narrow_page_has_the_other_heads_below);
+    tcase_add_test(tests, a_narrow_page_has_fewer_decimals);
+    tcase_add_test(tests, a_narrower_page_has_the_other_heads_below);
     tcase_add_test(tests, measures_of_cells_are_queries_and_keys);
     tcase_add_test(tests, a_terminal_with_colours_has_heat);
     tcase_add_test(tests, one_matrix_of_csv_stands_alone);
