@@ -63,8 +63,9 @@ const struct command command_rows[] = {
      compare_command},
     {"heads", FOR_HEADS, "show what every head does: induction, previous token, …", "[TEXT]...",
      "attn-cli heads\n"
-     "attn-cli heads -m tiny -s \"Life is short, eat dessert first\" --sort induction\n"
+     "attn-cli heads -m tiny \"Life is short, eat dessert first\" --sort induction\n"
      "attn-cli heads --map previous-token\n"
+     "attn-cli heads --map induction -o induction.svg\n"
      "attn-cli heads --format csv > heads.csv\n",
      heads_command},
     {"train", FOR_TRAIN, "let a GPT-2 learn from texts", "",

@@ -20,6 +20,7 @@
 #include "model/site.h"
 #include "out/explain_format.h"
 #include "out/format.h"
+#include "out/measured_form.h"
 #include "settings.h"
 
 /* --- lists that are tables elsewhere ---------------------------------------------------------- */
@@ -39,6 +40,7 @@ ROWS(command_at, command_rows, command_count, name, about)
 ROWS(format_at, format_rows, format_count, name, about)
 ROWS(explain_format_at, explain_formats, explain_format_count, name, about)
 ROWS(comparison_format_at, comparison_formats, comparison_format_count, name, about)
+ROWS(measured_form_at, measured_forms, measured_form_count, name, about)
 ROWS(palette_at, palette_rows, palette_count, name, about)
 ROWS(measure_at, measure_rows, MEASURE_COUNT, name, about)
 ROWS(task_at, task_rows, TASK_KINDS, name, about)
@@ -253,7 +255,6 @@ struct word {
     }
 
 WORDS(page_format_at, {"text", "a page to read"}, {"json", "for programs"})
-WORDS(heads_format_at, {"text", "a page to read"}, {"csv", "a line a head"})
 WORDS(bench_format_at, {"text", "a page to read"}, {"json", "for programs"},
       {"svg", "a picture, of --attention"}, {"png", "the same in pixels"}, {"pdf", "the same"})
 WORDS(mask_method_at, {"before", "the future at -inf, then the softmax"},
@@ -300,7 +301,10 @@ static const struct value_list
     explain_forms = {.name = "explain_formats", .title = "Formats", .at = explain_format_at},
     comparison_forms = {.name = "compare_formats", .title = "Formats", .at = comparison_format_at},
     page_formats = {.name = "page_formats", .at = page_format_at},
-    heads_formats = {.name = "heads_formats", .at = heads_format_at},
+    measured_formats = {.name = "measured_formats", .title = "Formats", .at = measured_form_at},
+    reduction_formats = {.name = "reduction_formats",
+                         .title = "Formats of reductions",
+                         .at = measured_form_at},
     bench_formats = {.name = "bench_formats", .at = bench_format_at},
     palettes = {.name = "palettes", .title = "Palettes", .at = palette_at},
     reductions = {.name = "reductions",
@@ -345,10 +349,11 @@ const struct value_use value_uses[] = {
     {"show", FOR_RUN | FOR_BATCH, &defaults, NULL, true},
     {"show", FOR_GENERATE, &layer_defaults, NULL, true},
     {"format", REPORTS, &formats, NULL, false},
+    {"format", FOR_BATCH, &reduction_formats, NULL, true},
     {"format", FOR_EXPLAIN, &explain_forms, NULL, false},
     {"format", FOR_COMPARE, &comparison_forms, NULL, false},
     {"format", FOR_TOKENIZE | FOR_INFO, &page_formats, NULL, false},
-    {"format", FOR_HEADS, &heads_formats, NULL, false},
+    {"format", FOR_HEADS, &measured_formats, NULL, false},
     {"format", FOR_BENCH, &bench_formats, NULL, false},
     {"palette", FOR_ALL, &palettes, NULL, false},
     {"reduce", FOR_ALL, &reductions, ",", false},

@@ -139,7 +139,9 @@ for format in tidy json npy safetensors svg html text; do
 done
 try batch "$in/three.txt" --sweep model=life,journey --dry-run
 try batch "$in/three.txt" -m life --fail-fast --reduce entropy,mean
-try batch "$in/three.txt" -m life --fail-fast --reduce entropy,mean -o here.csv
+for format in csv tidy.csv json svg; do
+    try batch "$in/three.txt" -m life --fail-fast --reduce entropy,mean -o here.$format
+done
 try batch "$in/three.txt" -m life --reduce entropy,mean -o here/ --shard 1/2
 try train -q -d "$in/texts" -m "$in/school" --steps 2 --batch 2 --context 4 -o here
 try train -q -d "$in/texts" --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
@@ -149,5 +151,9 @@ try init -q --like life -o here
 try vocab "$in/texts" --size 340 -o here
 try corpus "$in/grammar" -n 3 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
+try heads -m "$in/school" 'Anna is old' 'Anna is' --style both --color always
+for format in text csv tidy json svg; do
+    try heads -m "$in/school" --map induction --format $format -o here
+done
 
 closing

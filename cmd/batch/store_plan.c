@@ -20,13 +20,9 @@ static int choose_form(struct store_plan *plan, struct err *err)
                          name);
     if (in_folder)
         return 0;
-    plan->form = name              ? measured_form_find(name)
-                 : plan->to_stdout ? &measured_forms[0]
-                                   : measured_form_of_path(output);
-    if (plan->form)
-        return plan->form->check ? plan->form->check(err) : 0;
-    return name ? measured_form_unknown_name(name, "--reduce", err)
-                : measured_form_unknown_ending(output, "--reduce, or a folder", err);
+    return measured_form_choose(&plan->form, name, plan->to_stdout ? NULL : output,
+                                name || plan->to_stdout ? "--reduce" : "--reduce, or a folder",
+                                err);
 }
 
 static int choose_format(struct store_plan *plan, struct err *err)

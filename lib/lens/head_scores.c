@@ -4,21 +4,24 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "lens/measure.h"
 #include "math/keyed.h"
 #include "model/forward.h"
 
 const struct score_row score_rows[SCORES] = {
-    [SCORE_PREVIOUS] = {"previous-token", "previous", "weight on the token before",
+    [SCORE_PREVIOUS] = {"previous-token", "weight on the token before", "previous", "prev",
                         "previous token", 0.5, false},
-    [SCORE_FIRST] = {"first-token", "first", "weight on the first token", "first token", 0.6,
-                     false},
-    [SCORE_SELF] = {"self", "self", "weight on the token itself", "itself", 0.5, false},
-    [SCORE_DUPLICATE] = {"duplicate-token", "duplicate",
-                         "weight on earlier tokens that are the same", "duplicates", 0.4, true},
-    [SCORE_INDUCTION] = {"induction", "induction", "weight on what followed the same token before",
-                         "induction", 0.4, true},
-    [SCORE_ENTROPY] = {"entropy", "entropy", "how evenly it looks, in nats", NULL, 0, false},
-    [SCORE_DISTANCE] = {"distance", "distance", "how far it looks, in tokens", NULL, 0, false},
+    [SCORE_FIRST] = {"first-token", "weight on the first token", "first", "first", "first token",
+                     0.6, false},
+    [SCORE_SELF] = {"self", "weight on the token itself", "self", "self", "itself", 0.5, false},
+    [SCORE_DUPLICATE] = {"duplicate-token", "weight on earlier tokens that are the same",
+                         "duplicate", "dup.", "duplicates", 0.4, true},
+    [SCORE_INDUCTION] = {"induction", "weight on what followed the same token before", "induction",
+                         "ind.", "induction", 0.4, true},
+    [SCORE_ENTROPY] = {"entropy", "how evenly it looks, in nats", "entropy", "entr.", NULL, 0,
+                       false},
+    [SCORE_DISTANCE] = {"distance", "how far it looks, in tokens", "distance", "dist.", NULL, 0,
+                        false},
 };
 
 enum score score_find(const char *name)
@@ -64,35 +67,19 @@ static double weight_behind(const uint32_t *ids, const float *row, size_t query,
     return found ? sum : (double)NAN;
 }
 
-static double entropy(const float *row, size_t query)
-{
-    double sum = 0;
-    for (size_t key = 0; key <= query; key++)
-        if (row[key] > 0)
-            sum -= (double)row[key] * log((double)row[key]);
-    return sum;
-}
-
-static double distance(const float *row, size_t query)
-{
-    double sum = 0;
-    for (size_t key = 0; key <= query; key++)
-        sum += (double)row[key] * (double)(query - key);
-    return sum;
-}
-
 /* The first query sees nothing but itself, and says nothing. */
 static void count_row(double *sums, double *counts, const uint32_t *ids, const float *row,
                       size_t query)
 {
+    const struct attention_row seen = {.weights = row, .keys = query + 1, .query = query};
     const double values[SCORES] = {
         [SCORE_PREVIOUS] = (double)row[query - 1],
         [SCORE_FIRST] = (double)row[0],
         [SCORE_SELF] = (double)row[query],
         [SCORE_DUPLICATE] = weight_behind(ids, row, query, 0),
         [SCORE_INDUCTION] = weight_behind(ids, row, query, 1),
-        [SCORE_ENTROPY] = entropy(row, query),
-        [SCORE_DISTANCE] = distance(row, query),
+        [SCORE_ENTROPY] = measure_rows[MEASURE_ENTROPY].of_row(&seen),
+        [SCORE_DISTANCE] = measure_rows[MEASURE_DISTANCE].of_row(&seen),
     };
     for (int score = 0; score < SCORES; score++) {
         if (isnan(values[score]))
@@ -139,6 +126,12 @@ double head_score(const struct head_scores *scores, size_t layer, size_t head, e
 {
     size_t place = place_of(scores, layer, head) + score;
     return scores->sums[place] / scores->counts[place];
+}
+
+uint64_t head_score_count(const struct head_scores *scores, size_t layer, size_t head,
+                          enum score score)
+{
+    return (uint64_t)scores->counts[place_of(scores, layer, head) + score];
 }
 
 void head_scores_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key)

@@ -34,10 +34,11 @@ enum score {
 };
 
 struct score_row {
-    const char *name, *heading, *about;
-    const char *clear; /* what a head is whose score is … */
-    double from;       /* … at least this; NULL: no name */
-    bool of_repeats;   /* says most where tokens come twice */
+    const char *name, *about;
+    const char *heading, *brief; /* of a column, and of a narrow one */
+    const char *clear;           /* what a head is whose score is … */
+    double from;                 /* … at least this; NULL: no name */
+    bool of_repeats;             /* says most where tokens come twice */
 };
 
 extern const struct score_row score_rows[SCORES];
@@ -59,8 +60,10 @@ int head_scores_open(struct head_scores *scores, const struct config *config, st
 int head_scores_add(struct head_scores *scores, struct model *model, struct machine *machine,
                     const struct sequence *text, struct err *err);
 
-/* The mean; NaN where no query could be counted. */
+/* The mean; NaN where no query could be counted. And how many could. */
 double head_score(const struct head_scores *scores, size_t layer, size_t head, enum score score);
+uint64_t head_score_count(const struct head_scores *scores, size_t layer, size_t head,
+                          enum score score);
 
 /* `half` ids from below `limit`, drawn by a key, and the same again. */
 void head_scores_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key);

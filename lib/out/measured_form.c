@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "out/measured_data.h"
 #include "out/measured_page.h"
 #include "out/measured_picture.h"
@@ -61,18 +62,12 @@ const struct measured_form measured_forms[] = {
 
 const size_t measured_form_count = sizeof measured_forms / sizeof *measured_forms;
 
-const struct measured_form *measured_form_find(const char *name)
+static const struct measured_form *find(const char *name)
 {
     for (size_t i = 0; i < measured_form_count; i++)
         if (strcmp(measured_forms[i].name, name) == 0)
             return &measured_forms[i];
     return NULL;
-}
-
-const struct measured_form *measured_form_of_path(const char *path)
-{
-    const struct format *format = format_of_path(path); /* the endings are those of run */
-    return format ? measured_form_find(format->name) : NULL;
 }
 
 /* text, csv, … or pdf */
@@ -86,22 +81,31 @@ static void list_forms(struct buf *out, bool endings)
                    endings ? measured_forms[i].ending : measured_forms[i].name);
 }
 
-int measured_form_unknown_name(const char *name, const char *option, struct err *err)
+static int refuse(const char *name, const char *path, const char *option, struct err *err)
 {
     struct buf known = {0};
-    list_forms(&known, false);
-    err_usage(err, "--format: expected %s%s%s, found '%s'", known.bytes ? known.bytes : "",
-              *option ? " for " : "", option, name);
+    list_forms(&known, !name);
+    const char *forms = known.bytes ? known.bytes : "";
+    if (name)
+        err_usage(err, "--format: expected %s for %s, found '%s'", forms, option, name);
+    else
+        err_usage(err, "--output: expected an ending of %s for %s, found '%s'", forms, option,
+                  path);
     buf_release(&known);
     return -1;
 }
 
-int measured_form_unknown_ending(const char *path, const char *option, struct err *err)
+int measured_form_choose(const struct measured_form **form, const char *name, const char *path,
+                         const char *option, struct err *err)
 {
-    struct buf known = {0};
-    list_forms(&known, true);
-    err_usage(err, "--output: expected an ending of %s%s%s, found '%s'",
-              known.bytes ? known.bytes : "", *option ? " for " : "", option, path);
-    buf_release(&known);
-    return -1;
+    *form = &measured_forms[0];
+    if (name) {
+        *form = find(name);
+    } else if (path) {
+        const struct format *format = format_of_path(path); /* the endings are those of run */
+        *form = format ? find(format->name) : NULL;
+    }
+    if (!*form)
+        return refuse(name, path, option, err);
+    return (*form)->check ? (*form)->check(err) : 0;
 }

@@ -1,7 +1,8 @@
 /* measured_form.h: the forms in which measures of heads are written: one row a form.
  *
- *     const struct measured_form *form = measured_form_find("tidy");
- *     if (!form || form->write(&out, &list, &place, err)) ...
+ *     const struct measured_form *form = NULL;
+ *     if (measured_form_choose(&form, "tidy", NULL, "--reduce", err) ||
+ *         form->write(&out, &list, &place, err)) ...
  */
 #ifndef ATTN_OUT_MEASURED_FORM_H
 #define ATTN_OUT_MEASURED_FORM_H
@@ -28,13 +29,9 @@ struct measured_form {
 extern const struct measured_form measured_forms[];
 extern const size_t measured_form_count;
 
-/* By name; by the ending of a path. NULL when there is none. */
-const struct measured_form *measured_form_find(const char *name);
-const struct measured_form *measured_form_of_path(const char *path);
-
-/* Refuse, as wrong usage of --format or --output, a form that there is not; `option` is what asked
- * for one. Returns -1. */
-int measured_form_unknown_name(const char *name, const char *option, struct err *err);
-int measured_form_unknown_ending(const char *path, const char *option, struct err *err);
+/* By its name, as in --format; NULL: by the ending of a path; NULL, too: the first. Refused: a form
+ * that there is not, and one that cannot be written here. `option` is what asked for measures. */
+int measured_form_choose(const struct measured_form **form, const char *name, const char *path,
+                         const char *option, struct err *err);
 
 #endif
