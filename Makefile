@@ -202,6 +202,12 @@ test-faults: $(TEST_PROGRAMS) ## every allocation fails in its turn, and every c
 	@sh tests/faults.sh memory $(BUILD)
 	@sh tests/faults.sh files $(BUILD)
 
+test-hostile: $(TEST_PROGRAMS) ## as somebody without HOME, in odd folders, of read-only sources
+	@sh tests/hostile.sh $(BUILD)
+
+test-bare: ## make run and make test on a bare Debian, made for it; by root, with debootstrap
+	@sh tests/chroot.sh
+
 test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it installs
 	@$(SETUP) page
 	@sh tests/page/run.sh $(BUILD) modules
@@ -213,7 +219,7 @@ asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
 		BREAK_EVERY=2 FLIPS_STRIDE=7 FAULT_EVERY=401 ENDURE_EVERY=17 LONG_HAULS_FREE=1 \
 		ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
-		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/leaks.txt:print_suppressions=0 \
+		LSAN_OPTIONS="suppressions='$(CURDIR)/tests/leaks.txt':print_suppressions=0" \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/asan WERROR= \
 		CFLAGS='-O1 -g -fopenmp-simd -fno-math-errno -fno-trapping-math $(SANITIZE)'
 
@@ -318,7 +324,7 @@ clean: ## remove everything built
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all run test test-all test-faults test-cluster test-page asan tsan coverage valgrind format
-.PHONY: format-check models endure bench-peers pictures tiny install uninstall clean help fuzzers
-.PHONY: fuzz long-hauls FORCE
+.PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
+.PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
+.PHONY: uninstall clean help fuzzers fuzz long-hauls FORCE
 .DELETE_ON_ERROR:

@@ -8,7 +8,8 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/tally.sh
 
 rules=$(pwd)/tests/floors.awk
-copy=$scratch
+copy=$scratch/copy
+mkdir "$copy"
 
 faults_in() { # DIR: a line a fault; nothing when the tree is clean
     (cd "$1" && find cmd lib -name '*.[ch]' | sort | xargs awk -f "$rules")
@@ -24,13 +25,14 @@ judge() { # SUCCESS WHAT
 
 # A copy of the tree with a line more in FILE: sets `faults` to what is found there.
 plant() { # FILE LINE
-    rm -rf "${copy:?}/cmd" "${copy:?}/lib"
-    cp -R cmd lib "$copy/"
-    mkdir -p "$copy/${1%/*}"
     printf '%s\n' "$2" >>"$copy/$1"
     faults=$(faults_in "$copy" | grep "^$1:")
+    rm "$copy/$1"
+    [ ! -f "$1" ] || cat "$1" >"$copy/$1"
 }
 
+cp -R cmd lib "$copy"
+chmod -R u+w "$copy"
 faults=$(faults_in .)
 [ -z "$faults" ]
 judge $? "$faults"

@@ -1,0 +1,83 @@
+#!/bin/sh
+# The tests where little is as it used to be: an ordinary user without HOME, umask 077, LC_ALL=C,
+# the repository and TMPDIR in folders with a blank and a dash in their names, a source tree that
+# nobody may write.
+#
+#     sh tests/hostile.sh [BUILD]        what `make test` has built there is used, in part
+#
+# What is tried everywhere else is swept through in larger steps here; it takes three minutes or so,
+# and is ended after LIMIT seconds. Root becomes nobody for it.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
+unset MAKEFLAGS MFLAGS MAKELEVEL # of a make that calls this
+build=${1:-build}
+LIMIT=900
+FEW='ATTN_UNIT_FEW=1 BREAK_EVERY=5 FLIPS_STRIDE=61 FAULT_EVERY=401 ENDURE_EVERY=31 BATCH_ITEMS=400
+    LONG_HAULS_FREE=1'
+
+case $scratch in *[[:space:]]*)
+    leave_out "BUILD must stand in a folder without a blank, and TMPDIR is '$scratch'"
+    closing
+    exit
+    ;;
+esac
+source="$scratch/a -copy/attn-cli"
+temporary="$scratch/its -own"
+own=$scratch/build
+mkdir -p "$source" "$temporary" "$own"
+
+as_nobody() { # COMMAND...
+    if [ "$(id -u)" = 0 ]; then
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+    else
+        "$@"
+    fi
+}
+
+copy() { # FROM TO OPTION...
+    from=$1 to=$2
+    shift 2
+    (cd "$from" && tar cf - "$@" .) | tar xf - -C "$to"
+}
+
+# Without the programs, what is generated, and the objects of a folder: these are made again.
+make_copies() {
+    copy . "$source" --exclude=./.git --exclude="./${build%/}" --exclude=./build &&
+        copy "$build" "$own" --exclude=./asan --exclude=./tsan --exclude=./fuzzing &&
+        rm -rf "$own/cmd" "$own/lib/model/bundled_models.c" "$own/lib/out/page_template.c" \
+            "$own"/*.a "$own/attn-cli" &&
+        chmod -R a+rX,a-w "$source" && chmod 711 "$scratch" || return
+    [ "$(id -u)" != 0 ] || chown -R 65534:65534 "$own" "$temporary"
+}
+
+make_test() {
+    # shellcheck disable=SC2086 # a word a variable
+    (umask 077 && cd "$source" && as_nobody timeout "$LIMIT" env -u HOME LC_ALL=C DEPS=0 \
+        TMPDIR="$temporary" $FEW make --no-print-directory -j8 test BUILD="$own" </dev/null 2>&1)
+}
+
+listing() {
+    (cd "$source" && find . -printf '%p %s %T@\n' | sort)
+}
+
+is_as_it_was() {
+    listing | diff "$scratch/before" -
+}
+
+leaves_nothing() {
+    find "$temporary" -mindepth 1 | tee "$scratch/left" && [ ! -s "$scratch/left" ]
+}
+
+check 'a copy of all' make_copies
+listing >"$scratch/before"
+make_test | tee "$scratch/said"
+counts=$(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 \4/p' \
+    "$scratch/said" | tail -n 1)
+# shellcheck disable=SC2086 # two or three numbers
+set -- ${counts:-0 1}
+passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + ${3:-0}))
+check 'the source tree is as it was' is_as_it_was
+check 'nothing is left in TMPDIR' leaves_nothing
+closing
