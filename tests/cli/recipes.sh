@@ -66,9 +66,13 @@ need_interrupts() {
     env --default-signal=INT true 2>/dev/null || skip 'env cannot reset a signal here'
 }
 
-on_a_terminal() { # COMMAND-LINE: what it writes there; left out where no terminal can be made
+need_terminal() { # leaves the case out where none can be made
     need script
     script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip 'no terminal can be made here'
+}
+
+on_a_terminal() { # COMMAND-LINE: what it writes there
+    need_terminal
     script -qec "$1" /dev/null </dev/null | tr -d '\r'
 }
 
