@@ -167,6 +167,7 @@ stage figures sh tests/figures.sh "$build" models/tiny
 stage oracle "$build/oracle" "$build/attn-cli" tests/golden/*
 stage bf16 "$build/oracle" --bf16 "$build/attn-cli" tests/golden/*
 stage install sh tests/install.sh "$build"
+stage readme sh tests/readme.sh "$build"
 stage cli sh tests/cli.sh "$build"
 stage break "$build/break" --every "${BREAK_EVERY:-1}" "$build/attn-cli" tests/break/*.cases
 stage flips "$build/flips" "${FLIPS_STRIDE:-1}"

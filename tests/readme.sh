@@ -1,0 +1,155 @@
+#!/bin/sh
+# What the README and the guides show works as it stands there, in its order, in what a clone has.
+#
+#     sh tests/readme.sh [BUILD [DOCUMENT...]]
+#     VERBOSE=1 sh tests/readme.sh build README.md        say every line, and what it printed
+#
+# A line to try is one in a block that begins with ```sh, or a command in a table: | `attn-cli …` |.
+# Each document has a fresh copy and one shell, so that a line may use what one before it made. A
+# line is wrong when its status is not 0 or attn-cli says `error`. Two words after its # leave it out:
+#
+#     # takes …           time, or a download, that no test has
+#     # needs THING …     where that program, or Python's module of that name, is not there
+#
+# ./gpt2 is a small GPT-2 with random weights. Links to files are followed, too.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+root=$(pwd)
+case ${1:-build} in
+/*) build=$1 ;;
+*) build=$root/${1:-build} ;;
+esac
+[ $# -eq 0 ] || shift
+[ $# -gt 0 ] || set -- README.md data/guides/*.md
+LINES_MAX=250 # of the README: more is a guide
+
+unset ATTN_MODEL NO_COLOR 2>/dev/null
+export LC_ALL=C.UTF-8 COLUMNS=80 TERM=dumb
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container one is root
+export OMPI_MCA_rmaps_base_oversubscribe=1
+passed=0 failed=0 skipped=0 long=0
+scratch=$(mktemp -d) || exit 1
+trap 'cd / && rm -rf "$scratch"' EXIT
+
+fail() { # WHAT
+    printf 'failed: %s\n' "$1"
+    failed=$((failed + 1))
+}
+
+# What a clone has, a program that was built, and a checkpoint.
+copy() { # FOLDER
+    mkdir -p "$1/build"
+    cp -R README.md data models "$1"
+    ln -s "$build/attn-cli" "$1/build/attn-cli"
+    "$build/attn-cli" init -q --config "$scratch/gpt2.json" --vocab tests/bpe/vocab.json \
+        --merges tests/bpe/merges.txt -o "$1/gpt2"
+}
+
+# `NUMBER:COMMAND` of every line to try; one that ends with \ goes on in the next.
+commands() { # DOCUMENT
+    awk '
+        /^```/ { in_block = !in_block && $0 == "```sh"; next }
+        in_block && !whole { number = NR }
+        in_block && /\\$/ { whole = whole substr($0, 1, length($0) - 1); next }
+        in_block {
+            whole = whole $0
+            if (whole ~ /[^ ]/ && whole !~ /^ *#/)
+                print number ":" whole
+            whole = ""
+        }
+        /^\|/ { tell_cells() }
+        function tell_cells(   i, count, parts) {
+            count = split($0, parts, "`")
+            for (i = 2; i <= count; i += 2)
+                if (parts[i] ~ /^attn-cli [a-z]/)
+                    print NR ":" parts[i]
+        }' "$1"
+}
+
+is_there() { # THING
+    command -v "$1" >/dev/null 2>&1 || python3 -c "import $1" 2>/dev/null
+}
+
+# Is there a reason to leave a line out?
+left_out() { # LINE
+    case $1 in
+    *'# takes '*)
+        long=$((long + 1))
+        return 0
+        ;;
+    *'# needs '*)
+        thing=${1##*'# needs '}
+        thing=${thing%%[ ,:]*}
+        is_there "$thing" && return 1
+        printf 'skipped: %s is not installed\n' "$thing"
+        return 0
+        ;;
+    esac
+    return 1
+}
+
+# In the copy, in this very shell.
+try() { # PLACE LINE
+    if left_out "$2"; then
+        skipped=$((skipped + 1))
+        return
+    fi
+    eval "$2" >"$scratch/log" 2>&1 </dev/null
+    status=$?
+    [ -z "${VERBOSE-}" ] || { printf '%s: %s\n' "$1" "$2" && sed 's/^/    /' "$scratch/log"; }
+    if [ $status = 0 ] && ! grep -q '^attn-cli: error' "$scratch/log"; then
+        passed=$((passed + 1))
+    else
+        fail "$1: $2 (status $status)"
+        head -n 20 "$scratch/log" | sed 's/^/    /'
+    fi
+}
+
+# Links of a document to files beside it.
+follow() { # DOCUMENT
+    grep -oE '\]\([^)# ]+|(src|srcset)="[^"]+' "$1" | sed 's/^](//; s/^[a-z]*="//' >"$scratch/links"
+    while read -r link; do
+        case $link in http*) continue ;; esac
+        if [ -e "$(dirname "$1")/$link" ]; then
+            passed=$((passed + 1))
+        else
+            fail "$1: there is no $link"
+        fi
+    done <"$scratch/links"
+}
+
+document() { # DOCUMENT
+    follow "$1"
+    commands "$1" >"$scratch/commands"
+    [ "$1" = data/guides/code.md ] || [ -s "$scratch/commands" ] || fail "$1: it has no line to try"
+    copy "$scratch/clone" || fail "$1: a copy to try its lines in"
+    path=$PATH
+    PATH=$build:$PATH
+    cd "$scratch/clone" || exit 1
+    while IFS= read -r entry <&3; do
+        try "$1:${entry%%:*}" "${entry#*:}"
+    done 3<"$scratch/commands"
+    unset ATTN_MODEL
+    PATH=$path
+    cd "$root" || exit 1
+    rm -rf "$scratch/clone"
+}
+
+cat >"$scratch/gpt2.json" <<'END'
+{"model_type": "gpt2", "n_embd": 48, "n_layer": 12, "n_head": 12, "n_positions": 128,
+ "vocab_size": 1024}
+END
+if [ "$(wc -l <README.md)" -lt $LINES_MAX ]; then
+    passed=$((passed + 1))
+else
+    fail "README.md: expected less than $LINES_MAX lines, found $(wc -l <README.md)"
+fi
+for name in "$@"; do
+    document "$name"
+done
+
+[ $long = 0 ] || printf 'skipped: %d lines that take minutes, a download or a cluster\n' $long
+closing="$passed passed, $failed failed"
+[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
+printf '%s\n' "$closing"
+[ "$failed" = 0 ]
