@@ -6,7 +6,7 @@
 #
 # A line to try is one in a block that begins with ```sh, or a command in a table: | `attn-cli …` |.
 # Each document has a fresh copy and one shell, so that a line may use what one before it made. A
-# line is wrong when its status is not 0 or attn-cli says `error`. Two words after its # leave it out:
+# line is wrong when its status is not 0 or attn-cli says `error`. A comment can leave it out:
 #
 #     # takes …           time, or a download, that no test has
 #     # needs THING …     where that program, or Python's module of that name, is not there
