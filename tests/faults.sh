@@ -148,6 +148,7 @@ try train -q -d "$in/texts" --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_pos
     --vocab "$in/bpe/vocab.json" --merges "$in/bpe/merges.txt" --steps 1 --batch 2 --context 4 \
     --drills 0.5 --dropout 0.1 -o here
 try init -q --like life -o here
+try init -q -s "我爱 don't爱" -o here
 try vocab "$in/texts" --size 340 -o here
 try corpus "$in/grammar" -n 3 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
