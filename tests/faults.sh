@@ -79,6 +79,7 @@ if ! (
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=64,n_positions=16 \
         --set vocab_size=16385 -o large
     "$ATTN" batch three.txt -m life -q -o half.jsonl --shard 1/1
+    "$ATTN" train -q -d texts -m school --steps 2 --batch 2 --context 4 -o trained
 ) >"$folder/log" 2>&1; then
     fail 'the files that commands are given' "$folder/log"
     closing
@@ -147,6 +148,7 @@ try train -q -d "$in/texts" -m "$in/school" --steps 2 --batch 2 --context 4 -o h
 try train -q -d "$in/texts" --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
     --vocab "$in/bpe/vocab.json" --merges "$in/bpe/merges.txt" --steps 1 --batch 2 --context 4 \
     --drills 0.5 --dropout 0.1 -o here
+try train -q -d "$in/texts" --resume "$in/trained/step-00000001" -o here
 try init -q --like life -o here
 try init -q -s "我爱 don't爱" -o here
 try vocab "$in/texts" --size 340 -o here

@@ -1,15 +1,18 @@
 #include "train/saved.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sha256.h"
 #include "format/json.h"
 #include "format/safetensors.h"
 
 static const char settings_file[] = "training.json";
 static const char memory_file[] = "training.safetensors";
 static const char log_file[] = "log.csv";
+static const char weights_file[] = "model.safetensors";
 
 enum { SAVED_FILES = DRAFT_FILES_MAX + 3 };
 
@@ -38,8 +41,18 @@ static const struct setting {
 
 enum { SETTINGS = sizeof settings_rows / sizeof *settings_rows };
 
-static void describe(struct buf *json, const struct course *course)
+static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
 {
+    struct sha256 sha;
+    sha256_begin(&sha);
+    sha256_add(&sha, bytes, size);
+    sha256_end(&sha, digits);
+}
+
+/* With the hashes of the files beside it, which a resumed course is held against. */
+static void describe(struct buf *json, const struct course *course, const struct folder *beside)
+{
+    char digits[SHA256_DIGITS + 1];
     buf_format(json, "{\n  \"step\": %" PRIu64 ",\n  \"data\": \"%016" PRIx64 "\"",
                course->adamw.steps, course->texts->digest);
     for (size_t i = 0; i < SETTINGS; i++) {
@@ -50,7 +63,13 @@ static void describe(struct buf *json, const struct course *course)
         else
             buf_format(json, "%.17g", *(const double *)(const void *)field);
     }
-    buf_text(json, "\n}\n");
+    buf_text(json, ",\n  \"files\": {");
+    for (size_t i = 0; i < beside->file_count; i++) {
+        const struct folder_file *file = &beside->files[i];
+        hash(digits, file->bytes, file->size);
+        buf_format(json, "%s\n    \"%s\": \"%s\"", i ? "," : "", file->name, digits);
+    }
+    buf_text(json, "\n  }\n}\n");
 }
 
 static int read_setting(struct saved_state *state, const struct setting *row,
@@ -81,6 +100,79 @@ static int read_settings(struct saved_state *state, const struct json *root, str
     return 0;
 }
 
+/* --- one set of files ------------------------------------------------------------------------ */
+
+/* What every saved course has; those of its tokenizer depend on its kind. */
+static const char *const always[] = {weights_file, memory_file, "config.json"};
+
+static int check_file(const struct json *member, const struct folder *folder, struct err *err)
+{
+    struct file file = {0};
+    char digits[SHA256_DIGITS + 1];
+    const char *name = json_key(member);
+    const char *expected = "";
+    if (!*name || strchr(name, '/') || !json_get_text(member, &expected))
+        return err_set(err, "'%s/%s': field 'files': expected names of files with their hashes",
+                       folder->path, settings_file);
+    if (folder_open(&file, folder, name, err))
+        return -1;
+    hash(digits, file.bytes, file.size);
+    file_release(&file);
+    if (strcmp(digits, expected) == 0)
+        return 0;
+    return err_set(
+        err,
+        "'%s/%s': expected what was saved with %s (SHA-256 %.12s…), found another file "
+        "(%.12s…): saving was cut short, or the file was changed; a step-… folder beside "
+        "it can be resumed",
+        folder->path, name, settings_file, expected, digits);
+}
+
+/* The step of the last line; 0 of the heading alone. */
+static long long last_step(const struct file *log)
+{
+    size_t end = log->size;
+    while (end > 0 && log->bytes[end - 1] == '\n')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && log->bytes[begin - 1] != '\n')
+        begin--;
+    long long step = 0;
+    for (; begin < end && log->bytes[begin] >= '0' && log->bytes[begin] <= '9'; begin++)
+        step = step < LLONG_MAX / 100 ? 10 * step + (log->bytes[begin] - '0') : step;
+    return step;
+}
+
+/* It holds times, which are never the same twice, so it is no part of the hashes. */
+static int check_log(long long step, const struct folder *folder, struct err *err)
+{
+    struct file log = {0};
+    if (folder_open(&log, folder, log_file, err))
+        return -1;
+    long long last = last_step(&log);
+    file_release(&log);
+    if (last == step)
+        return 0;
+    return err_set(err,
+                   "'%s/%s': expected a log up to step %lld, as %s has it, found one up to step "
+                   "%lld: saving was cut short; a step-… folder beside it can be resumed",
+                   folder->path, log_file, step, settings_file, last);
+}
+
+/* Files get their names one after another: all of them must be those of the same step. */
+static int check_files(const struct json *root, const struct folder *folder, struct err *err)
+{
+    const struct json *files = json_member(root, "files");
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (!files || !json_is_object(files) || !json_member(files, always[i]))
+            return err_set(err, "'%s/%s': field 'files': expected the hash of '%s', found none",
+                           folder->path, settings_file, always[i]);
+    for (const struct json *member = json_first(files); member; member = json_next(member))
+        if (check_file(member, folder, err))
+            return -1;
+    return 0;
+}
+
 int saved_settings(struct saved_state *state, const struct folder *folder, struct err *err)
 {
     struct file file = {0};
@@ -91,6 +183,7 @@ int saved_settings(struct saved_state *state, const struct folder *folder, struc
     int failed = json_parse(&root, file.bytes, file.size, err) || read_settings(state, root, err);
     if (failed)
         err_prefix(err, "'%s/%s'", folder->path, settings_file);
+    failed = failed || check_files(root, folder, err) || check_log(state->step, folder, err);
     json_free(root);
     file_release(&file);
     return failed ? -1 : 0;
@@ -132,6 +225,7 @@ static int remember(struct buf *bytes, const struct course *course, const struct
     return failed || buf_check(bytes, err) ? -1 : 0;
 }
 
+/* What describes the others gets its name last: until then they do not fit what it says. */
 int saved_write(const struct course *course, const struct draft *draft, const struct buf *log,
                 const char *path, struct err *err)
 {
@@ -139,16 +233,15 @@ int saved_write(const struct course *course, const struct draft *draft, const st
     struct folder folder = {path, files, 0};
     struct buf json = {0};
     struct buf memory = {0};
-    describe(&json, course);
-    int failed =
-        buf_check(log, err) || buf_check(&json, err) || remember(&memory, course, draft, err);
+    int failed = buf_check(log, err) || remember(&memory, course, draft, err);
     if (!failed) {
-        files[folder.file_count++] = (struct folder_file){log_file, log->bytes, log->size};
-        files[folder.file_count++] = (struct folder_file){settings_file, json.bytes, json.size};
         files[folder.file_count++] = (struct folder_file){memory_file, memory.bytes, memory.size};
         for (size_t i = 0; i < draft->folder.file_count; i++)
             files[folder.file_count++] = draft->folder.files[i];
-        failed = folder_save(&folder, path, err);
+        describe(&json, course, &folder);
+        files[folder.file_count++] = (struct folder_file){log_file, log->bytes, log->size};
+        files[folder.file_count++] = (struct folder_file){settings_file, json.bytes, json.size};
+        failed = buf_check(&json, err) || folder_save(&folder, path, err);
     }
     buf_release(&json);
     buf_release(&memory);
@@ -171,12 +264,12 @@ static int copy_numbers(float *to, const struct draft_tensor *tensor,
 int saved_weights(struct draft *draft, const struct folder *folder, struct err *err)
 {
     struct safetensors tensors = {0};
-    if (safetensors_open(&tensors, folder, "model.safetensors", err))
+    if (safetensors_open(&tensors, folder, weights_file, err))
         return -1;
     int failed = 0;
     for (size_t i = 0; i < draft->count && !failed; i++)
         failed = copy_numbers(draft->tensors[i].data, &draft->tensors[i], &tensors,
-                              draft->tensors[i].name, "model.safetensors", err);
+                              draft->tensors[i].name, weights_file, err);
     safetensors_release(&tensors);
     return failed;
 }

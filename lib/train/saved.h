@@ -1,6 +1,7 @@
 /* saved.h: a course on disk: the model's directory, and beside its files what the course needs to
- * go on: training.json, its settings and step, training.safetensors, what AdamW remembers, and
- * log.csv, a line a step.
+ * go on: training.safetensors, what AdamW remembers, log.csv, a line a step, and training.json, its
+ * settings and step, and the SHA-256 of all other files but the log. It gets its name last and is
+ * held against the others before a course goes on: a crash between two names is noticed.
  *
  *     if (saved_write(&course, &draft, &log, "fables/step-000064", err)) ...
  *     if (saved_settings(&settings, &step, &folder, err)) ...      before the course is opened
@@ -18,7 +19,8 @@
 int saved_write(const struct course *course, const struct draft *draft, const struct buf *log,
                 const char *path, struct err *err);
 
-/* The settings of a saved course. Errors name the file and the field. */
+/* The settings of a saved course, whose files are all those that were saved together. Errors name
+ * the file, and the field. */
 struct saved_state {
     struct course_settings settings;
     long long step;
