@@ -291,6 +291,7 @@ BASH = $(ROOT)/share/bash-completion/completions
 ZSH  = $(ROOT)/share/zsh/site-functions
 FISH = $(ROOT)/share/fish/vendor_completions.d
 PKGS = $(ROOT)/lib/pkgconfig
+COMMANDS = $(shell sed -n 's/^    {"\([a-z]*\)", FOR_.*/\1/p' cmd/command.c)
 VERSION = $(shell sed -n 's/^.define ATTN_VERSION "\(.*\)"/\1/p' cmd/help.h)
 
 install: all ## install to PREFIX (/usr/local), under DESTDIR
@@ -301,6 +302,8 @@ install: all ## install to PREFIX (/usr/local), under DESTDIR
 	install -m 644 lib/attn.h '$(ROOT)/include'
 	install -m 644 LICENSE THIRD-PARTY.md '$(DOCS)'
 	$(BUILD)/attn-cli help --man >'$(MANS)/attn-cli.1'
+	for command in $(COMMANDS); do \
+		$(BUILD)/attn-cli help --man $$command >'$(MANS)'/attn-cli-$$command.1 || exit; done
 	$(BUILD)/attn-cli help --completion bash >'$(BASH)/attn-cli'
 	$(BUILD)/attn-cli help --completion zsh >'$(ZSH)/_attn-cli'
 	$(BUILD)/attn-cli help --completion fish >'$(FISH)/attn-cli.fish'
@@ -314,7 +317,8 @@ install: all ## install to PREFIX (/usr/local), under DESTDIR
 
 uninstall: ## remove what install put there
 	rm -f '$(ROOT)/bin/attn-cli' '$(ROOT)/lib/libattn.a' '$(ROOT)/include/attn.h'
-	rm -f '$(MANS)/attn-cli.1' '$(BASH)/attn-cli' '$(ZSH)/_attn-cli' '$(FISH)/attn-cli.fish'
+	rm -f '$(MANS)/attn-cli.1' $(COMMANDS:%='$(MANS)/attn-cli-%.1')
+	rm -f '$(BASH)/attn-cli' '$(ZSH)/_attn-cli' '$(FISH)/attn-cli.fish'
 	rm -f '$(PKGS)/attn.pc'
 	rm -rf '$(DOCS)'
 

@@ -14,7 +14,7 @@ const struct command command_rows[] = {
      "attn-cli run -m life -s \"Life is short\" --show q,k,scores,weights\n"
      "printf 'Life is short\\neat dessert\\n' | attn-cli run -o weights.jsonl\n",
      run_command},
-    {"explain", FOR_EXPLAIN, "walk through one query of one head, step by step, with its numbers",
+    {"explain", FOR_EXPLAIN, "walk through one query of one head, step by step, in numbers",
      "[TEXT]",
      "attn-cli explain -m life \"Life is short eat dessert first\" --token is\n"
      "attn-cli explain -s \"Life is short\" --layer 1 --head 2 --digits 6\n"
@@ -96,7 +96,7 @@ const struct command command_rows[] = {
      lesson_command},
     {"help", FOR_HELP, "show the commands, or all about one", "[COMMAND]",
      "attn-cli help run\n"
-     "attn-cli help --man | man -l -\n"
+     "attn-cli help --man run | man -l -\n"
      "eval \"$(attn-cli help --completion bash)\"\n",
      help_command},
 };

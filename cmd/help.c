@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "command_groups.h"
 #include "completion.h"
 #include "math/kernel.h"
 #include "option_groups.h"
@@ -23,6 +24,9 @@ enum {
     ABOUT_COLUMN = 2 + NAME_COLUMNS + 2,
     PAGE_COLUMNS = 80,
     FORM_BYTES = 80,
+    TITLE_COLUMNS = 7, /* of groups of commands */
+    COMMAND_COLUMNS = 8,
+    COMMAND_COLUMN = TITLE_COLUMNS + 2 + COMMAND_COLUMNS + 2,
 };
 
 /* "-s, --sentence TEXT" */
@@ -133,20 +137,33 @@ static void write_list(struct stream *out, const struct value_use *use,
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
+const char help_exit_status[] =
+    "0 done, 1 a check said no, 2 wrong usage, 3 bad input, 4 a model that is not supported, 5 a "
+    "result could not be written, 130 interrupted.";
+
+static void write_commands(struct stream *out, const struct command_group *group)
+{
+    const char *title = group->title;
+    for (size_t i = 0; i < command_count; i++) {
+        if (!(command_rows[i].bit & group->commands))
+            continue;
+        stream_format(out, "%-*s  %-*s  ", TITLE_COLUMNS, title, COMMAND_COLUMNS,
+                      command_rows[i].name);
+        text_wrap(out, command_rows[i].about, COMMAND_COLUMN, COMMAND_COLUMN, PAGE_COLUMNS);
+        title = "";
+    }
+}
+
+/* It fits on a terminal of 24 lines. */
 static void overview(struct stream *out)
 {
     stream_text(out, "attn-cli runs a GPT-style decoder and shows what every attention head looks "
-                     "at.\n\nExamples:\n");
-    write_indented(out, command_rows[0].examples);
-    stream_text(out, "\nUsage: attn-cli COMMAND [options], attn-cli --version\n"
-                     "\nCommands ('attn-cli help COMMAND' tells all about one):\n");
-    for (size_t i = 0; i < command_count; i++)
-        write_row(out, command_rows[i].name, command_rows[i].about);
-    stream_char(out, '\n');
-    text_wrap(out,
-              "Exit status: 0 done, 1 a check said no, 2 wrong usage, 3 bad input, 4 a model "
-              "that is not supported, 5 a result could not be written, 130 interrupted.",
-              0, 0, PAGE_COLUMNS);
+                     "at.\n\n"
+                     "  attn-cli run --sentence \"Life is short, eat dessert first\"\n\n");
+    for (size_t i = 0; i < command_group_count; i++)
+        write_commands(out, &command_groups[i]);
+    stream_text(out, "\n'attn-cli help COMMAND' tells all about one, 'attn-cli lesson' begins a "
+                     "tour.\n");
 }
 
 static void help_command_write(struct stream *out, const struct command *command)
@@ -199,30 +216,40 @@ int help_version(struct err *err)
     return stream_commit(&out, err);
 }
 
-/* The manual or a completion script on standard output. */
-static int write_generated(const struct options *options, struct err *err)
+static int write_completion(const struct options *options, struct err *err)
 {
     struct stream out;
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    if (options->man)
-        manual_write(&out);
-    else if (completion_write(&out, options->completion, err)) {
+    if (completion_write(&out, options->completion, err)) {
         stream_discard(&out);
         return -1;
     }
     return stream_commit(&out, err);
 }
 
+static int write_manual(const struct command *command, struct err *err)
+{
+    struct stream out;
+    if (stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    manual_write(&out, command);
+    return stream_commit(&out, err);
+}
+
 int help_command(const struct options *options, struct err *err)
 {
-    if (options->man || options->completion)
-        return write_generated(options, err);
-    if (options->operands.count > 1)
-        return err_usage(err, "expected one command, found '%s' as well",
-                         options->operands.items[1]);
-    if (!options->operands.count)
-        return help_overview(err);
-    const struct command *command = command_find(options->operands.items[0], err);
-    return command ? help_of(command, err) : -1;
+    const struct texts *operands = &options->operands;
+    const struct command *command = NULL;
+    if (operands->count > 1)
+        return err_usage(err, "expected one command, found '%s' as well", operands->items[1]);
+    if (operands->count)
+        command = command_find(operands->items[0], err);
+    if (operands->count && !command)
+        return -1;
+    if (options->completion)
+        return write_completion(options, err);
+    if (options->man)
+        return write_manual(command, err);
+    return command ? help_of(command, err) : help_overview(err);
 }

@@ -1,5 +1,5 @@
-/* help.h: what the program says of itself, all of it from the tables of commands, options, sites
- * and formats. */
+/* help.h: what the program says of itself, all of it from the tables of commands, options and
+ * values. */
 #ifndef ATTN_CMD_HELP_H
 #define ATTN_CMD_HELP_H
 
@@ -10,8 +10,11 @@
 int help_of(const struct command *command, struct err *err);
 int help_version(struct err *err);
 
-/* The manual page in roff. */
-void manual_write(struct stream *out);
+/* A page of the manual in roff: that of a command, or the one of them all (NULL). */
+void manual_write(struct stream *out, const struct command *command);
+
+/* What a status says, in one line. */
+extern const char help_exit_status[];
 
 #define ATTN_VERSION "0.1.0"
 

@@ -1,27 +1,29 @@
-/* manual.c: the manual page, from the same tables as the help. */
+/* manual.c: the pages of the manual, one a command and one of all, from the same tables as the
+ * help. */
+#include <ctype.h>
 #include <string.h>
 
-#include "bench/task.h"
-#include "lens/measure.h"
+#include "command_groups.h"
 #include "help.h"
-#include "model/bundled.h"
-#include "model/config_edit.h"
-#include "model/mechanism_text.h"
-#include "model/shape.h"
-#include "model/site.h"
-#include "out/explain_format.h"
-#include "out/format.h"
+#include "option_groups.h"
+#include "value_lists.h"
 
-/* Text in roff: backslashes and hyphens escaped, no line that begins with a request. */
+/* Text in roff: what it would read, or print in another form, is escaped. */
 static void write_roff(struct stream *out, const char *text)
 {
-    if (*text == '.' || *text == '\'')
+    static const struct {
+        char plain;
+        const char *roff;
+    } escapes[] = {{'\\', "\\e"},  {'-', "\\-"},   {'\'', "\\(aq"},
+                   {'`', "\\(ga"}, {'^', "\\(ha"}, {'~', "\\(ti"}};
+    if (*text == '.')
         stream_text(out, "\\&");
     for (; *text; text++) {
-        if (*text == '\\')
-            stream_text(out, "\\e");
-        else if (*text == '-')
-            stream_text(out, "\\-");
+        size_t i = 0;
+        while (i < sizeof escapes / sizeof *escapes && escapes[i].plain != *text)
+            i++;
+        if (i < sizeof escapes / sizeof *escapes)
+            stream_text(out, escapes[i].roff);
         else
             stream_char(out, *text);
     }
@@ -35,6 +37,39 @@ static void write_item(struct stream *out, const char *name, const char *about)
     write_roff(out, about);
     stream_char(out, '\n');
 }
+
+static void write_capitals(struct stream *out, const char *text)
+{
+    for (; *text; text++)
+        stream_char(out, (char)toupper((unsigned char)*text));
+}
+
+/* NAME and SYNOPSIS. */
+static void write_head(struct stream *out, const struct command *command, const char *about)
+{
+    const char *gap = command ? "-" : "";
+    const char *name = command ? command->name : "";
+    stream_format(out, ".TH \"ATTN\\-CLI%s", command ? "\\-" : "");
+    write_capitals(out, name);
+    stream_format(out, "\" 1 \"\" \"attn\\-cli %s\" \"attn\\-cli\"\n", ATTN_VERSION);
+    stream_format(out, ".SH NAME\nattn\\-cli%s%s \\- ", *gap ? "\\-" : "", name);
+    write_roff(out, about);
+    stream_text(out, "\n.SH SYNOPSIS\n.B attn\\-cli");
+    if (command)
+        stream_format(out, " %s\n[options]%s%s\n", name, *command->operands ? " " : "",
+                      command->operands);
+    else
+        stream_text(out, "\n.I COMMAND\n[options]\n.br\n.B attn\\-cli \\-\\-version\n");
+}
+
+static void write_examples(struct stream *out, const struct command *command)
+{
+    stream_text(out, ".SH EXAMPLES\n.nf\n");
+    write_roff(out, command->examples);
+    stream_text(out, ".fi\n");
+}
+
+/* --- a command -------------------------------------------------------------------------------- */
 
 static void write_option(struct stream *out, const struct option_row *row)
 {
@@ -51,83 +86,96 @@ static void write_option(struct stream *out, const struct option_row *row)
     stream_char(out, '\n');
 }
 
+static void write_options(struct stream *out, const struct command *command)
+{
+    struct option_walk walk = {.command = command};
+    const struct option_row *row = NULL;
+    const char *title = NULL;
+    stream_text(out, ".SH OPTIONS\n");
+    while ((row = option_walk_next(&walk, &title))) {
+        if (title)
+            stream_format(out, ".SS %s\n", title);
+        write_option(out, row);
+    }
+}
+
+static void write_list(struct stream *out, const struct value_use *use,
+                       const struct command *command)
+{
+    struct value value;
+    stream_text(out, ".SH ");
+    write_capitals(out, use->list->title);
+    stream_char(out, '\n');
+    value_use_title(out, use, command);
+    stream_text(out, ".\n");
+    for (size_t i = 0; value_at(&value, use->list, i); i++) {
+        stream_text(out, ".TP\n\\fB");
+        write_roff(out, value.name);
+        if (value.argument)
+            stream_format(out, "%c%s", value.end, value.argument);
+        stream_text(out, "\\fR\n");
+        write_roff(out, value.about ? value.about : "");
+        stream_text(out, value.about ? "\n" : "");
+    }
+    if (use->list->note)
+        stream_format(out, ".PP\n%s\n", use->list->note);
+}
+
 static void write_command(struct stream *out, const struct command *command)
 {
-    stream_format(out, ".SS attn\\-cli %s%s%s\n", command->name, *command->operands ? " " : "",
-                  command->operands);
-    write_roff(out, command->about);
-    stream_text(out, "\n.PP\n.nf\n");
-    write_roff(out, command->examples);
-    stream_text(out, ".fi\n");
-    for (size_t i = 0; i < option_count; i++)
-        if (option_serves(&option_rows[i], command->bit))
-            write_option(out, &option_rows[i]);
+    write_head(out, command, command->about);
+    write_examples(out, command);
+    write_options(out, command);
+    for (size_t i = 0; i < value_use_count; i++)
+        if (value_use_opens(&value_uses[i], command))
+            write_list(out, &value_uses[i], command);
+    stream_text(out, ".SH SEE ALSO\n.BR attn\\-cli (1)\n");
 }
 
-static void write_models(struct stream *out)
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static void write_commands(struct stream *out)
 {
-    stream_text(out, ".SH BUNDLED MODELS\n");
-    for (size_t i = 0; i < bundled_count; i++) {
-        stream_text(out, i ? ",\n" : "");
-        write_roff(out, bundled_models[i].path);
-        stream_text(out, i ? "" : " (the default)");
+    stream_text(out, ".SH COMMANDS\n");
+    for (size_t i = 0; i < command_group_count; i++) {
+        stream_format(out, ".SS %s\n", command_groups[i].title);
+        for (size_t k = 0; k < command_count; k++)
+            if (command_rows[k].bit & command_groups[i].commands)
+                write_item(out, command_rows[k].name, command_rows[k].about);
     }
-    stream_text(out, "\n.PP\nA folder of that name is reached by a path: ./tiny\n");
 }
 
-static void write_tables(struct stream *out)
+static void write_environment(struct stream *out)
 {
-    stream_text(out, ".SH TENSORS\n");
-    write_item(out, "tokens", "the table of tokens, in a text page");
-    for (int site = 0; site < SITE_COUNT; site++)
-        write_item(out, site_rows[site].name, site_rows[site].about);
-    stream_text(out, ".SH ATTENTION\n");
-    for (size_t i = 0; i < attention_kind_row_count; i++) {
-        struct buf name = {0};
-        attention_kind_row_write(&name, &attention_kind_rows[i]);
-        write_item(out, name.bytes ? name.bytes : "", attention_kind_rows[i].about);
-        buf_release(&name);
-    }
-    stream_text(out, ".SH FORMATS\n");
-    for (size_t i = 0; i < format_count; i++)
-        write_item(out, format_rows[i].name, format_rows[i].about);
-    stream_text(out, ".SH FORMATS OF EXPLAIN\n");
-    for (size_t i = 0; i < explain_format_count; i++)
-        write_item(out, explain_formats[i].name, explain_formats[i].about);
-    stream_text(out, ".SH REDUCTIONS\n");
-    for (int measure = 0; measure < MEASURE_COUNT; measure++)
-        write_item(out, measure_rows[measure].name, measure_rows[measure].about);
-    stream_text(out, ".SH MEASUREMENTS\n");
-    for (int kind = 0; kind < TASK_KINDS; kind++)
-        write_item(out, task_rows[kind].name, task_rows[kind].about);
-    stream_text(out, ".SH SETTINGS\n");
-    for (size_t i = 0; i < config_key_count; i++)
-        write_item(out, config_keys[i].name, config_keys[i].about);
-    stream_text(out, ".SH SHAPES\n");
-    for (size_t i = 0; i < shape_count; i++) {
-        stream_text(out, i ? ",\n" : "");
-        write_roff(out, shape_rows[i].name);
-    }
-    stream_char(out, '\n');
-}
-
-void manual_write(struct stream *out)
-{
-    stream_text(out, ".TH ATTN-CLI 1 \"\" \"attn-cli " ATTN_VERSION "\"\n"
-                     ".SH NAME\n"
-                     "attn\\-cli \\- run a GPT-style decoder and show what every head looks at\n"
-                     ".SH SYNOPSIS\n.B attn\\-cli\n.I COMMAND\n[options]\n"
-                     ".br\n.B attn\\-cli \\-\\-version\n.SH COMMANDS\n");
-    for (size_t i = 0; i < command_count; i++)
-        write_command(out, &command_rows[i]);
-    write_tables(out);
-    write_models(out);
     stream_text(out, ".SH ENVIRONMENT\n"
                      ".TP\n.B ATTN_MODEL\nthe model, where \\fB\\-\\-model\\fR names none\n"
+                     ".TP\n.B ATTN_PAGER\n"
+                     "what shows help and lessons that are longer than the terminal, before\n"
+                     ".BR PAGER ,\nelse less; empty or cat: nothing does\n"
                      ".TP\n.B COLUMNS\nthe width of a text page on a terminal\n"
+                     ".TP\n.B NO_COLOR\nno colours, whatever the terminal has\n"
                      ".TP\n.B LIBXSMM_TARGET\nan older instruction set for the kernels: generic, "
-                     "snb, hsw, skx\n"
-                     ".SH EXIT STATUS\n"
-                     "0 done, 1 a check said no, 2 wrong usage, 3 bad input, 4 a model that is not "
-                     "supported, 5 a result could not be written, 130 interrupted.\n");
+                     "snb, hsw, skx\n");
+}
+
+static void write_overview(struct stream *out)
+{
+    write_head(out, NULL, "run a GPT-style decoder and show what every head looks at");
+    write_examples(out, &command_rows[0]);
+    write_commands(out);
+    write_environment(out);
+    stream_text(out, ".SH EXIT STATUS\n");
+    write_roff(out, help_exit_status);
+    stream_text(out, "\n.SH SEE ALSO\n");
+    for (size_t i = 0; i < command_count; i++)
+        stream_format(out, ".BR attn\\-cli\\-%s (1)%s\n", command_rows[i].name,
+                      i + 1 < command_count ? "," : "");
+}
+
+void manual_write(struct stream *out, const struct command *command)
+{
+    if (command)
+        write_command(out, command);
+    else
+        write_overview(out);
 }
