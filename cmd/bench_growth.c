@@ -8,51 +8,32 @@
 #include "bench/growth.h"
 #include "bench/growth_write.h"
 #include "draw/cairo_library.h"
+#include "format_choice.h"
 #include "mechanism_options.h"
 
 enum { ROUNDS = 5 };
 
 static const struct form {
     const char *name, *ending;
-    bool is_picture, needs_cairo;
+    bool is_binary, is_picture, needs_cairo;
     int (*write)(struct stream *out, const struct growth *growth, struct err *err);
 } forms[] = {
-    {"text", ".txt", false, false, growth_page_write},
-    {"json", ".json", false, false, growth_json_write},
-    {"svg", ".svg", true, false, growth_svg_write},
-    {"png", ".png", true, true, growth_png_write},
-    {"pdf", ".pdf", true, true, growth_pdf_write},
+    {"text", ".txt", false, false, false, growth_page_write},
+    {"json", ".json", false, false, false, growth_json_write},
+    {"svg", ".svg", false, true, false, growth_svg_write},
+    {"png", ".png", true, true, true, growth_png_write},
+    {"pdf", ".pdf", true, true, true, growth_pdf_write},
 };
 
 enum { FORMS = sizeof forms / sizeof *forms };
 
-static bool to_standard_output(const struct options *options)
-{
-    return !options->output || strcmp(options->output, "-") == 0;
-}
-
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t size = strlen(text);
-    size_t count = strlen(ending);
-    return size >= count && strcmp(text + size - count, ending) == 0;
-}
-
 /* --json or --format, else the ending of -o, else text for people. */
 static const struct form *find_form(const struct options *options, struct err *err)
 {
+    static const struct format_table table = FORMAT_TABLE(forms, FORMS);
+    size_t index = 0;
     const char *name = options->json ? "json" : options->format;
-    bool by_ending = !name && !to_standard_output(options);
-    for (size_t i = 0; i < FORMS; i++)
-        if (by_ending ? ends_with(options->output, forms[i].ending)
-                      : strcmp(forms[i].name, name ? name : "text") == 0)
-            return &forms[i];
-    if (by_ending)
-        err_usage(err, "--output: cannot tell a format from the ending of '%s': give --format",
-                  options->output);
-    else
-        err_usage(err, "--format: expected one of text, json, svg, png, pdf, found '%s'", name);
-    return NULL;
+    return format_choose(&index, &table, name, options->output, err) ? NULL : &forms[index];
 }
 
 int bench_growth_check(const struct options *options, struct err *err)
@@ -66,8 +47,6 @@ int bench_growth_check(const struct options *options, struct err *err)
                          "--%s: expected no --attention beside it, which measures attention "
                          "alone",
                          other);
-    if (options->output && !*options->output)
-        return err_usage(err, "--output: expected a path, found ''");
     const struct form *form = find_form(options, err);
     if (!form)
         return -1;
@@ -85,8 +64,9 @@ static int write_growth(const struct options *options, const struct growth *grow
 {
     struct stream out = {0};
     const struct form *form = find_form(options, err);
-    int failed = to_standard_output(options) ? stream_to(&out, STDOUT_FILENO, err)
-                                             : stream_open(&out, options->output, err);
+    int failed = format_to_standard_output(options->output)
+                     ? stream_to(&out, STDOUT_FILENO, err)
+                     : stream_open(&out, options->output, err);
     failed = failed || form->write(&out, growth, err) || stream_commit(&out, err);
     stream_discard(&out);
     return failed ? -1 : 0;

@@ -7,6 +7,7 @@
 #include "bench/comparison.h"
 #include "bench/comparison_format.h"
 #include "command.h"
+#include "format_choice.h"
 #include "inputs.h"
 #include "mechanism_options.h"
 
@@ -27,38 +28,15 @@ struct job {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-static bool to_standard_output(const struct options *options)
-{
-    return !options->output || strcmp(options->output, "-") == 0;
-}
-
-static int unknown_format(const char *name, struct err *err)
-{
-    struct buf known = {0};
-    for (size_t i = 0; i < comparison_format_count; i++)
-        buf_format(&known, "%s%s", i ? ", " : "", comparison_formats[i].name);
-    err_usage(err, "--format: expected one of %s, found '%s'", known.bytes ? known.bytes : "",
-              name);
-    buf_release(&known);
-    return -1;
-}
-
 /* --format, else the ending of -o, else text for people. */
 static int choose_format(struct job *job, struct err *err)
 {
-    const struct options *options = job->options;
-    if (options->output && !*options->output)
-        return err_usage(err, "--output: expected a path, found ''");
-    if (options->format) {
-        job->format = comparison_format_find(options->format);
-        return job->format ? 0 : unknown_format(options->format, err);
-    }
-    job->format = to_standard_output(options) ? &comparison_formats[0]
-                                              : comparison_format_of_path(options->output);
-    if (!job->format)
-        return err_usage(err,
-                         "--output: cannot tell a format from the ending of '%s': give --format",
-                         options->output);
+    const struct format_table table =
+        FORMAT_TABLE_OF_TEXT(comparison_formats, comparison_format_count);
+    size_t index = 0;
+    if (format_choose(&index, &table, job->options->format, job->options->output, err))
+        return -1;
+    job->format = &comparison_formats[index];
     return 0;
 }
 
@@ -126,8 +104,9 @@ static int prepare(struct job *job, struct err *err)
 static int write_comparison(struct job *job, const struct comparison *comparison, struct err *err)
 {
     const struct options *options = job->options;
-    int failed = to_standard_output(options) ? stream_to(&job->out, STDOUT_FILENO, err)
-                                             : stream_open(&job->out, options->output, err);
+    int failed = format_to_standard_output(options->output)
+                     ? stream_to(&job->out, STDOUT_FILENO, err)
+                     : stream_open(&job->out, options->output, err);
     return failed || job->format->write(&job->out, comparison, err) || stream_commit(&job->out, err)
                ? -1
                : 0;

@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "base/nearest.h"
 #include "command.h"
+#include "format_choice.h"
 #include "inputs.h"
 #include "lens/attention_part.h"
 #include "lens/explanation.h"
@@ -35,38 +36,14 @@ struct job {
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
-static int unknown_format(const char *name, struct err *err)
-{
-    struct buf known = {0};
-    for (size_t i = 0; i < explain_format_count; i++)
-        buf_format(&known, "%s%s", i ? ", " : "", explain_formats[i].name);
-    err_usage(err, "--format: expected one of %s, found '%s'", known.bytes ? known.bytes : "",
-              name);
-    buf_release(&known);
-    return -1;
-}
-
-static bool to_standard_output(const struct options *options)
-{
-    return !options->output || strcmp(options->output, "-") == 0;
-}
-
 /* --format, else the ending of -o, else text for people. */
 static int choose_format(struct job *job, struct err *err)
 {
-    const struct options *options = job->options;
-    if (options->output && !*options->output)
-        return err_usage(err, "--output: expected a path, found ''");
-    if (options->format) {
-        job->format = explain_format_find(options->format);
-        return job->format ? 0 : unknown_format(options->format, err);
-    }
-    job->format =
-        to_standard_output(options) ? &explain_formats[0] : explain_format_of_path(options->output);
-    if (!job->format)
-        return err_usage(err,
-                         "--output: cannot tell a format from the ending of '%s': give --format",
-                         options->output);
+    const struct format_table table = FORMAT_TABLE(explain_formats, explain_format_count);
+    size_t index = 0;
+    if (format_choose(&index, &table, job->options->format, job->options->output, err))
+        return -1;
+    job->format = &explain_formats[index];
     return 0;
 }
 
@@ -232,8 +209,9 @@ static int write_explanations(struct job *job, const struct explanations *explan
 {
     const struct options *options = job->options;
     struct explain_page page = {page_columns(options), options->full};
-    int failed = to_standard_output(options) ? stream_to(&job->out, STDOUT_FILENO, err)
-                                             : stream_open(&job->out, options->output, err);
+    int failed = format_to_standard_output(options->output)
+                     ? stream_to(&job->out, STDOUT_FILENO, err)
+                     : stream_open(&job->out, options->output, err);
     return failed || job->format->write(&job->out, explanations, &page, err) ||
                    stream_commit(&job->out, err)
                ? -1

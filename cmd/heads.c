@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/stream.h"
 #include "command.h"
+#include "format_choice.h"
 #include "inputs.h"
 #include "lens/head_survey.h"
 #include "looks.h"
@@ -54,12 +55,14 @@ static int find_score(enum score *score, const char *option, const char *name, s
 static int choose_form(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const char *output = options->output;
-    if (output && !*output)
-        return err_usage(err, "--output: expected a path, found ''");
-    job->path = output && strcmp(output, "-") != 0 ? output : NULL;
-    if (measured_form_choose(&job->form, options->format, job->path, "heads", err))
+    const struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
+    size_t index = 0;
+    if (format_choose(&index, &table, options->format, options->output, err))
         return -1;
+    job->form = &measured_forms[index];
+    if (job->form->check && job->form->check(err))
+        return -1;
+    job->path = format_to_standard_output(options->output) ? NULL : options->output;
     job->csv = strcmp(job->form->name, "csv") == 0;
     job->table = job->map == SCORES && (job->csv || strcmp(job->form->name, "text") == 0);
     if (job->sort < SCORES && !job->table)

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/file.h"
+#include "format_choice.h"
 #include "out/folder_out.h"
 
 static bool is_folder(const char *path)
@@ -12,36 +12,19 @@ static bool is_folder(const char *path)
     return path[strlen(path) - 1] == '/' || file_is_directory(path);
 }
 
-static int unknown_format(const char *name, struct err *err)
-{
-    struct buf known = {0};
-    for (size_t i = 0; i < format_count; i++)
-        buf_format(&known, "%s%s", i ? ", " : "", format_rows[i].name);
-    err_usage(err, "--format: expected one of %s, found '%s'", known.bytes ? known.bytes : "",
-              name);
-    buf_release(&known);
-    return -1;
-}
-
 static int find_format(struct output *output, const struct options *options, struct err *err)
 {
-    const char *name = options->format;
+    const struct format_table table = FORMAT_TABLE(format_rows, format_count);
     const char *path = options->output;
-    if (path && !*path)
-        return err_usage(err, "--output: expected a path, found ''");
+    size_t index = 0;
     output->path = path;
-    output->to_stdout = !path || strcmp(path, "-") == 0;
-    output->to_folder = !output->to_stdout && is_folder(path);
-    if (name) {
-        output->format = format_find(name);
-        return output->format ? 0 : unknown_format(name, err);
-    }
-    if (output->to_folder)
+    output->to_stdout = format_to_standard_output(path);
+    output->to_folder = !output->to_stdout && *path && is_folder(path);
+    if (output->to_folder && !options->format)
         return err_usage(err, "--output: a folder needs --format, for example --format csv");
-    output->format = output->to_stdout ? format_find("text") : format_of_path(path);
-    if (!output->format)
-        return err_usage(
-            err, "--output: cannot tell a format from the ending of '%s': give --format", path);
+    if (format_choose(&index, &table, options->format, path, err))
+        return -1;
+    output->format = &format_rows[index];
     return 0;
 }
 

@@ -273,22 +273,16 @@ static int read_header(struct items *items, struct err *err)
     return 0;
 }
 
-static int no_file(struct err *err)
-{
-    return err_usage(err, "expected a file of sentences, JSON lines or CSV, or a pipe; - is "
-                          "standard input");
-}
-
 static int find_path(const char **path, const struct options *options, struct err *err)
 {
     const struct texts *operands = &options->operands;
-    const char *second = operands->count > 1                ? operands->items[1]
-                         : operands->count && options->file ? options->file
-                                                            : NULL;
-    if (second)
+    const char *second = operands->count > 1 ? operands->items[1] : options->file;
+    *path = operands->count ? operands->items[0] : options->file;
+    if (operands->count && second)
         return err_usage(err, "expected one file, found '%s' as well", second);
-    *path = operands->count ? operands->items[0] : inputs_are_piped(options) ? "-" : options->file;
-    return *path ? 0 : no_file(err);
+    if (!*path && inputs_are_piped(options))
+        *path = "-";
+    return 0;
 }
 
 /* A file in which nothing is to be done is a mistake. */
@@ -327,11 +321,12 @@ int items_open(struct items *items, const struct options *options, struct err *e
     struct file file = {0};
     const char *path = NULL;
     *items = (struct items){0};
-    if (find_path(&path, options, err) || inputs_read_file(&file, path, err))
+    if (find_path(&path, options, err) || (path && inputs_read_file(&file, path, err)))
         return -1;
     if (!file.size && !options->operands.count && !options->file) {
         file_release(&file);
-        return no_file(err);
+        return err_usage(err, "expected a file of sentences, JSON lines or CSV, or a pipe; - is "
+                              "standard input");
     }
     return items_begin(items, path, file, options, err);
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../format_choice.h"
 #include "../looks.h"
 #include "../page.h"
 #include "work_folder.h"
@@ -12,26 +13,38 @@ enum { PAGE_COLUMNS = 80 };
 
 static int choose_form(struct store_plan *plan, struct err *err)
 {
+    const struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
     const char *name = plan->options->format;
     const char *output = plan->options->output;
+    size_t index = 0;
     bool in_folder = !plan->to_stdout && work_folder_is_folder(output);
     if (in_folder && name)
         return err_usage(err, "--format: a folder of reductions holds all formats, found '%s'",
                          name);
     if (in_folder)
         return 0;
-    return measured_form_choose(&plan->form, name, plan->to_stdout ? NULL : output,
-                                name || plan->to_stdout ? "--reduce" : "--reduce, or a folder",
-                                err);
+    if (!name && plan->to_stdout && output && *output) /* a device has no ending */
+        name = measured_forms[0].name;
+    if (format_choose(&index, &table, name, output, err))
+        return err_prefix(err, "--reduce");
+    plan->form = &measured_forms[index];
+    return plan->form->check ? plan->form->check(err) : 0;
+}
+
+static const struct format *find_format(const char *name, struct err *err)
+{
+    const struct format_table table = FORMAT_TABLE(format_rows, format_count);
+    size_t index = 0;
+    return format_choose_name(&index, &table, name, err) ? NULL : &format_rows[index];
 }
 
 static int choose_format(struct store_plan *plan, struct err *err)
 {
     const char *name = plan->options->format ? plan->options->format : "jsonl";
     bool in_folder = !plan->to_stdout && work_folder_is_folder(plan->options->output);
-    plan->format = format_find(name);
+    plan->format = find_format(name, err);
     if (!plan->format)
-        return err_usage(err, "--format: expected a format of run, found '%s'", name);
+        return -1;
     plan->kind = strcmp(name, "jsonl") == 0 ? STORE_LINES : STORE_ITEMS;
     if (plan->kind == STORE_ITEMS && !in_folder)
         return err_usage(
@@ -84,10 +97,10 @@ int store_choose(struct store_plan *plan, const struct options *options, struct 
 const struct format *store_format(const struct store_plan *plan, const struct options *item,
                                   struct err *err)
 {
-    const struct format *format = item->format ? format_find(item->format) : plan->format;
+    const struct format *format = item->format ? find_format(item->format, err) : plan->format;
     if (!format)
-        err_usage(err, "--format: expected a format of run, found '%s'", item->format);
-    else if (plan->kind == STORE_LINES && format != plan->format)
+        return NULL;
+    if (plan->kind == STORE_LINES && format != plan->format)
         err_usage(err,
                   "--format %s: many items in one place are jsonl: give all of them a folder "
                   "and a format (-o DIR/ --format %s)",

@@ -1,11 +1,12 @@
 /* explain_format.h: the forms that explanations take; one row and one file a form.
  *
- *     const struct explain_format *format = explain_format_find("markdown");
+ *     const struct explain_format *format = &explain_formats[0];
  *     if (format->write(&stream, &explanations, &page, err)) ...
  */
 #ifndef ATTN_OUT_EXPLAIN_FORMAT_H
 #define ATTN_OUT_EXPLAIN_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -22,16 +23,13 @@ struct explain_format {
     const char *name;   /* as in --format */
     const char *ending; /* of file names, with its dot */
     const char *about;  /* a line for help */
+    bool is_binary;     /* nothing for a terminal */
     int (*write)(struct stream *out, const struct explanations *explanations,
                  const struct explain_page *page, struct err *err);
 };
 
 extern const struct explain_format explain_formats[]; /* text first */
 extern const size_t explain_format_count;
-
-/* By name; by the ending of a path. NULL when there is none. */
-const struct explain_format *explain_format_find(const char *name);
-const struct explain_format *explain_format_of_path(const char *path);
 
 /* The rows' writers, each in the file of its name. Failures to write stick to the stream; -1 with
  * `err` for what a writer can tell itself. */

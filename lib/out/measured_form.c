@@ -1,8 +1,5 @@
 #include "out/measured_form.h"
 
-#include <string.h>
-
-#include "base/buf.h"
 #include "out/measured_data.h"
 #include "out/measured_page.h"
 #include "out/measured_picture.h"
@@ -48,64 +45,16 @@ static int write_pdf(struct stream *out, const struct measured_list *list,
 }
 
 const struct measured_form measured_forms[] = {
-    {"text", ".txt", "tables to read, fitted to the terminal", true, measured_page_write, NULL},
-    {"csv", ".csv", "labelled matrices, layers by heads", true, write_csv, NULL},
-    {"tidy", ".tidy.csv", "CSV with a line for every number, for data frames", true, write_tidy,
+    {"text", ".txt", "tables to read, fitted to the terminal", true, false, measured_page_write, NULL},
+    {"csv", ".csv", "labelled matrices, layers by heads", true, false, write_csv, NULL},
+    {"tidy", ".tidy.csv", "CSV with a line for every number, for data frames", true, false, write_tidy,
      NULL},
-    {"json", ".json", "one object, the numbers as nested arrays", false, write_json, NULL},
-    {"svg", ".svg", "a picture for papers and web pages", true, write_svg, NULL},
-    {"png", ".png", "the same in pixels; needs pango and cairo", false, write_png,
+    {"json", ".json", "one object, the numbers as nested arrays", false, false, write_json, NULL},
+    {"svg", ".svg", "a picture for papers and web pages", true, false, write_svg, NULL},
+    {"png", ".png", "the same in pixels; needs pango and cairo", false, true, write_png,
      picture_check_cairo},
-    {"pdf", ".pdf", "the same, its text selectable; needs pango and cairo", false, write_pdf,
+    {"pdf", ".pdf", "the same, its text selectable; needs pango and cairo", false, true, write_pdf,
      picture_check_cairo},
 };
 
 const size_t measured_form_count = sizeof measured_forms / sizeof *measured_forms;
-
-static const struct measured_form *find(const char *name)
-{
-    for (size_t i = 0; i < measured_form_count; i++)
-        if (strcmp(measured_forms[i].name, name) == 0)
-            return &measured_forms[i];
-    return NULL;
-}
-
-/* text, csv, … or pdf */
-static void list_forms(struct buf *out, bool endings)
-{
-    for (size_t i = 0; i < measured_form_count; i++)
-        buf_format(out, "%s%s",
-                   i == 0                        ? ""
-                   : i + 1 < measured_form_count ? ", "
-                                                 : " or ",
-                   endings ? measured_forms[i].ending : measured_forms[i].name);
-}
-
-static int refuse(const char *name, const char *path, const char *option, struct err *err)
-{
-    struct buf known = {0};
-    list_forms(&known, !name);
-    const char *forms = known.bytes ? known.bytes : "";
-    if (name)
-        err_usage(err, "--format: expected %s for %s, found '%s'", forms, option, name);
-    else
-        err_usage(err, "--output: expected an ending of %s for %s, found '%s'", forms, option,
-                  path);
-    buf_release(&known);
-    return -1;
-}
-
-int measured_form_choose(const struct measured_form **form, const char *name, const char *path,
-                         const char *option, struct err *err)
-{
-    *form = &measured_forms[0];
-    if (name) {
-        *form = find(name);
-    } else if (path) {
-        const struct format *format = format_of_path(path); /* the endings are those of run */
-        *form = format ? find(format->name) : NULL;
-    }
-    if (!*form)
-        return refuse(name, path, option, err);
-    return (*form)->check ? (*form)->check(err) : 0;
-}

@@ -1,8 +1,7 @@
 /* measured_form.h: the forms in which measures of heads are written: one row a form.
  *
- *     const struct measured_form *form = NULL;
- *     if (measured_form_choose(&form, "tidy", NULL, "--reduce", err) ||
- *         form->write(&out, &list, &place, err)) ...
+ *     const struct measured_form *form = &measured_forms[0];
+ *     if (form->check && form->check(err) || form->write(&out, &list, &place, err)) ...
  */
 #ifndef ATTN_OUT_MEASURED_FORM_H
 #define ATTN_OUT_MEASURED_FORM_H
@@ -20,6 +19,7 @@ struct measured_form {
     const char *ending; /* of file names: those of run */
     const char *about;  /* a line for help */
     bool in_folder;     /* one of the files that a folder of reductions holds */
+    bool is_binary;     /* nothing for a terminal */
     int (*write)(struct stream *out, const struct measured_list *list, const struct place *place,
                  struct err *err);
     int (*check)(struct err *err); /* refuses what cannot be written here; NULL: it can */
@@ -28,10 +28,5 @@ struct measured_form {
 /* The first is what people read. */
 extern const struct measured_form measured_forms[];
 extern const size_t measured_form_count;
-
-/* By its name, as in --format; NULL: by the ending of a path; NULL, too: the first. Refused: a form
- * that there is not, and one that cannot be written here. `option` is what asked for measures. */
-int measured_form_choose(const struct measured_form **form, const char *name, const char *path,
-                         const char *option, struct err *err);
 
 #endif
