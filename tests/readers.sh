@@ -45,6 +45,8 @@ life='Life is short eat dessert first'
 "$attn" run -m life-causal -s 'Life is Life' --show masked -o causal.npy
 "$attn" run -m life-causal -s 'Life is Life' --show masked -o causal.json
 "$attn" run -m life-4-heads -s 'Life is short' -o heads.csv
+"$attn" run -s 'Life is short' -o layers.csv
+"$attn" run -m life -s 'Life is' -s "$life" --show context -o sentences.csv
 "$attn" init --shape tiny -s "$life" -o fresh
 word_model marks '[",", "\"", "\n", "我", "NA", "#"]' 6
 "$attn" run -m marks -s ',"
@@ -59,6 +61,8 @@ if python=$(python_with pandas); then
     same pandas '6 6 0.6870 0:Life 5:first
 -inf 0:Life 1:is 2:Life
 0:, 1:" 2:↵ 3:我 4:NA 5:#
+24 7 1:␣is 2:␣short 0.9967 3.000000
+8 9 1 6
 36 8 1.000000 1.000000
 ,|"|
 |我|NA|#
@@ -69,6 +73,12 @@ life, causal, marks = (pandas.read_csv(name + ".csv", index_col=0)
 print(*life.shape, "%.4f" % life.loc["1:is", "1:is"], life.columns[0], life.index[5])
 print(causal.iloc[0, 1], *causal.index)
 print(*marks.columns)
+layers = pandas.read_csv("layers.csv")
+head = layers[(layers.layer == 1) & (layers["head"] == 1)].set_index("row").iloc[:, 3:]
+print(*layers.shape, head.index[1], head.columns[2], "%.4f" % head.loc["1:␣is", "0:Life"],
+      "%.6f" % head.sum(axis=1).sum())
+sentences = pandas.read_csv("sentences.csv")
+print(*sentences.shape, sentences.sentence[2], sentences.groupby("sentence").size()[1])
 tidy = pandas.read_csv("life.tidy.csv")
 sums = tidy.groupby(["tensor", "layer", "head", "row"]).value.sum()
 print(*tidy.shape, "%.6f %.6f" % (sums.min(), sums.max()))
@@ -134,12 +144,16 @@ say <- function(...) cat(paste(c(...), collapse = "|"), "\n", sep = "")
 say(dim(life), round(life["1:is", "1:is"], 4), colnames(life)[1], rownames(life)[6])
 say(causal[1, 2], class(causal[[3]]), rownames(causal))
 say(colnames(read("marks.csv")))
+layers <- read.csv("layers.csv", check.names = FALSE)
+head <- subset(layers, layer == 1 & head == 1)
+say(dim(layers), head$row[2], round(head[2, "0:Life"], 4), round(sum(head[, -(1:4)]), 6))
 say(dim(tidy), round(tapply(tidy$value, tidy$row, sum), 6))
 say(unique(marks$row_token), any(is.na(marks$row_token)))
 END
     same R '6|6|0.687|0:Life|5:first
 -Inf|numeric|0:Life|1:is|2:Life
 0:,|1:"|2:↵|3:我|4:NA|5:#
+24|7|1:␣is|0.9967|3
 36|8|1|1|1|1|1|1
 ,|"|
 |我|NA|#|FALSE' "$(Rscript --vanilla read.R 2>&1)"
@@ -159,8 +173,9 @@ if command -v gnuplot >/dev/null; then
     }
     plot "set table 'table'" '"life.csv" matrix rowheaders columnheaders' >plain
     same 'gnuplot, numbers' '36 0.687006' "$(cells 1 1)"
-    plot "set table 'table'" '"heads.csv" index 3 matrix rowheaders every :::1' >>plain
-    same 'gnuplot, the last of several blocks' '9 0.919374' "$(cells 1 2)"
+    head='"< grep -e ^tensor -e ^weights,0,3, heads.csv | cut -d, -f4-"'
+    plot "set table 'table'" "$head matrix rowheaders columnheaders" >>plain
+    same 'gnuplot, a head of several' '9 0.919374' "$(cells 1 1)"
     plot 'set terminal dumb 120 30' '"life.csv" matrix rowheaders columnheaders' >page
     same 'gnuplot, labels at two sides' '1:is 1:is 5:first 5:first' \
         "$(grep -o -e '[15]:[a-z]*' page | sort | tr '\n' ' ' | sed 's/ $//')"

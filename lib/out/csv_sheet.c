@@ -1,36 +1,36 @@
 #include "out/csv_sheet.h"
 
+#include <string.h>
+
 #include "out/csv_field.h"
 
-/* query\key,0:Life,1:is,… */
-static void add_header(struct buf *line, const struct sheet *sheet)
+static void add_columns(struct buf *line, const struct axis *columns)
 {
-    buf_format(line, "%s\\%s", sheet->rows.name, sheet->columns.name);
-    for (size_t c = 0; c < sheet->columns.size; c++) {
+    for (size_t c = 0; c < columns->size; c++) {
         buf_char(line, ',');
-        csv_field(line, sheet->columns.labels[c].exact);
+        csv_field(line, columns->labels[c].exact);
     }
+    buf_char(line, '\n');
 }
 
-static void put_line(struct stream *out, struct buf *line)
+static int put_line(struct stream *out, struct buf *line, struct err *err)
 {
-    stream_bytes(out, line->bytes, line->size);
-    buf_clear(line);
-}
-
-static int write_lines(struct stream *out, struct buf *line, const struct sheet *sheet,
-                       struct err *err)
-{
-    add_header(line, sheet);
     if (buf_check(line, err))
         return -1;
-    put_line(out, line);
-    stream_char(out, '\n');
+    stream_bytes(out, line->bytes, line->size);
+    buf_clear(line);
+    return 0;
+}
+
+/* Rows that begin with `place`. */
+static int write_rows(struct stream *out, struct buf *line, const struct buf *place,
+                      const struct sheet *sheet, struct err *err)
+{
     for (size_t r = 0; r < sheet->rows.size; r++) {
+        buf_bytes(line, place->bytes, place->size);
         csv_field(line, sheet->rows.labels[r].exact);
-        if (buf_check(line, err))
+        if (put_line(out, line, err))
             return -1;
-        put_line(out, line);
         for (size_t c = 0; c < sheet->columns.size; c++) {
             stream_char(out, ',');
             stream_float(out, sheet_cell(sheet, r, c));
@@ -43,7 +43,56 @@ static int write_lines(struct stream *out, struct buf *line, const struct sheet 
 int csv_sheet_write(struct stream *out, const struct sheet *sheet, struct err *err)
 {
     struct buf line = {0};
-    int failed = write_lines(out, &line, sheet, err);
+    buf_format(&line, "%s\\%s", sheet->rows.name, sheet->columns.name);
+    add_columns(&line, &sheet->columns);
+    int failed = put_line(out, &line, err) || write_rows(out, &line, &(struct buf){0}, sheet, err);
+    buf_release(&line);
+    return failed ? -1 : 0;
+}
+
+int csv_table_begin(struct stream *out, const char *names, const struct sheet *sheet,
+                    struct err *err)
+{
+    struct buf line = {0};
+    buf_text(&line, names);
+    add_columns(&line, &sheet->columns);
+    int failed = put_line(out, &line, err);
     buf_release(&line);
     return failed;
+}
+
+int csv_table_add(struct stream *out, const struct buf *place, const struct sheet *sheet,
+                  struct err *err)
+{
+    struct buf line = {0};
+    int failed = buf_check(place, err) || write_rows(out, &line, place, sheet, err);
+    buf_release(&line);
+    return failed ? -1 : 0;
+}
+
+/* A number, nothing where there is none, or that it is the mean over all. */
+static void add_number(struct buf *line, int number, bool mean)
+{
+    if (mean)
+        buf_text(line, "mean");
+    else if (number >= 0)
+        buf_format(line, "%d", number);
+    buf_char(line, ',');
+}
+
+void csv_sheet_place(struct buf *line, const struct sheet *sheet)
+{
+    buf_format(line, "%s,", sheet->tensor);
+    add_number(line, sheet->layer, sheet->mean_of_layers);
+    add_number(line, sheet->head, sheet->mean_of_heads);
+}
+
+bool csv_same_columns(const struct sheet *a, const struct sheet *b)
+{
+    const struct axis *x = &a->columns;
+    const struct axis *y = &b->columns;
+    bool same = x->size == y->size;
+    for (size_t i = 0; same && x->labels != y->labels && i < x->size; i++)
+        same = strcmp(x->labels[i].exact, y->labels[i].exact) == 0;
+    return same;
 }

@@ -17,7 +17,7 @@ const struct format format_rows[] = {
     {
         .name = "csv",
         .ending = ".csv",
-        .about = "labelled matrices, as pandas, R and gnuplot read them",
+        .about = "a labelled matrix, or a table of several, as pandas, R and gnuplot read it",
         .unit = UNIT_SHEET,
         .write = csv_write,
     },

@@ -5,6 +5,7 @@
  */
 #include "base/heap.h"
 #include "out/csv_field.h"
+#include "out/csv_sheet.h"
 #include "out/format.h"
 
 struct parts {
@@ -29,16 +30,6 @@ static void add_place(struct buf *part, size_t index, const struct axis *axis)
     buf_char(part, ',');
 }
 
-/* A number, nothing where there is none, or that it is the mean over all. */
-static void add_number(struct buf *part, int number, bool mean)
-{
-    if (mean)
-        buf_text(part, "mean");
-    else if (number >= 0)
-        buf_format(part, "%d", number);
-    buf_char(part, ',');
-}
-
 static int make_columns(struct parts *parts, const struct axis *columns, struct err *err)
 {
     heap_free(parts->column_ends);
@@ -60,9 +51,7 @@ static int make_row(struct parts *parts, const struct place *place, const struct
     buf_clear(part);
     if (place->count > 1)
         buf_format(part, "%zu,", place->index);
-    buf_format(part, "%s,", sheet->tensor);
-    add_number(part, sheet->layer, sheet->mean_of_layers);
-    add_number(part, sheet->head, sheet->mean_of_heads);
+    csv_sheet_place(part, sheet);
     add_place(part, row, &sheet->rows);
     return buf_check(part, err);
 }

@@ -776,7 +776,7 @@ try {
                 tinyPage,
                 async (page) => {
                     const dark = await darkPixels(page);
-                    yes(dark > 60 && dark < 3000, `${dark} dark pixels`);
+                    yes(dark > 120 && dark < 3000, `${dark} dark pixels`);
                 },
                 { colorScheme },
             );
