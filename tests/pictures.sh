@@ -123,6 +123,23 @@ else
     leave_out 'SVG in rsvg: rsvg-convert is not installed'
 fi
 
+# The README's own: a ground of their own for light and dark pages, and no blanks for browsers to join.
+has_ground() { # FILE: its first rectangle that is no pattern is as large as the picture
+    view=$(sed -n 's/.*viewBox="0 0 \([0-9.]* [0-9.]*\)".*/\1/p' "$1" | head -n 1)
+    grep '^<rect' "$1" | head -n 1 |
+        grep -F " width=\"${view% *}\" height=\"${view#* }\"" | grep -q ' fill="'
+}
+
+no_blanks_to_join() { # FILE
+    ! grep -n '<text[^>]*>\([^<]*  \| \)' "$1"
+}
+
+for picture in "$ROOT"/data/pictures/*.svg; do
+    check "${picture##*/} has a ground" has_ground "$picture"
+done
+check 'words of a terminal stand where they are put' no_blanks_to_join \
+    "$ROOT/data/pictures/run.svg"
+
 # --- PNG -----------------------------------------------------------------------------------------
 
 decode() { # FILE: whole, true colour, of the size of the SVG at 192 pixels an inch, not blank

@@ -19,16 +19,17 @@ function columns_of(text) {
     return length(text)
 }
 
-# Letters in a colour from a column on, as wide as a terminal has them.
-function put(text, column, colour) {
-    if (text !~ /[^ ]/)
-        return
-    match(text, /^ */)
-    column += RLENGTH
-    text = substr(text, RLENGTH + 1)
-    sub(/ +$/, "", text)
-    printf "<text x=\"%.1f\" y=\"%d\" fill=\"%s\" textLength=\"%.1f\">%s</text>\n", \
-        left + column * column_width, y, colour, columns_of(text) * column_width, escape(text)
+# Letters in a colour from a column on, as wide as a terminal has them. Browsers make one blank of
+# several, and no attribute for that works in all of them: words that blanks part stand alone.
+function put(text, column, colour,    word) {
+    while (match(text, /[^ ]+( [^ ]+)*/)) {
+        word = substr(text, RSTART, RLENGTH)
+        column += RSTART - 1
+        printf "<text x=\"%.1f\" y=\"%d\" fill=\"%s\" textLength=\"%.1f\">%s</text>\n", \
+            left + column * column_width, y, colour, columns_of(word) * column_width, escape(word)
+        column += columns_of(word)
+        text = substr(text, RSTART + RLENGTH)
+    }
 }
 
 function put_ground(column, columns, colour) {
@@ -78,18 +79,15 @@ END {
     split("#ff5f57 #febc2e #28c840", buttons)
     for (i = 1; i <= 3; i++)
         printf "<circle cx=\"%d\" cy=\"22\" r=\"6\" fill=\"%s\"/>\n", left + (i - 1) * 20, buttons[i]
-    print "<g font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"13\" " \
-        "fill=\"#d7dae0\" xml:space=\"preserve\">"
+    print "<g font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"13\">"
     for (i = 0; i < count; i++) {
         y = top + i * line_height
-        if (index(lines[i], "\033")) {
+        if (index(lines[i], "\033"))
             put_coloured(lines[i])
-            continue
-        }
-        colour = i == 0 ? " fill=\"#8fd18a\"" : ""
-        if (lines[i] ~ / · / || lines[i] ~ /^head/)
-            colour = " fill=\"#8ab4f8\""
-        printf "<text x=\"%d\" y=\"%d\"%s>%s</text>\n", left, y, colour, escape(lines[i])
+        else if (i == 0)
+            put(lines[i], 0, "#8fd18a")
+        else
+            put(lines[i], 0, lines[i] ~ / · / || lines[i] ~ /^head/ ? "#8ab4f8" : "#d7dae0")
     }
     print "</g>\n</svg>"
 }

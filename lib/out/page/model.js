@@ -100,7 +100,8 @@ class ModelView {
             this.mark(button);
             this.grid.append(button);
         }
-        if (at % 4 === 3 && !state.printing) requestAnimationFrame(() => this.drawRows(size, at + 1));
+        const later = at % 4 === 3 && !state.printing;
+        if (later) requestAnimationFrame(() => this.drawRows(size, at + 1));
         else this.drawRows(size, at + 1);
     }
 
