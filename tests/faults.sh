@@ -101,6 +101,7 @@ if "$ATTN" run -q -m life -s Life -o "$folder/probe.png" 2>"$folder/log"; then
     try run -m life -s "$life" --format png -o here
     try run -m life-cross -s "$life" --source 'short Life' --view lines --format pdf -o here
     try batch "$in/three.txt" -m life --reduce entropy -o here.pdf
+    try explain -m life -s "$life" --token all -o here.pdf
 else
     leave_out 'png and pdf: pango and cairo are not installed'
 fi

@@ -190,6 +190,16 @@ holds_text() { # FILE TEXT
     }
 }
 
+# A document has pages, and every number of the page for a terminal.
+explains_in_pages() {
+    numbers='[0-9][0-9]*\.[0-9][0-9]*'
+    "$attn" explain -m life -s 'Life is short eat dessert first' --token all -o walk.pdf || return 1
+    "$attn" explain -m life -s 'Life is short eat dessert first' --token all |
+        grep -o "$numbers" | sort -u >expected
+    pdftotext -layout walk.pdf - | grep -o "$numbers" | sort -u >found
+    [ "$(pdfinfo walk.pdf | sed -n 's/^Pages: *//p')" -gt 6 ] && cmp expected found
+}
+
 case $forms in
 *pdf*)
     if has pdfinfo && has pdftotext; then
@@ -203,6 +213,7 @@ case $forms in
         check 'words can be selected' holds_text model.pdf dessert
         check 'numbers can be selected' holds_text head.pdf 0.390.120.49
         check 'marks can be selected' holds_text odd.pdf '</text><b>'
+        check 'an explanation in pages' explains_in_pages
     else
         leave_out 'PDF: pdfinfo and pdftotext are not installed'
     fi

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "draw/cairo_text.h"
+
 static const double PIXELS = 192.0 / 72; /* of a PNG, in a point */
 
 enum { LARGEST = 32000 }; /* pixels: cairo's images end there */
@@ -104,28 +106,10 @@ static void draw_path(struct canvas *canvas, const struct point *points, size_t 
     to->lib->cairo_stroke(to->cairo);
 }
 
-/* The layout's base line goes through the point. */
 static void draw_text(struct canvas *canvas, struct point at, const char *text,
                       const struct lettering *lettering)
 {
-    static const double before[] = {[ANCHOR_MIDDLE] = 0.5, [ANCHOR_END] = 1};
-    struct cairo_canvas *to = own(canvas);
-    const struct cairo_library *lib = to->lib;
-    int width = 0;
-    int height = 0;
-    lib->pango_font_description_set_absolute_size(to->font, lettering->size * PANGO_UNITS);
-    lib->pango_font_description_set_weight(to->font, lettering->bold ? PANGO_BOLD : 400);
-    lib->pango_layout_set_font_description(to->layout, to->font);
-    lib->pango_layout_set_text(to->layout, text, (int)strlen(text));
-    lib->pango_layout_get_size(to->layout, &width, &height);
-    lib->cairo_save(to->cairo);
-    lib->cairo_translate(to->cairo, at.x, at.y);
-    lib->cairo_rotate(to->cairo, lettering->turn * 3.14159265358979 / 180);
-    lib->cairo_move_to(to->cairo, -before[lettering->anchor] * width / PANGO_UNITS,
-                       -(double)lib->pango_layout_get_baseline(to->layout) / PANGO_UNITS);
-    set_colour(to, lettering->colour, 1);
-    lib->pango_cairo_show_layout(to->cairo, to->layout);
-    lib->cairo_restore(to->cairo);
+    cairo_text(own(canvas), at, text, lettering);
 }
 
 /* True when all cells below a run of a row are there. */
@@ -322,6 +306,11 @@ int cairo_begin(struct cairo_canvas *to, enum cairo_form form, struct stream *ou
     struct box all = {0, 0, page->width + 1, page->height + 1}; /* the last pixels, too */
     draw_rect(&to->canvas, all, colour_of_hex(0xffffff));
     return 0;
+}
+
+void cairo_turn_page(struct cairo_canvas *to)
+{
+    to->lib->cairo_show_page(to->cairo);
 }
 
 int cairo_end(struct cairo_canvas *to, struct err *err)

@@ -37,6 +37,9 @@ struct cairo_page {
 int cairo_begin(struct cairo_canvas *cairo, enum cairo_form form, struct stream *out,
                 const struct cairo_page *page, struct err *err);
 
+/* Go on on another page of a PDF. */
+void cairo_turn_page(struct cairo_canvas *cairo);
+
 /* Write what was drawn, and give everything back. Failures to write stick to the stream. */
 int cairo_end(struct cairo_canvas *cairo, struct err *err);
 

@@ -76,9 +76,12 @@ typedef unsigned (*cairo_log_writer)(int level, const struct _GLogField *, size_
     F(void, cairo_fill, (struct _cairo *))                                                      \
     F(void, cairo_stroke, (struct _cairo *))                                                    \
     F(void, cairo_clip, (struct _cairo *))                                                      \
+    F(void, cairo_show_page, (struct _cairo *))                                                 \
     F(struct _PangoLayout *, pango_cairo_create_layout, (struct _cairo *))                      \
     F(void, pango_cairo_show_layout, (struct _cairo *, struct _PangoLayout *))                  \
     F(void, pango_layout_set_text, (struct _PangoLayout *, const char *, int size))             \
+    F(void, pango_layout_set_markup, (struct _PangoLayout *, const char *, int size))           \
+    F(void, pango_layout_set_width, (struct _PangoLayout *, int width))                         \
     F(void, pango_layout_set_auto_dir, (struct _PangoLayout *, int))                            \
     F(void, pango_layout_set_font_description,                                                  \
       (struct _PangoLayout *, const struct _PangoFontDescription *))                            \

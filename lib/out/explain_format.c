@@ -6,6 +6,7 @@ const struct explain_format explain_formats[] = {
      explain_markdown_write},
     {"latex", ".tex", "a document for pdflatex, xelatex or lualatex", false, explain_latex_write},
     {"html", ".html", "a page for browsers and paper, without scripts", false, explain_html_write},
+    {"pdf", ".pdf", "pages of A4 (needs pango and cairo)", true, explain_pdf_write},
     {"json", ".json", "all numbers and the matrices they follow from, for programs", false,
      explain_json_write},
 };

@@ -41,6 +41,8 @@ int explain_latex_write(struct stream *, const struct explanations *, const stru
                         struct err *);
 int explain_html_write(struct stream *, const struct explanations *, const struct explain_page *,
                        struct err *);
+int explain_pdf_write(struct stream *, const struct explanations *, const struct explain_page *,
+                      struct err *);
 int explain_json_write(struct stream *, const struct explanations *, const struct explain_page *,
                        struct err *);
 

@@ -35,7 +35,14 @@ void html_text(struct buf *out, const char *text, size_t size)
 /* What is left of a formula. */
 struct rest {
     const char *at, *end;
+    bool plain_roots; /* no line stands above what is below a root */
 };
+
+/* A part of it, to be written by itself. */
+static struct rest part_of(const struct rest *rest, const char *at, const char *end)
+{
+    return (struct rest){at, end, rest->plain_roots};
+}
 
 static bool is_letter(char c)
 {
@@ -69,9 +76,9 @@ static struct rest inside(const struct rest *rest)
         depth += *at == '(';
         depth -= *at == ')';
         if (depth == 0)
-            return (struct rest){rest->at + 1, at};
+            return part_of(rest, rest->at + 1, at);
     }
-    return (struct rest){rest->at + 1, rest->end};
+    return part_of(rest, rest->at + 1, rest->end);
 }
 
 /* j, 0, or O,h: after the line below that begins an index. */
@@ -91,7 +98,7 @@ static void add_index(struct buf *out, struct rest *rest)
     rest->at++;
     size_t size = index_size(rest);
     buf_text(out, "<sub>");
-    add_formula(out, (struct rest){rest->at, rest->at + size});
+    add_formula(out, part_of(rest, rest->at, rest->at + size));
     buf_text(out, "</sub>");
     rest->at += size;
 }
@@ -110,7 +117,7 @@ static void add_power(struct buf *out, struct rest *rest)
 {
     rest->at++;
     bool closed = begins(rest, "(");
-    struct rest exponent = {rest->at, rest->at + run_of(rest, 0, is_index)};
+    struct rest exponent = part_of(rest, rest->at, rest->at + run_of(rest, 0, is_index));
     if (closed)
         exponent = inside(rest);
     buf_text(out, "<sup>");
@@ -124,14 +131,14 @@ static void add_root(struct buf *out, struct rest *rest)
 {
     rest->at += strlen("√");
     bool closed = begins(rest, "(");
-    struct rest radicand = {rest->at, rest->at + strcspn(rest->at, " /)]")};
+    struct rest radicand = part_of(rest, rest->at, rest->at + strcspn(rest->at, " /)]"));
     if (radicand.end > rest->end)
         radicand.end = rest->end;
     if (closed)
         radicand = inside(rest);
-    buf_text(out, "√<span class=\"root\">");
+    buf_text(out, !rest->plain_roots ? "√<span class=\"root\">" : closed ? "√(" : "√");
     add_formula(out, radicand);
-    buf_text(out, "</span>");
+    buf_text(out, !rest->plain_roots ? "</span>" : closed ? ")" : "");
     rest->at = radicand.end + (closed && radicand.end < rest->end);
 }
 
@@ -157,7 +164,12 @@ static void add_formula(struct buf *out, struct rest rest)
 
 void html_formula(struct buf *out, const char *formula)
 {
-    add_formula(out, (struct rest){formula, formula + strlen(formula)});
+    add_formula(out, (struct rest){formula, formula + strlen(formula), false});
+}
+
+void html_markup(struct buf *out, const char *formula)
+{
+    add_formula(out, (struct rest){formula, formula + strlen(formula), true});
 }
 
 void html_prose(struct buf *out, const char *sentence)
@@ -168,7 +180,7 @@ void html_prose(struct buf *out, const char *sentence)
         const char *word = sentence + blanks;
         buf_bytes(out, sentence, blanks);
         if (memchr(word, '_', size))
-            add_formula(out, (struct rest){word, word + size});
+            add_formula(out, (struct rest){word, word + size, true});
         else
             html_text(out, word, size);
         sentence = word + size;

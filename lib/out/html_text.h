@@ -17,6 +17,9 @@ void html_text(struct buf *out, const char *text, size_t size);
  * high, what is below a root has a line above it; single letters slant. */
 void html_formula(struct buf *out, const char *formula);
 
+/* The same in pango's markup, which has no line above a root. */
+void html_markup(struct buf *out, const char *formula);
+
 /* Append a sentence with names of formulas in it, which are all that has an index: W_q. */
 void html_prose(struct buf *out, const char *sentence);
 
