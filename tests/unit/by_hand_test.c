@@ -286,31 +286,47 @@ static struct subject subject;
 static struct arena arena;
 static struct err err;
 
+#define GOLDEN "tests/golden/"
+
 static const struct {
-    const char *model, *sentence, *source;
+    const char *model, *sentence, *source; /* a text, or ids */
     enum site_part part;
-    const char *attention; /* NULL: the model's */
+    const char *attention, *without; /* NULL: the model's, and nothing */
     float dropout;
     bool renormalises;
 } cases[] = {
-    {"life", "Life is short eat dessert first", NULL, PART_SENTENCE, NULL, 0, false},
-    {"life-causal", "Life is short eat dessert first", NULL, PART_SENTENCE, NULL, 0, false},
-    {"life-4-heads", "Life is short eat dessert", NULL, PART_SENTENCE, NULL, 0, false},
-    {"life-grouped", "Life is short eat dessert", NULL, PART_SENTENCE, NULL, 0, false},
-    {"life-cross", "Life is short", "the cat sat", PART_SENTENCE, NULL, 0, false},
-    {"tiny", "Life is short", NULL, PART_SENTENCE, NULL, 0, false},
-    {"translate", "<s> le petit", "the small cat", PART_SENTENCE, NULL, 0, false},
-    {"translate", "<s> le petit", "the small cat", PART_CROSS, NULL, 0, false},
-    {"translate", "<s> le petit", "the small cat", PART_SOURCE, NULL, 0, false},
-    {"tiny", "Life is short", NULL, PART_SENTENCE, "linear", 0, false},
-    {"tiny", "Life is short", NULL, PART_SENTENCE, "window:2", 0, false},
-    {"life-causal", "Life is short eat dessert first", NULL, PART_SENTENCE, NULL, 0.5f, false},
-    {"life-causal", "Life is short eat dessert first", NULL, PART_SENTENCE, NULL, 0, true},
+    {.model = "life", .sentence = "Life is short eat dessert first"},
+    {.model = "life-causal", .sentence = "Life is short eat dessert first"},
+    {.model = "life-4-heads", .sentence = "Life is short eat dessert"},
+    {.model = "life-grouped", .sentence = "Life is short eat dessert"},
+    {.model = "life-cross", .sentence = "Life is short", .source = "the cat sat"},
+    {.model = "tiny", .sentence = "Life is short"},
+    {"translate", "<s> le petit", "the small cat", .part = PART_SENTENCE},
+    {"translate", "<s> le petit", "the small cat", .part = PART_CROSS},
+    {"translate", "<s> le petit", "the small cat", .part = PART_SOURCE},
+    {GOLDEN "transformer-pre", "<s> le chien", "the old dog", .part = PART_SENTENCE},
+    {GOLDEN "transformer-pre", "<s> le chien", "the old dog", .part = PART_CROSS},
+    {GOLDEN "transformer-pre", "<s> le chien", "the old dog", .part = PART_SOURCE},
+    {GOLDEN "transformer-post", "<s> le chien", "the old dog", .part = PART_CROSS},
+    {GOLDEN "transformer-paper", "<s> le chien", "the old dog", .part = PART_SENTENCE},
+    {GOLDEN "transformer-paper", "<s> le chien", "the old dog", .part = PART_CROSS},
+    {GOLDEN "transformer-paper", "<s> le chien", "the old dog", .part = PART_CROSS,
+     .without = "mlp,norm"},
+    {.model = GOLDEN "gpt2-micro-bf16-prefixed-untied", .sentence = "3,1,4,1,5"},
+    {.model = GOLDEN "gpt2-micro", .sentence = "3,1,4,1,5", .without = "norm,positions"},
+    {.model = GOLDEN "multi-query", .sentence = "3,1,4,1,5"},
+    {.model = GOLDEN "uneven", .sentence = "3,1,4,1,5"},
+    {.model = "tiny", .sentence = "Life is short", .attention = "linear"},
+    {.model = "tiny", .sentence = "Life is short", .attention = "window:2"},
+    {.model = "life-causal", .sentence = "Life is short eat dessert first", .dropout = 0.5f},
+    {.model = "life-causal", .sentence = "Life is short eat dessert first", .renormalises = true},
 };
 
 static struct input input_of(const char *text)
 {
-    return (struct input){.text = text, .size = strlen(text)};
+    bool has_ids = *text >= '0' && *text <= '9';
+    return has_ids ? (struct input){.ids = text}
+                   : (struct input){.text = text, .size = strlen(text)};
 }
 
 static void open_case(int index)
@@ -322,6 +338,8 @@ static void open_case(int index)
     ck_assert_msg(!viewer_open(&viewer, cases[index].model, 1, &err), "%s", err.text);
     if (cases[index].attention)
         ck_assert(!mechanism_set_attention(&mechanism, cases[index].attention, &err));
+    if (cases[index].without)
+        ck_assert(!mechanism_set_without(&mechanism, cases[index].without, &err));
     ck_assert_msg(!viewer_set_mechanism(&viewer, &mechanism, &err), "%s", err.text);
     ck_assert_msg(!viewer_read(&viewer, &subject, &sentence, cases[index].source ? &source : NULL,
                                &arena, &err),
