@@ -11,6 +11,7 @@
 #include "math/kernel.h"
 #include "option_groups.h"
 #include "out/text_line.h"
+#include "pager.h"
 #include "value_lists.h"
 
 #ifdef __clang__
@@ -189,22 +190,23 @@ static void version(struct stream *out)
     stream_text(out, "built:   " COMPILER "\n");
 }
 
-static int help_overview(struct err *err)
+/* All about a command; the overview where there is none. */
+static int write_help(const struct command *command, struct err *err)
 {
     struct stream out;
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    overview(&out);
+    if (command)
+        help_command_write(&out, command);
+    else
+        overview(&out);
     return stream_commit(&out, err);
 }
 
 int help_of(const struct command *command, struct err *err)
 {
-    struct stream out;
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
-    help_command_write(&out, command);
-    return stream_commit(&out, err);
+    pager_begin();
+    return pager_end(write_help(command, err), err);
 }
 
 int help_version(struct err *err)
@@ -251,5 +253,5 @@ int help_command(const struct options *options, struct err *err)
         return write_completion(options, err);
     if (options->man)
         return write_manual(command, err);
-    return command ? help_of(command, err) : help_overview(err);
+    return help_of(command, err);
 }

@@ -7,6 +7,7 @@
 #include "base/stream.h"
 #include "command.h"
 
+/* All about a command, or the overview (NULL); by a pager where it is longer than the terminal. */
 int help_of(const struct command *command, struct err *err);
 int help_version(struct err *err);
 

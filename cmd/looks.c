@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/names.h"
+#include "pager.h"
 
 static bool contains(const char *text, const char *part)
 {
@@ -27,7 +28,7 @@ static bool wants_colour(const struct options *options)
 {
     const char *terminal = getenv("TERM");
     const char *refused = getenv("NO_COLOR");
-    return !options->output && isatty(STDOUT_FILENO) && !(refused && *refused) && terminal &&
+    return !options->output && isatty(pager_terminal()) && !(refused && *refused) && terminal &&
            *terminal && strcmp(terminal, "dumb") != 0;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "pager.h"
 
 enum {
     PAGE_COLUMNS = 80, /* where nobody says otherwise */
@@ -22,10 +23,10 @@ size_t page_columns(const struct options *options)
         return 0;
     if (options->width)
         return (size_t)options->width;
-    if (isatty(STDOUT_FILENO) && environment &&
+    if (isatty(pager_terminal()) && environment &&
         num_parse_integer(environment, NARROWEST, WIDEST, &columns))
         return (size_t)columns;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST)
+    if (ioctl(pager_terminal(), TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST)
         return window.ws_col;
     return PAGE_COLUMNS;
 }

@@ -160,5 +160,12 @@ try heads -m "$in/school" 'Anna is old' 'Anna is' --style both --color always
 for format in text csv tidy json svg; do
     try heads -m "$in/school" --map induction --format $format -o here
 done
+try lesson 2
+try help
+try help run
+try help --man run
+for shell in bash zsh fish; do
+    try help --completion $shell
+done
 
 closing

@@ -125,6 +125,8 @@ const struct chore chores[] = {
     {.name = "tokenize", .line = "tokenize -f texts", .prints = true},
     {.name = "info", .line = "info --format json", .prints = true},
     {.name = "lesson", .line = "lesson 1", .prints = true},
-    {.name = "help --man", .line = "help --man", .prints = true},
+    {.name = "help", .line = "help run", .prints = true},
+    {.name = "help --man", .line = "help --man run", .prints = true},
+    {.name = "help --completion", .line = "help --completion zsh", .prints = true},
 };
 const size_t chore_count = sizeof chores / sizeof *chores;
