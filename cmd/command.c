@@ -89,10 +89,11 @@ const struct command command_rows[] = {
      "attn-cli bench --attention dense,window:64,linear -o growth.svg\n"
      "attn-cli bench --only prefill --json | jq '.results[].of_compute'\n",
      bench_command},
-    {"lesson", FOR_LESSON, "a guided tour of attention, step by step", "[STEP]",
+    {"lesson", FOR_LESSON, "a guided tour of attention, step by step", "[STEP|all]",
      "attn-cli lesson\n"
-     "attn-cli lesson --list\n"
-     "attn-cli lesson 3\n",
+     "attn-cli lesson 2\n"
+     "attn-cli lesson all\n"
+     "attn-cli lesson --list\n",
      lesson_command},
     {"help", FOR_HELP, "show the commands, or all about one", "[COMMAND]",
      "attn-cli help run\n"

@@ -1,5 +1,5 @@
-/* lesson.c: `attn-cli lesson`: a guided tour; each step runs a command line and says what to look
- * at. On a terminal it waits after each step; elsewhere the steps are pages below each other.
+/* lesson.c: `attn-cli lesson`: a guided tour, a step at a time; each runs a command line, says what
+ * to look at, and names the next. `attn-cli lesson all` has them below each other.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "lesson.h"
 #include "out/text_line.h"
 #include "page.h"
+#include "pager.h"
 
 enum {
     WORDS_MAX = 32, /* of a command line */
@@ -23,7 +24,6 @@ struct tour {
     const struct options *options;
     size_t columns;
     size_t first, end; /* the steps that are shown */
-    bool waits;        /* for a reader at a terminal */
     struct arena arena;
 };
 
@@ -111,52 +111,32 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
 
 /* --- the tour --------------------------------------------------------------------------------- */
 
-/* A line from the terminal: false when it asks for the end, or there is none. */
-static bool read_answer(void)
+/* Behind a step: a line before the next one, or how to go on. */
+static int write_between(const struct tour *tour, size_t step, struct err *err)
 {
-    char first = '\n';
-    char c = 0;
-    while (read(STDIN_FILENO, &c, 1) == 1) {
-        if (c == '\n')
-            return first != 'q' && first != 'Q';
-        if (first == '\n' && c != ' ')
-            first = c;
-    }
-    return false;
-}
-
-/* Between two steps: wait for the reader, or draw a line. `*more` is false at the end. */
-static int pause_tour(const struct tour *tour, bool *more, struct err *err)
-{
+    static const char the_end[] =
+        "This was the last step. Go on with words of your own: attn-cli run -s \"…\"";
     struct stream out;
     if (open_page(&out, err))
         return -1;
     stream_char(&out, '\n');
-    if (tour->waits)
-        stream_text(&out, "(Enter goes on, q quits) ");
-    for (size_t i = 0; i < tour->columns && !tour->waits; i++)
-        stream_char(&out, '-');
-    stream_text(&out, tour->waits ? "" : "\n\n");
-    if (stream_commit(&out, err))
-        return -1;
-    *more = !tour->waits || read_answer();
-    if (!tour->waits || !*more)
-        return 0;
-    if (open_page(&out, err))
-        return -1;
-    stream_char(&out, '\n');
+    if (step + 1 < tour->end) {
+        for (size_t i = 0; i < tour->columns; i++)
+            stream_char(&out, '-');
+        stream_text(&out, "\n\n");
+    } else if (step + 1 < lesson_count) {
+        stream_format(&out, "next: attn-cli lesson %zu\n", step + 2);
+    } else {
+        text_wrap(&out, the_end, 0, 0, tour->columns);
+    }
     return stream_commit(&out, err);
 }
 
 static int show_tour(struct tour *tour, struct err *err)
 {
-    bool more = true;
-    for (size_t step = tour->first; step < tour->end && more; step++) {
-        if (show_step(tour, step, err))
+    for (size_t step = tour->first; step < tour->end; step++)
+        if (show_step(tour, step, err) || write_between(tour, step, err))
             return -1;
-        if (step + 1 < tour->end && pause_tour(tour, &more, err))
-            return -1;
-    }
     return 0;
 }
 
@@ -171,36 +151,39 @@ static int write_list(const struct tour *tour, struct err *err)
     return stream_commit(&out, err);
 }
 
-/* All steps, or the one that is named. */
+/* The step that is named, or all; the first where none is, of a list all. */
 static int choose_steps(struct tour *tour, struct err *err)
 {
     const struct texts *operands = &tour->options->operands;
+    const char *name = operands->count ? operands->items[0] : tour->options->list ? "all" : "1";
     long long step = 0;
-    tour->end = lesson_count;
-    if (operands->count == 0)
-        return 0;
     if (operands->count > 1)
         return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
-    if (!num_parse_integer(operands->items[0], 1, (long long)lesson_count, &step))
-        return err_usage(err, "expected a step from 1 to %zu, found '%s': --list shows them",
-                         lesson_count, operands->items[0]);
+    tour->end = lesson_count;
+    if (strcmp(name, "all") == 0)
+        return 0;
+    if (!num_parse_integer(name, 1, (long long)lesson_count, &step))
+        return err_usage(err,
+                         "expected a step from 1 to %zu, or all, found '%s': --list shows them",
+                         lesson_count, name);
     tour->first = (size_t)step - 1;
     tour->end = (size_t)step;
     return 0;
 }
 
+static int show(struct tour *tour, struct err *err)
+{
+    tour->columns = page_columns(tour->options);
+    int failed = tour->options->list ? write_list(tour, err) : show_tour(tour, err);
+    arena_release(&tour->arena);
+    return failed;
+}
+
 int lesson_command(const struct options *options, struct err *err)
 {
-    struct tour tour = {
-        .options = options,
-        .columns = page_columns(options),
-        .waits = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO),
-    };
+    struct tour tour = {.options = options};
     if (choose_steps(&tour, err))
         return -1;
-    if (options->list)
-        return write_list(&tour, err);
-    int failed = show_tour(&tour, err);
-    arena_release(&tour.arena);
-    return failed;
+    pager_begin();
+    return pager_end(show(&tour, err), err);
 }
