@@ -239,7 +239,7 @@ same_functions() {
 if has pkg-config && pkg-config --exists pangocairo; then
     check "cairo's and pango's functions" same_functions
 else
-    leave_out "cairo's and pango's functions: their headers are not installed"
+    leave_out "cairo's and pango's functions: pango's headers are not installed"
 fi
 
 closing

@@ -134,6 +134,7 @@ else
 fi
 
 if command -v Rscript >/dev/null; then
+    # Without TMPDIR: R itself cannot work in a folder with a blank in its name.
     cat >read.R <<'END'
 read <- function(name) read.csv(name, row.names = 1, check.names = FALSE)
 life <- read("life.csv")
@@ -156,7 +157,7 @@ END
 24|7|1:␣is|0.9967|3
 36|8|1|1|1|1|1|1
 ,|"|
-|我|NA|#|FALSE' "$(Rscript --vanilla read.R 2>&1)"
+|我|NA|#|FALSE' "$(env -u TMPDIR Rscript --vanilla read.R 2>&1)"
 else
     skip R
 fi

@@ -112,12 +112,12 @@ progress_of() { # NAME: `unit 12 of 160`
 
 show() {
     printf '\r\033[K'
-    sed -n "$((told + 1)),\$p" "$scratch/said"
-    told=$(wc -l <"$scratch/said")
     cat "$scratch"/*.log 2>/dev/null | grep '^failed: ' | LC_ALL=C sort \
         >"$scratch/failures.now"
     LC_ALL=C comm -13 "$scratch/failures" "$scratch/failures.now" | cut -c "1-$columns"
     mv "$scratch/failures.now" "$scratch/failures"
+    sed -n "$((told + 1)),\$p" "$scratch/said"
+    told=$(wc -l <"$scratch/said")
     read -r name stage <"$scratch/now" || return
     minutes=$(($(date +%s) - began))
     minutes=$(printf '%d:%02d' $((minutes / 60)) $((minutes % 60)))
@@ -160,6 +160,7 @@ if [ -n "$on_terminal" ]; then
     watcher=$!
 fi
 start unit "$build/unit"
+stage harness sh tests/harness.sh
 stage floors sh tests/floors.sh
 stage style sh tests/style.sh
 stage models sh tests/models.sh "$build"

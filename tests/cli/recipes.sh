@@ -1,13 +1,19 @@
 # shellcheck shell=sh
 # What the command-line cases make their files from; read by cli.sh and readers.sh.
 
+# The repository may be one that nobody can write: what is copied from there can be changed.
+cp() {
+    command cp "$@" && eval "chmod -R u+w \"\${$#}\""
+}
+
 model() { # NAME FOLDER: a copy of one of models/ or golden/, to be changed
     mkdir -p "$2"
     for from in "$ROOT/models/$1" "$ROOT/tests/golden/$1"; do
         for file in config.json vocab.json merges.txt model.safetensors; do
-            [ ! -f "$from/$file" ] || cp "$from/$file" "$2"
+            [ ! -f "$from/$file" ] || command cp "$from/$file" "$2"
         done
     done
+    chmod -R u+w "$2"
 }
 
 edit() { # FILE SCRIPT: change it with sed; a header must keep its length

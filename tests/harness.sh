@@ -1,0 +1,104 @@
+#!/bin/sh
+# The tests' own machinery, in a tree of its own with planted cases and stages: what spoils a case
+# spoils no other, a tool that was not asked for is not found, what dies is counted.
+#
+#     sh tests/harness.sh
+# shellcheck disable=SC2016 # what is planted is for other shells
+set -u
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
+
+tree=$scratch/tree
+mkdir -p "$tree/tests/cli/group" "$tree/build" "$tree/tests/page" "$tree/tmp -x"
+cp tests/cli.sh tests/run.sh tests/tally.sh "$tree/tests"
+cp tests/cli/recipes.sh "$tree/tests/cli"
+printf '#!/bin/sh\n' >"$tree/build/attn-cli"
+chmod -R a+rX,u+w "$tree"
+chmod a+x "$tree/build/attn-cli"
+chmod 777 "$tree/tmp -x"
+chmod 711 "$scratch"
+
+# As somebody to whom permissions mean something.
+in_tree() { # COMMAND...
+    set -- env TMPDIR="$tree/tmp -x" "$@"
+    [ "$(id -u)" != 0 ] || set -- setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+    (cd "$tree" && "$@" </dev/null 2>&1)
+}
+
+leaves_nothing() {
+    ! find "$tree/tmp -x" -mindepth 1 | grep .
+}
+
+# --- command-line cases ---------------------------------------------------------------------------
+
+plant() { # CASE COMMAND: expects `fine`
+    mkdir "$tree/tests/cli/group/$1"
+    printf '%s\n' "$2" >"$tree/tests/cli/group/$1/cmd"
+    echo fine >"$tree/tests/cli/group/$1/out"
+}
+
+found() { # what cli.sh said of the planted cases, in a line
+    in_tree sh tests/cli.sh build | sed -n 's/^\(failed: group\/[a-z_]*\).*/\1/p; /passed/p' |
+        tr '\n' ';'
+    rm -rf "$tree/tests/cli/group"/*
+}
+
+plant a_spoils 'mkdir -p a/b; : >a/b/c; chmod 0 a/b; chmod 555 a .; echo fine'
+plant b_next ': >here; ls | grep -x here >/dev/null && echo fine'
+same 'a folder without rights spoils no other case' '2 passed, 0 failed;' "$(found)"
+check 'and is not left' leaves_nothing
+
+tool=$(printf '%s\n' jq python3 strace perl gcc cc make | while read -r name; do
+    command -v "$name" >/dev/null && echo "$name" && break
+done)
+plant forgets "$tool --version >/dev/null && echo fine"
+plant remembers "need $tool; $tool --version >/dev/null && echo fine"
+same "a tool that a case does not need is not found: $tool" \
+    'failed: group/forgets;1 passed, 1 failed;' "$(found)"
+
+plant missing 'need no-such-tool-anywhere; echo fine'
+same 'a tool that is missing leaves a case out' '0 passed, 0 failed, 1 skipped;' "$(found)"
+
+plant path '[ "$(cd "$ROOT" && pwd -P)" = "$(cd "${ATTN%/*}/.." && pwd -P)" ] && echo fine
+case $ROOT in *[!a-z./]*) echo "a name of its own: $ROOT" ;; esac'
+same 'the path of the repository is plain' '1 passed, 0 failed;' "$(found)"
+
+# --- stages ---------------------------------------------------------------------------------------
+
+stub() { # FILE LINE...: a stage
+    printf '%s\n' "$@" | sed 1d >"$tree/$1"
+    chmod a+rx "$tree/$1"
+}
+
+for file in $(grep -o '[$]build/[a-z]*"' tests/run.sh | sed 's|.*/|build/|; s/"//' | sort -u) \
+    $(grep -o 'sh tests/[a-z_/]*[.]sh' tests/run.sh | sed 's/sh //' | sort -u); do
+    case $file in tests/run.sh | tests/tally.sh | build/attn) continue ;; esac
+    stub "$file" '#!/bin/sh' 'echo 1 passed, 0 failed'
+done
+stages=$(grep -c '^stage \|^start ' tests/run.sh)
+stub tests/style.sh 'echo "failed: one"; echo "failed: two"; kill -9 $$'
+stub tests/floors.sh 'echo "3 passed, 0 failed"; echo "rm: cannot remove it"; exit 1'
+stub tests/figures.sh 'echo "skipped: some: sometool is not installed"' \
+    'echo "0 passed, 0 failed, 1 skipped"'
+
+sum="$((stages - 3 + 3)) passed, 4 failed, 1 skipped"
+in_tree sh tests/run.sh build >"$scratch/said"
+same 'a stage that dies counts what had failed, and its end' "$sum" "$(tail -n 1 "$scratch/said")"
+same 'what is not installed is named, and what installs it' \
+    '1 left out for want of sometool: make test-all installs what it can of that' \
+    "$(tail -n 2 "$scratch/said" | head -n 1)"
+
+if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+    stub tests/readers.sh 'echo 7 9 >"$ATTN_TEST_PROGRESS"; sleep 1; echo 1 passed, 0 failed'
+    in_tree env TERM=xterm script -qec 'sh tests/run.sh build' /dev/null | tr '\r' '\n' |
+        sed "s/$(printf '\033')\[K//" | grep . >"$scratch/shown"
+    check 'a terminal is shown how far it is' grep -q 'stage [0-9]* of [0-9]*: readers 7 of 9' \
+        "$scratch/shown"
+    check 'and what failed, by its name' grep -q '^failed: two' "$scratch/shown"
+    same 'and the sum, last' "$sum" "$(tail -n 1 "$scratch/shown")"
+else
+    leave_out 'what a terminal is shown: none can be made here'
+fi
+check 'nothing is left' leaves_nothing
+closing
