@@ -100,5 +100,40 @@ if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/n
 else
     leave_out 'what a terminal is shown: none can be made here'
 fi
+
+# --- what is missing ------------------------------------------------------------------------------
+
+# A machine without libraries, where sudo refuses: how often it is asked, and what is said.
+mkdir "$scratch/bin"
+for tool in sh mktemp rm env awk tail printf; do
+    for file in /bin/$tool /usr/bin/$tool; do
+        [ ! -x "$file" ] || ln -sf "$file" "$scratch/bin"
+    done
+done
+fake() { # PROGRAM COMMAND
+    printf '#!/bin/sh\n%s\n' "$2" >"$scratch/bin/$1"
+    chmod +x "$scratch/bin/$1"
+}
+
+fake id 'echo 1000'
+fake cc 'exit 1'
+fake apt-get 'exit 1'
+fake sudo "echo asked >>'$scratch/asked'; exit 1"
+
+says() { # EXPECTED COMMAND...: how it ends; it fails
+    expected=$1
+    shift
+    PATH=$scratch/bin "$@" sh dependencies.sh install tests >"$scratch/missing" 2>&1 && return 1
+    grep -F "$expected" "$scratch/missing" || { cat "$scratch/missing" && return 1; }
+}
+
+by_hand='apt-get install gcc libc6-dev libxsmm-dev libcjson-dev libutf8proc-dev check'
+check 'what sudo refuses is said' says 'could not be installed from here: run that line as root' env
+check 'and what to do by hand' grep -F "  $by_hand" "$scratch/missing"
+same 'sudo is asked once' asked "$(cat "$scratch/asked")"
+check 'DEPS=0 installs nothing' says '(DEPS=0: never)' env DEPS=0
+same 'and does not ask' asked "$(cat "$scratch/asked")"
+rm "$scratch/bin/sudo"
+check 'without sudo, root is named' says 'there is no sudo: run that line as root' env
 check 'nothing is left' leaves_nothing
 closing
