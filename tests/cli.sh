@@ -36,9 +36,9 @@ unset ATTN_MODEL NO_COLOR LIBXSMM_TARGET 2>/dev/null
 # Every case may use what each system has; the rest is what it must `need`, so that it is left out
 # where that is missing, and not run into its absence.
 basic='awk basename cat chmod cmp comm cp cut date dd diff dirname echo env expr false find fold
-    grep head id join kill ln ls mkdir mkfifo mktemp mv nl od paste printf pwd readlink rm rmdir sed
-    seq sh sleep sort split stat stty tail tee test timeout touch tr true truncate uname uniq wc xargs
-    yes'
+    grep head id join kill ln ls mkdir mkfifo mktemp mv nl od paste printf pwd readlink rm
+    rmdir sed seq sh sleep sort split stat stty tail tee test timeout touch tr true truncate
+    uname uniq wc xargs yes'
 installed=$PATH
 mkdir "$scratch/basic"
 (

@@ -45,10 +45,11 @@ static int write_pdf(struct stream *out, const struct measured_list *list,
 }
 
 const struct measured_form measured_forms[] = {
-    {"text", ".txt", "tables to read, fitted to the terminal", true, false, measured_page_write, NULL},
-    {"csv", ".csv", "labelled matrices, layers by heads", true, false, write_csv, NULL},
-    {"tidy", ".tidy.csv", "CSV with a line for every number, for data frames", true, false, write_tidy,
+    {"text", ".txt", "tables to read, fitted to the terminal", true, false, measured_page_write,
      NULL},
+    {"csv", ".csv", "labelled matrices, layers by heads", true, false, write_csv, NULL},
+    {"tidy", ".tidy.csv", "CSV with a line for every number, for data frames", true, false,
+     write_tidy, NULL},
     {"json", ".json", "one object, the numbers as nested arrays", false, false, write_json, NULL},
     {"svg", ".svg", "a picture for papers and web pages", true, false, write_svg, NULL},
     {"png", ".png", "the same in pixels; needs pango and cairo", false, true, write_png,
