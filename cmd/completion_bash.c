@@ -102,10 +102,11 @@ static void write_values(struct stream *out, const struct command *command)
             stream_format(out, " | '%s -%c'", command->name, option->letter);
         write_taken(out, value_use_find(option->name, command), option->argument);
     }
-    if (!*command->operands)
-        return;
+    const struct value_use *operands = value_use_find(NULL, command);
+    if (!operands && value_paths(command->operands) == PATHS_NONE)
+        return; /* then options may as well be offered */
     stream_format(out, "    '%s'", command->name);
-    write_taken(out, value_use_find(NULL, command), command->operands);
+    write_taken(out, operands, command->operands);
 }
 
 static void write_words(struct stream *out)

@@ -138,10 +138,6 @@ static void write_list(struct stream *out, const struct value_use *use,
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-const char help_exit_status[] =
-    "0 done, 1 a check said no, 2 wrong usage, 3 bad input, 4 a model that is not supported, 5 a "
-    "result could not be written, 130 interrupted.";
-
 static void write_commands(struct stream *out, const struct command_group *group)
 {
     const char *title = group->title;

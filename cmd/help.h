@@ -14,9 +14,6 @@ int help_version(struct err *err);
 /* A page of the manual in roff: that of a command, or the one of them all (NULL). */
 void manual_write(struct stream *out, const struct command *command);
 
-/* What a status says, in one line. */
-extern const char help_exit_status[];
-
 #define ATTN_VERSION "0.1.0"
 
 #endif

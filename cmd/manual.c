@@ -106,8 +106,10 @@ static void write_list(struct stream *out, const struct value_use *use,
     stream_text(out, ".SH ");
     write_capitals(out, use->list->title);
     stream_char(out, '\n');
-    value_use_title(out, use, command);
-    stream_text(out, ".\n");
+    if (use->option || use->list->remark) {
+        value_use_title(out, use, command);
+        stream_text(out, ".\n");
+    }
     for (size_t i = 0; value_at(&value, use->list, i); i++) {
         stream_text(out, ".TP\n\\fB");
         write_roff(out, value.name);
@@ -121,14 +123,19 @@ static void write_list(struct stream *out, const struct value_use *use,
         stream_format(out, ".PP\n%s\n", use->list->note);
 }
 
+static void write_lists(struct stream *out, const struct command *command)
+{
+    for (size_t i = 0; i < value_use_count; i++)
+        if (value_use_opens(&value_uses[i], command))
+            write_list(out, &value_uses[i], command);
+}
+
 static void write_command(struct stream *out, const struct command *command)
 {
     write_head(out, command, command->about);
     write_examples(out, command);
     write_options(out, command);
-    for (size_t i = 0; i < value_use_count; i++)
-        if (value_use_opens(&value_uses[i], command))
-            write_list(out, &value_uses[i], command);
+    write_lists(out, command);
     stream_text(out, ".SH SEE ALSO\n.BR attn\\-cli (1)\n");
 }
 
@@ -145,17 +152,13 @@ static void write_commands(struct stream *out)
     }
 }
 
-static void write_environment(struct stream *out)
+/* What the help of `help` tells of: it goes for all. */
+static void write_common(struct stream *out)
 {
-    stream_text(out, ".SH ENVIRONMENT\n"
-                     ".TP\n.B ATTN_MODEL\nthe model, where \\fB\\-\\-model\\fR names none\n"
-                     ".TP\n.B ATTN_PAGER\n"
-                     "what shows help and lessons that are longer than the terminal, before\n"
-                     ".BR PAGER ,\nelse less; empty or cat: nothing does\n"
-                     ".TP\n.B COLUMNS\nthe width of a text page on a terminal\n"
-                     ".TP\n.B NO_COLOR\nno colours, whatever the terminal has\n"
-                     ".TP\n.B LIBXSMM_TARGET\nan older instruction set for the kernels: generic, "
-                     "snb, hsw, skx\n");
+    const struct command *command = command_rows;
+    while (command->bit != FOR_HELP)
+        command++;
+    write_lists(out, command);
 }
 
 static void write_overview(struct stream *out)
@@ -163,10 +166,8 @@ static void write_overview(struct stream *out)
     write_head(out, NULL, "run a GPT-style decoder and show what every head looks at");
     write_examples(out, &command_rows[0]);
     write_commands(out);
-    write_environment(out);
-    stream_text(out, ".SH EXIT STATUS\n");
-    write_roff(out, help_exit_status);
-    stream_text(out, "\n.SH SEE ALSO\n");
+    write_common(out);
+    stream_text(out, ".SH SEE ALSO\n");
     for (size_t i = 0; i < command_count; i++)
         stream_format(out, ".BR attn\\-cli\\-%s (1)%s\n", command_rows[i].name,
                       i + 1 < command_count ? "," : "");

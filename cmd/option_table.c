@@ -106,11 +106,11 @@ const struct option_row option_rows[] = {
      "all: every token, one after another; "
      "default: the last"},
     {"show", 0, OPTION_TEXT, "LIST", FIELD(show), FOR_RUN | VIEW, 0, 0,
-     "tokens, weights, context, … or all: see Tensors (default: by the format: see below)"},
+     "tokens, weights, context, … or all: see Tensors (default: by the format)"},
     {"show", 0, OPTION_TEXT, "LIST", FIELD(show), FOR_GENERATE, 0, 0,
      "tokens, weights, context, … of the whole text in place of the text: see Tensors"},
     {"layer", 0, OPTION_TEXT, "LIST", FIELD(layer), FOR_RUN | FOR_GENERATE | VIEW, 0, 0,
-     "layers: 0,3-5, -1 for the last, or all (default: by the format: see below)"},
+     "layers: 0,3-5, -1 for the last, or all (default: by the format)"},
     {"head", 0, OPTION_TEXT, "LIST", FIELD(head), FOR_RUN | FOR_GENERATE | VIEW, 0, 0,
      "heads: as layers (default: all)"},
     {"mean", 0, OPTION_TEXT, "LIST", FIELD(mean), OF_REPORTS, 0, 0,

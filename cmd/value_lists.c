@@ -1,9 +1,6 @@
 #include "value_lists.h"
 
-#include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "bench/comparison_format.h"
 #include "bench/task.h"
@@ -17,7 +14,6 @@
 #include "model/config_edit.h"
 #include "model/mechanism_text.h"
 #include "model/shape.h"
-#include "model/site.h"
 #include "out/explain_format.h"
 #include "out/format.h"
 #include "out/measured_form.h"
@@ -106,25 +102,14 @@ static bool key_at(struct value *value, size_t index)
     return true;
 }
 
-__attribute__((format(printf, 2, 3))) static void tell(struct value *value, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int size = vsnprintf(value->text, sizeof value->text, format, args);
-    va_end(args);
-    assert(size >= 0 && (size_t)size < sizeof value->text); /* the tables are ours */
-    (void)size;
-    value->about = value->text;
-}
-
 static bool shape_at(struct value *value, size_t index)
 {
     if (index >= shape_count)
         return false;
     const struct shape_row *row = &shape_rows[index];
     value->name = row->name;
-    tell(value, "%zu layers, %zu heads, %zu channels, %zu positions", row->n_layer, row->n_head,
-         row->n_embd, row->n_positions);
+    value_tell(value, "%zu layers, %zu heads, %zu channels, %zu positions", row->n_layer,
+               row->n_head, row->n_embd, row->n_positions);
     return true;
 }
 
@@ -140,101 +125,6 @@ static bool setting_at(struct value *value, size_t index)
         return true;
     }
     return false;
-}
-
-/* --- tensors ---------------------------------------------------------------------------------- */
-
-static const char *heading_of(const struct site_row *row)
-{
-    if (row->part == PART_CROSS)
-        return "In its decoder, as the sentence looks at the source:";
-    if (row->part == PART_SOURCE && row != &site_rows[SITE_SOURCE_EMBEDDING])
-        return "In an encoder, of the source:";
-    return NULL;
-}
-
-/* First those that are no tensors; then those of a part stand together, as help prints them. */
-static bool site_at(struct value *value, size_t index)
-{
-    static const struct value words[] = {
-        {.name = "all", .about = "all tensors that the model has"},
-        {.name = "tokens", .about = "the table of tokens, in a text page"},
-    };
-    static const enum site_part parts[] = {PART_SENTENCE, PART_SOURCE, PART_CROSS};
-    enum { WORDS = sizeof words / sizeof *words, PARTS = sizeof parts / sizeof *parts };
-    if (index < WORDS) {
-        *value = words[index];
-        return true;
-    }
-    index -= WORDS;
-    for (size_t part = 0; part < PARTS; part++) {
-        for (size_t site = 0; site < SITE_COUNT; site++) {
-            const struct site_row *row = &site_rows[site];
-            bool apart = heading_of(row) != NULL;
-            if ((apart ? row->part : PART_SENTENCE) != parts[part] || index--)
-                continue;
-            value->name = row->name;
-            value->about = row->about;
-            value->heading = heading_of(row);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* --- what is shown where --show and --layer name nothing -------------------------------------- */
-
-static bool is_usual(const struct format *format)
-{
-    return strcmp(format_show(format, false), format_show(NULL, false)) == 0 &&
-           strcmp(format_show(format, true), format_show(NULL, true)) == 0 &&
-           strcmp(format_layer(format), format_layer(NULL)) == 0;
-}
-
-/* Formats with a choice of their own, then all others in one; NULL: there are no more. */
-static const struct format *default_format(struct value *value, size_t index)
-{
-    static const struct format others = {.name = "all others"};
-    for (size_t i = 0; i < format_count; i++) {
-        if (is_usual(&format_rows[i]) || index--)
-            continue;
-        value->name = format_rows[i].name;
-        return &format_rows[i];
-    }
-    value->name = others.name;
-    return index ? NULL : &others;
-}
-
-/* "q,k" as a text that can be broken into lines: "q, k". */
-static const char *spaced(char text[VALUE_TEXT_BYTES], const char *list)
-{
-    size_t used = 0;
-    for (; *list; list++) {
-        assert(used + 3 < VALUE_TEXT_BYTES); /* the tables are ours */
-        text[used++] = *list;
-        if (*list == ',')
-            text[used++] = ' ';
-    }
-    text[used] = '\0';
-    return text;
-}
-
-static bool default_at(struct value *value, size_t index)
-{
-    char plain[VALUE_TEXT_BYTES];
-    char encoder[VALUE_TEXT_BYTES];
-    const struct format *format = default_format(value, index);
-    if (format)
-        tell(value, "layer %s: %s; with an encoder: %s", format_layer(format),
-             spaced(plain, format_show(format, false)), spaced(encoder, format_show(format, true)));
-    return format;
-}
-
-static bool layer_default_at(struct value *value, size_t index)
-{
-    const struct format *format = default_format(value, index);
-    value->about = format ? format_layer(format) : NULL;
-    return format;
 }
 
 /* --- short lists ------------------------------------------------------------------------------ */
@@ -266,6 +156,15 @@ WORDS(input_at, {"lines", "a sentence a line"}, {"jsonl", "an object a line"},
       {"csv", "a header, then a line an item"})
 WORDS(color_at, {"auto", "where the terminal has colours"}, {"always", NULL}, {"never", NULL})
 WORDS(shard_at, {"auto", "as Slurm, Open MPI or PMI say"})
+WORDS(status_at, {"0", "done"}, {"1", "a check said no, or some items of a batch failed"},
+      {"2", "wrong usage"}, {"3", "bad input"}, {"4", "a model that is not supported"},
+      {"5", "a result could not be written"}, {"130", "interrupted"})
+WORDS(variable_at, {"ATTN_MODEL", "the model, where --model names none"},
+      {"ATTN_PAGER", "what shows help and lessons that are longer than the terminal, before PAGER, "
+                     "else less; empty or cat: nothing does"},
+      {"COLUMNS", "the width of a text page on a terminal"},
+      {"NO_COLOR", "no colours, whatever the terminal has"},
+      {"LIBXSMM_TARGET", "an older instruction set for the kernels: generic, snb, hsw, skx"})
 WORDS(shell_at, {"bash", NULL}, {"zsh", NULL}, {"fish", NULL})
 
 static bool step_at(struct value *value, size_t index)
@@ -287,16 +186,6 @@ static const struct value_list
                  .title = "Attention",
                  .remark = "; + joins those of which every query sees some keys",
                  .at = attention_at},
-    tensors = {.name = "tensors",
-               .title = "Tensors",
-               .remark = ", in the order of the forward pass",
-               .at = site_at},
-    defaults = {.name = "defaults",
-                .title = "What is shown without --show and --layer",
-                .at = default_at},
-    layer_defaults = {.name = "layer_defaults",
-                      .title = "Without --layer, beside --show",
-                      .at = layer_default_at},
     formats = {.name = "formats", .title = "Formats", .at = format_at},
     explain_forms = {.name = "explain_formats", .title = "Formats", .at = explain_format_at},
     comparison_forms = {.name = "compare_formats", .title = "Formats", .at = comparison_format_at},
@@ -326,6 +215,8 @@ static const struct value_list
               .title = "Bundled models",
               .note = "A folder of that name is reached by a path: ./tiny",
               .at = model_at},
+    variables = {.name = "variables", .title = "Environment", .at = variable_at},
+    statuses = {.name = "statuses", .title = "Exit status", .at = status_at},
     commands = {.name = "commands", .at = command_at},
     precisions = {.name = "precisions", .at = precision_at},
     mask_methods = {.name = "mask_methods", .at = mask_method_at},
@@ -345,9 +236,9 @@ enum { REPORTS = FOR_RUN | FOR_GENERATE | FOR_BATCH };
 const struct value_use value_uses[] = {
     {"attention", FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH, &attention, "+", false},
     {"attention", FOR_COMPARE | FOR_BENCH, &attention, ",+", false},
-    {"show", REPORTS, &tensors, ",", false},
-    {"show", FOR_RUN | FOR_BATCH, &defaults, NULL, true},
-    {"show", FOR_GENERATE, &layer_defaults, NULL, true},
+    {"show", REPORTS, &value_tensors, ",", false},
+    {"show", FOR_RUN | FOR_BATCH, &value_defaults, NULL, true},
+    {"show", FOR_GENERATE, &value_layer_defaults, NULL, true},
     {"format", REPORTS, &formats, NULL, false},
     {"format", FOR_BATCH, &reduction_formats, NULL, true},
     {"format", FOR_EXPLAIN, &explain_forms, NULL, false},
@@ -366,6 +257,8 @@ const struct value_use value_uses[] = {
     {"model", FOR_ALL, &models, NULL, false},
     {"like", FOR_ALL, &models, NULL, false},
     {NULL, FOR_INFO | FOR_BENCH, &models, NULL, false},
+    {NULL, FOR_HELP, &variables, NULL, true},
+    {NULL, FOR_HELP, &statuses, NULL, true},
     {NULL, FOR_HELP, &commands, NULL, false},
     {"precision", FOR_ALL, &precisions, NULL, false},
     {"mask-method", FOR_ALL, &mask_methods, NULL, false},

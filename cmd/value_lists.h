@@ -68,7 +68,13 @@ void value_use_title(struct stream *out, const struct value_use *use,
 enum value_paths { PATHS_NONE, PATHS_FILES, PATHS_FOLDERS };
 enum value_paths value_paths(const char *argument);
 
+/* For lists: make what is said of a value, in its own room. */
+void value_tell(struct value *value, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* That of --sweep: options of one item, whose own values follow. */
 extern const struct value_list value_settings;
+
+/* That of --show; what is shown without it; and of which layers where only --layer is missing. */
+extern const struct value_list value_tensors, value_defaults, value_layer_defaults;
 
 #endif

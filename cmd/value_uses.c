@@ -1,6 +1,20 @@
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "value_lists.h"
+
+void value_tell(struct value *value, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(value->text, sizeof value->text, format, args);
+    va_end(args);
+    assert(size >= 0 && (size_t)size < sizeof value->text); /* the tables are ours */
+    (void)size;
+    value->about = value->text;
+}
 
 bool value_at(struct value *value, const struct value_list *list, size_t index)
 {
