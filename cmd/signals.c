@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -10,23 +11,55 @@
 #include "base/err.h"
 #include "base/mapping_list.h"
 #include "base/stream.h"
+#include "base/transfer.h"
 #include "draw/cairo_library.h"
 
 enum { STATUS_OF_SIGNALS = 128 };
 
+/* One thread cleans up and ends the program; another that a signal comes to meanwhile waits. */
+static void begin_to_leave(void)
+{
+    static atomic_flag begun = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&begun))
+        pause();
+    stream_remove_temporaries();
+}
+
 /* Interrupted: no half-written file stays behind. */
 static void leave(int signal_number)
 {
-    stream_remove_temporaries();
+    begin_to_leave();
     _exit(STATUS_OF_SIGNALS + signal_number);
 }
 
 static _Noreturn void leave_with(const char *message, enum err_kind status)
 {
-    stream_remove_temporaries();
+    begin_to_leave();
     if (write(STDERR_FILENO, message, strlen(message)) < 0)
         errno = 0; /* there is nobody left to tell */
     _exit((int)status);
+}
+
+/* What the system does with it otherwise: whoever started us sees which signal it was. */
+static void take_course(int signal_number)
+{
+    begin_to_leave();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number); /* it comes when this handler has returned */
+}
+
+/* The reader of a result has left, which ends us quietly. A note that is not read costs nothing. */
+static void end_at_closed_pipe(int signal_number)
+{
+    if (transfer_is_writing)
+        take_course(signal_number);
+}
+
+static void explain_time_limit(int signal_number)
+{
+    (void)signal_number;
+    leave_with("attn-cli: error: the processor time that 'ulimit -t' allows is used up\n",
+               ERR_OUTPUT);
 }
 
 /* As much of a path as a message has room for; what would disturb a terminal becomes '?'. */
@@ -57,8 +90,7 @@ static void explain_bus_error(int signal_number, siginfo_t *info, void *context)
     leave_with(strcat(message, ending), ERR_INPUT);
 }
 
-/* Of our own code it is a fault to be looked into: the signal takes its course, now that this
- * handler is gone. */
+/* Of our own code it is a fault to be looked into. Several of pango's threads may fault at once. */
 static void explain_drawing_fault(int signal_number)
 {
     if (cairo_library_at_work)
@@ -66,7 +98,7 @@ static void explain_drawing_fault(int signal_number)
             "attn-cli: error: pango and cairo cannot finish a picture: expected more memory, "
             "threads or open files for them; svg needs none\n",
             ERR_OUTPUT);
-    raise(signal_number);
+    take_course(signal_number);
 }
 
 bool signals_is_ignored(int signal_number)
@@ -75,27 +107,46 @@ bool signals_is_ignored(int signal_number)
     return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* A sanitizer has a use for some of its own. */
+/* A sanitizer has a use for some of its own, and whoever started us may ignore others. */
 static bool is_default(int signal_number)
 {
     struct sigaction action;
     return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_DFL;
 }
 
+static const struct answer {
+    int signal_number;
+    void (*handler)(int);
+} answers[] = {
+    {SIGINT, leave},
+    {SIGTERM, leave},
+    {SIGHUP, leave},
+    {SIGXCPU, explain_time_limit},
+    {SIGQUIT, take_course},
+    {SIGALRM, take_course},
+    {SIGVTALRM, take_course},
+    {SIGPROF, take_course},
+    {SIGUSR1, take_course},
+    {SIGUSR2, take_course},
+    {SIGPOLL, take_course},
+    {SIGILL, take_course},
+    {SIGFPE, take_course},
+    {SIGSYS, take_course},
+    {SIGTRAP, explain_drawing_fault},
+    {SIGABRT, explain_drawing_fault},
+    {SIGSEGV, explain_drawing_fault},
+};
+
 void signals_set(void)
 {
-    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-    static const int drawing[] = {SIGTRAP, SIGABRT, SIGSEGV};
-    struct sigaction action = {.sa_handler = leave};
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-        if (!signals_is_ignored(ending[i]))
-            sigaction(ending[i], &action, NULL);
-    action = (struct sigaction){.sa_handler = explain_drawing_fault, .sa_flags = (int)SA_RESETHAND};
-    for (size_t i = 0; i < sizeof drawing / sizeof *drawing; i++)
-        if (is_default(drawing[i]))
-            sigaction(drawing[i], &action, NULL);
-    action = (struct sigaction){.sa_sigaction = explain_bus_error, .sa_flags = (int)SA_SIGINFO};
+    struct sigaction action = {.sa_sigaction = explain_bus_error, .sa_flags = (int)SA_SIGINFO};
     sigaction(SIGBUS, &action, NULL);
-    signal(SIGPIPE, SIG_DFL); /* a closed pipe ends quietly, whatever the parent process ignored */
-    signal(SIGXFSZ, SIG_IGN); /* too large a file is a write error */
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        action = (struct sigaction){.sa_handler = answers[i].handler};
+        if (is_default(answers[i].signal_number))
+            sigaction(answers[i].signal_number, &action, NULL);
+    }
+    action = (struct sigaction){.sa_handler = end_at_closed_pipe, .sa_flags = SA_RESTART};
+    sigaction(SIGPIPE, &action, NULL); /* whatever the parent process ignored */
+    signal(SIGXFSZ, SIG_IGN);          /* too large a file is a write error */
 }

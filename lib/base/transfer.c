@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+_Thread_local volatile sig_atomic_t transfer_is_writing;
+
 /* Whether what failed may be tried again: at once, or after it was waited for. */
 static bool again(int descriptor, short event)
 {
@@ -25,9 +27,8 @@ ssize_t transfer_read(int descriptor, void *bytes, size_t size)
     return got;
 }
 
-int transfer_write(int descriptor, const void *bytes, size_t size)
+static int write_all(int descriptor, const char *from, size_t size)
 {
-    const char *from = bytes;
     while (size > 0) {
         ssize_t put = write(descriptor, from, size);
         if (put < 0 && !again(descriptor, POLLOUT))
@@ -36,4 +37,12 @@ int transfer_write(int descriptor, const void *bytes, size_t size)
         size -= put > 0 ? (size_t)put : 0;
     }
     return 0;
+}
+
+int transfer_write(int descriptor, const void *bytes, size_t size)
+{
+    transfer_is_writing = 1;
+    int failed = write_all(descriptor, bytes, size);
+    transfer_is_writing = 0;
+    return failed;
 }
