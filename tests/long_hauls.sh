@@ -166,6 +166,16 @@ for format in text csv tidy json jsonl html svg; do
         run -q -m big -f long --show all --format $format
 done
 
+# --- every number of every token ------------------------------------------------------------------
+
+for format in text markdown latex html json; do
+    haul "$tokens tokens explained: $format" 0 60 500 \
+        explain -q -m big -f long --token all --format $format
+    READ=1000 haul "$tokens tokens explained, a reader that leaves: $format" -13 30 500 \
+        explain -q -m big -f long --token all --format $format
+done
+haul "$tokens tokens explained in full" 0 10 200 explain -q -m big -f long --full
+
 # --- a file of three gigabytes --------------------------------------------------------------------
 
 # A hole in it takes no room on the disk; what nobody looks at takes none in memory.
