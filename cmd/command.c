@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice.h"
 #include "base/names.h"
 #include "help.h"
 
@@ -143,7 +144,10 @@ int command_run(const char *name, char **arguments, struct arena *arena, struct 
         return -1;
     if (options.help)
         return help_of(command, err);
-    return command->run(&options, err);
+    if (!command->run(&options, err))
+        return 0;
+    advice_append(err, &options);
+    return -1;
 }
 
 int read_derivation(struct derivation *how, const struct options *options, bool keeps_first,

@@ -7,11 +7,13 @@
 #include "base/stream.h"
 #include "command.h"
 #include "format/json_text.h"
+#include "info_words.h"
 #include "model/attention.h"
 #include "model/model.h"
 #include "model/parameter_table.h"
 #include "model/pass_memory.h"
 #include "model/site_size.h"
+#include "page.h"
 #include "text/tokenizer.h"
 
 enum { TOKENS_SHOWN = 16 }; /* sizes are given for, where a model has no limit of its own */
@@ -222,6 +224,7 @@ static void write_json(struct stream *out, const struct facts *facts)
 static int write_info(const struct options *options, const struct facts *facts, struct err *err)
 {
     struct stream out = {0};
+    int failed = 0;
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
     if (options->format && strcmp(options->format, "json") == 0) {
@@ -230,8 +233,12 @@ static int write_info(const struct options *options, const struct facts *facts, 
         write_summary(&out, facts);
         write_sizes(&out, facts);
         write_tensors(&out, facts);
+        failed = info_words_write(&out, facts->tokenizer, page_columns(options), err);
     }
-    return stream_commit(&out, err);
+    if (!failed)
+        failed = stream_commit(&out, err);
+    stream_discard(&out);
+    return failed;
 }
 
 /* --tokens, else as many as the model takes. */

@@ -96,6 +96,26 @@ int err_prefix(struct err *err, const char *format, ...)
     return -1;
 }
 
+int err_about(struct err *err, enum err_about about)
+{
+    if (err && err->kind != ERR_NONE)
+        err->about = about;
+    return -1;
+}
+
+int err_append(struct err *err, const char *format, ...)
+{
+    if (!err || err->kind == ERR_NONE)
+        return -1;
+    size_t used = strlen(err->text);
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(err->text + used, sizeof err->text - used, format, args);
+    va_end(args);
+    mark_cut(err, (int)used + size);
+    return -1;
+}
+
 int err_memory(struct err *err, size_t size_bytes)
 {
     if (err && err->kind == ERR_NONE)
@@ -113,6 +133,7 @@ int err_adopt(struct err *err, const struct err *from)
 void err_clear(struct err *err)
 {
     err->kind = ERR_NONE;
+    err->about = ERR_ABOUT_ANYTHING;
     err->out_of_memory = false;
     err->text[0] = '\0';
 }

@@ -28,8 +28,16 @@ enum err_kind {
 
 enum { ERR_TEXT_BYTES = 8192 }; /* a longer message is cut and ends in "..." */
 
+/* What a message is about, where whoever prints it knows a way out that it cannot name. */
+enum err_about {
+    ERR_ABOUT_ANYTHING,
+    ERR_ABOUT_WORD,   /* that a vocabulary lacks */
+    ERR_ABOUT_LENGTH, /* of a text that the model cannot take */
+};
+
 struct err {
     enum err_kind kind;
+    enum err_about about;
     bool out_of_memory; /* … is all that is wrong */
     char text[ERR_TEXT_BYTES];
 };
@@ -50,6 +58,12 @@ int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;
 
 /* Out of memory: names the bytes that could not be had; returns -1. */
 int err_memory(struct err *err, size_t size_bytes);
+
+/* Say what the message is about; returns -1. */
+int err_about(struct err *err, enum err_about about);
+
+/* Put more after the message, as far as there is room; returns -1. */
+int err_append(struct err *err, const char *format, ...) ERR_PRINTF;
 
 /* Hand on the message of another, of a part that has its own, as it is; returns -1. */
 int err_adopt(struct err *err, const struct err *from);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/nearest.h"
@@ -39,7 +40,8 @@ const char *names_nearest(struct names names, const char *word, size_t size)
     struct nearest nearest;
     const struct synonym *synonym = names.synonyms;
     for (; synonym && synonym->word; synonym++)
-        if (is_word(synonym->word, word, size) && is_there(names, synonym->name))
+        if (strlen(synonym->word) == size && strncasecmp(synonym->word, word, size) == 0 &&
+            is_there(names, synonym->name))
             return synonym->name;
     nearest_begin(&nearest, word, size);
     for (size_t i = 0; i < names.count; i++)

@@ -76,13 +76,18 @@ void nearest_begin(struct nearest *nearest, const char *word, size_t size)
     *nearest = (struct nearest){0};
     nearest->size = read_characters(nearest->word, word, size);
     nearest->exactly = SIZE_MAX;
-    nearest->steps = smaller((nearest->size + 2) / 3, nearest->size ? nearest->size - 1 : 0);
+    nearest->steps = nearest->size < 5 ? nearest->size > 1 : (nearest->size + 1) / 3;
 }
 
 void nearest_offer(struct nearest *nearest, const char *name)
 {
+    nearest_offer_bytes(nearest, name, strlen(name));
+}
+
+void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_bytes)
+{
     uint32_t characters[NEAREST_CHARACTERS];
-    size_t count = read_characters(characters, name, strlen(name));
+    size_t count = read_characters(characters, name, name_bytes);
     if (count > NEAREST_CHARACTERS || nearest->size > NEAREST_CHARACTERS || !nearest->size)
         return;
     bool prefix = begins(nearest, characters, count);
@@ -97,6 +102,7 @@ void nearest_offer(struct nearest *nearest, const char *name)
     if (steps == nearest->steps && exactly >= nearest->exactly)
         return;
     nearest->name = name;
+    nearest->name_bytes = name_bytes;
     nearest->steps = steps;
     nearest->exactly = exactly;
 }

@@ -4,7 +4,7 @@
  * be put in, taken out or changed, and the neighbours that must change places, each counted once.
  * Whether letters are large or small decides only between names that are equally near. A word that
  * a name begins with is one step away from it; the shortest such name is the nearest. What differs
- * in more than a third of its characters is near nothing.
+ * in more than about a third of its characters is near nothing.
  *
  *     struct nearest nearest;
  *     nearest_begin(&nearest, "lyaer", 5);
@@ -23,16 +23,19 @@ enum { NEAREST_CHARACTERS = 64 }; /* a longer word is near nothing */
 
 struct nearest {
     const char *name; /* the nearest of those offered, the first of several; NULL: none is near */
-    size_t size;      /* in characters */
-    size_t steps;     /* from the word to the name … */
-    size_t exactly;   /* … and where large and small letters differ */
+    size_t name_bytes;
+    size_t size;    /* of the word, in characters */
+    size_t steps;   /* from the word to the name … */
+    size_t exactly; /* … and where large and small letters differ */
     uint32_t word[NEAREST_CHARACTERS];
 };
 
 /* Look for the word of `size` bytes, which need not be UTF-8. */
 void nearest_begin(struct nearest *nearest, const char *word, size_t size);
 
-/* Take `name` for the nearest if it is nearer than all before; it is borrowed. */
+/* Take `name` for the nearest if it is nearer than all before; it is borrowed. The same for a name
+ * of so many bytes, without a 0 after them. */
 void nearest_offer(struct nearest *nearest, const char *name);
+void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_bytes);
 
 #endif

@@ -2,15 +2,19 @@
 
 #include <assert.h>
 
+static int too_long(const struct config *config, size_t count, struct err *err)
+{
+    err_set(err, "the text is too long: expected at most %zu tokens (n_positions), found %zu",
+            config->n_positions, count);
+    return err_about(err, ERR_ABOUT_LENGTH);
+}
+
 int batch_check_length(const struct config *config, size_t count, struct err *err)
 {
     if (count == 0)
         return err_set(err, "the text is empty: expected at least one token");
     if (config->n_positions && count > config->n_positions)
-        return err_set(err,
-                       "the text is too long: expected at most %zu tokens (n_positions), "
-                       "found %zu",
-                       config->n_positions, count);
+        return too_long(config, count, err);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 static const char single_name[] = "model.safetensors";
 static const char index_name[] = "model.safetensors.index.json";
+static const char pickled_name[] = "pytorch_model.bin"; /* which is a program: it is not read */
 
 /* Shards are files of the folder itself: a name with a path in it leads out of the model. */
 static bool is_plain_name(const char *name)
@@ -105,6 +106,11 @@ done:
 
 static int open_single(struct checkpoint *checkpoint, const struct folder *folder, struct err *err)
 {
+    if (!folder_has(folder, single_name) && folder_has(folder, pickled_name))
+        return err_set(err,
+                       "'%s': expected %s, found %s alone: save_pretrained of PyTorch's "
+                       "transformers writes it",
+                       folder->path, single_name, pickled_name);
     checkpoint->shards = arena_alloc(&checkpoint->arena, 1, sizeof *checkpoint->shards, err);
     if (!checkpoint->shards)
         return -1;

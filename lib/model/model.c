@@ -1,16 +1,50 @@
 #include "model/model.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "model/bundled.h"
+#include "model/hub_name.h"
 
-/* "journey, life, tiny", for messages. */
-static void list_bundled(struct buf *names)
+/* A file is in the directory that was meant. */
+static int found_file(const char *known, const char *name, struct err *err)
 {
-    for (size_t i = 0; i < bundled_count; i++) {
-        buf_text(names, i ? ", " : "");
-        buf_text(names, bundled_models[i].path);
-    }
+    const char *slash = strrchr(name, '/');
+    size_t size = slash && slash > name ? (size_t)(slash - name) : 1;
+    return err_set(err,
+                   "'%s': expected a model directory or a bundled model (%s), found a file: did "
+                   "you mean '%.*s', which it is in?",
+                   name, known, (int)size, slash ? name : ".");
+}
+
+static int found_nothing(const char *known, const char *name, struct names names, struct err *err)
+{
+    char hub[HUB_NAME_BYTES];
+    char guess[NAMES_GUESS_BYTES];
+    if (hub_name_read(hub, name))
+        return err_set(err,
+                       "'%s': expected a model directory or a bundled model (%s), found nothing: "
+                       "'hf download %s --local-dir %s' gets one from the Hugging Face Hub",
+                       name, known, hub, hub_name_model(hub));
+    return err_set(err, "'%s': expected a model directory or a bundled model (%s), found nothing%s",
+                   name, known, names_guess(guess, names_nearest(names, name, strlen(name))));
+}
+
+static int unknown_model(const char *name, struct err *err)
+{
+    struct names names = {&bundled_models->path, bundled_count, sizeof *bundled_models, NULL};
+    struct buf list = {0};
+    for (size_t i = 0; i < bundled_count; i++)
+        buf_format(&list, "%s%s", i ? ", " : "", bundled_models[i].path);
+    const char *known = list.bytes ? list.bytes : "";
+    if (file_exists(name))
+        found_file(known, name, err);
+    else
+        found_nothing(known, name, names, err);
+    buf_release(&list);
+    return -1;
 }
 
 int model_find(struct folder *folder, const char *name, struct err *err)
@@ -20,16 +54,10 @@ int model_find(struct folder *folder, const char *name, struct err *err)
         *folder = *bundled;
         return 0;
     }
-    if (file_is_directory(name)) {
-        *folder = (struct folder){.path = name};
-        return 0;
-    }
-    struct buf names = {0};
-    list_bundled(&names);
-    err_set(err, "'%s': expected a model directory or a bundled model (%s), found %s", name,
-            names.bytes ? names.bytes : "", file_exists(name) ? "a file" : "nothing");
-    buf_release(&names);
-    return -1;
+    if (!file_is_directory(name))
+        return unknown_model(name, err);
+    *folder = (struct folder){.path = name};
+    return 0;
 }
 
 static int open_files(struct model *model, struct err *err)

@@ -2,7 +2,7 @@
 
 #include "base/unicode.h"
 #include "base/utf8.h"
-#include "text/label.h"
+#include "text/unknown_word.h"
 
 /* One text on its way through. */
 struct coder {
@@ -26,16 +26,28 @@ static enum part part_at(const struct coder *coder, size_t at, size_t end, size_
     return coder->level->cut == WORD_LEVEL_BLANKS || unicode_is_word(kind) ? PART_WORD : PART_SIGNS;
 }
 
+static int refuse_word(const struct coder *coder, size_t start, size_t end, struct err *err)
+{
+    const struct word_table *words = &coder->level->set.words;
+    struct nearest nearest;
+    nearest_begin(&nearest, coder->text + start, end - start);
+    for (size_t id = 0; id < words->size; id++) {
+        size_t size = 0;
+        const char *word = word_table_word(words, (uint32_t)id, &size);
+        if (word)
+            nearest_offer_bytes(&nearest, word, size);
+    }
+    return unknown_word(&nearest, coder->text, start, end, err);
+}
+
 static int add_word(const struct coder *coder, size_t start, size_t end, struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     const struct word_level *level = coder->level;
     const char *word = coder->text + start;
     struct token token = {level->unknown, start, end};
     if (!word_table_find(&level->set.words, word, end - start, WORD_TEXT, &token.id) &&
         !level->has_unknown)
-        return err_set(err, "word '%s' at byte %zu is not in the vocabulary",
-                       label_excerpt(shown, word, end - start), start);
+        return refuse_word(coder, start, end, err);
     return token_list_add(coder->list, token, err);
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/heap.h"
 #include "base/utf8.h"
-#include "text/label.h"
+#include "text/unknown_word.h"
 
 /* One text on its way through. What lies before `at` is done. */
 struct cutter {
@@ -167,18 +167,26 @@ static int push_cuts(struct cutter *cutter, const struct run *run, struct err *e
     return 0;
 }
 
+static int refuse_word(const struct cutter *cutter, size_t end, struct err *err)
+{
+    struct nearest nearest;
+    nearest_begin(&nearest, cutter->text + cutter->at, end - cutter->at);
+    for (size_t i = 0; i < cutter->vocabulary->count; i++) {
+        const struct vocabulary_word *word = &cutter->vocabulary->entries[i].word;
+        nearest_offer_bytes(&nearest, word->bytes, word->size);
+    }
+    return unknown_word(&nearest, cutter->text, cutter->at, end, err);
+}
+
 /* A word that is no entry and cannot be cut into entries. */
 static int push_unknown(struct cutter *cutter, size_t run_end, struct err *err)
 {
     static const char *const names[] = {"<unk>", "[UNK]", "<|unk|>"};
-    char shown[LABEL_EXCERPT_BYTES];
     uint32_t id = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (vocabulary_find(cutter->vocabulary, names[i], strlen(names[i]), &id))
             return push(cutter, id, run_end, err);
-    return err_set(err, "word '%s' at byte %zu is not in the vocabulary",
-                   label_excerpt(shown, cutter->text + cutter->at, run_end - cutter->at),
-                   cutter->at);
+    return refuse_word(cutter, run_end, err);
 }
 
 static int push_run(struct cutter *cutter, size_t run_end, struct err *err)

@@ -167,6 +167,33 @@ START_TEST(a_message_that_a_prefix_makes_too_long_is_cut)
 }
 END_TEST
 
+START_TEST(more_stands_after_a_message_as_far_as_there_is_room)
+{
+    static char text[ERR_TEXT_BYTES];
+    struct err err = {0};
+    ck_assert_int_eq(err_append(&err, "more"), -1);
+    ck_assert_int_eq(err_about(&err, ERR_ABOUT_WORD), -1);
+    ck_assert_str_eq(err.text, "");
+    ck_assert_int_eq(err.about, ERR_ABOUT_ANYTHING);
+    ck_assert_int_eq(err_append(NULL, "more"), -1);
+    ck_assert_int_eq(err_about(NULL, ERR_ABOUT_WORD), -1);
+
+    err_set(&err, "word '%s'", "shrot");
+    err_about(&err, ERR_ABOUT_WORD);
+    ck_assert_int_eq(err_append(&err, ": '%s'", "short"), -1);
+    ck_assert_str_eq(err.text, "word 'shrot': 'short'");
+    ck_assert_int_eq(err.about, ERR_ABOUT_WORD);
+    err_clear(&err);
+    ck_assert_int_eq(err.about, ERR_ABOUT_ANYTHING);
+
+    memset(text, 'x', sizeof text - 1);
+    err_set(&err, "%s", "y");
+    err_append(&err, "%s", text);
+    ck_assert_uint_eq(strlen(err.text), ERR_TEXT_BYTES - 1);
+    ck_assert_str_eq(err.text + ERR_TEXT_BYTES - 5, "x...");
+}
+END_TEST
+
 Suite *err_suite(void);
 
 Suite *err_suite(void)
@@ -185,6 +212,7 @@ Suite *err_suite(void)
     tcase_add_test(tests, only_a_message_that_has_no_room_is_cut);
     tcase_add_test(tests, a_message_is_not_cut_inside_a_character);
     tcase_add_test(tests, a_message_that_a_prefix_makes_too_long_is_cut);
+    tcase_add_test(tests, more_stands_after_a_message_as_far_as_there_is_room);
     suite_add_tcase(suite, tests);
     return suite;
 }

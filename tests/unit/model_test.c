@@ -63,8 +63,8 @@ START_TEST(what_is_neither_is_refused_with_the_names_there_are)
     scratch_write("file", "");
     expect_refusal("nowhere", "nothing");
     expect_refusal("", "nothing");
-    expect_refusal("Tiny", "nothing");
-    expect_refusal("file", "a file");
+    expect_refusal("Tiny", "nothing: did you mean 'tiny'?");
+    expect_refusal("file", "a file: did you mean '.', which it is in?");
 }
 END_TEST
 

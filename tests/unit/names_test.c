@@ -51,6 +51,7 @@ START_TEST(a_synonym_counts_where_its_name_is_there)
     struct names names = NAMES_LIST(list);
     names.synonyms = synonyms;
     ck_assert_str_eq(names_nearest(names, "jpg", 3), "png");
+    ck_assert_str_eq(names_nearest(names, "JPG", 3), "png");
     ck_assert_ptr_null(names_nearest(names, "sqrt", 4));
     ck_assert_ptr_null(names_nearest(names, "jp", 2));
 }

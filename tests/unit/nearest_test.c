@@ -73,8 +73,8 @@ START_TEST(large_and_small_letters_decide_between_equals)
     static const struct meaning meanings[] = {
         {"TINY", {"life", "tiny"}, "tiny"},
         {"Layer", {"layers", "layer"}, "layer"},
-        {"leif", {"Life", "life"}, "life"},
-        {"Leif", {"life", "Life"}, "Life"},
+        {"lief", {"Life", "life"}, "life"},
+        {"Lief", {"life", "Life"}, "Life"},
         {"X", {"y", "x"}, "x"},
     };
     must_mean(meanings, COUNT(meanings));
@@ -95,8 +95,9 @@ END_TEST
 START_TEST(what_differs_in_more_than_a_third_is_near_nothing)
 {
     static const struct meaning meanings[] = {
-        {"prompt", {"format"}, NULL}, {"xyz", {"run"}, NULL}, {"", {"", "a"}, NULL},
-        {"a", {"b", "ab"}, NULL},     {"ab", {"cd"}, NULL},
+        {"prompt", {"format"}, NULL}, {"moon", {"book"}, NULL}, {"desrt", {"dessert"}, "dessert"},
+        {"xyz", {"run"}, NULL},       {"", {"", "a"}, NULL},    {"a", {"b", "ab"}, NULL},
+        {"ab", {"cd"}, NULL},
     };
     must_mean(meanings, COUNT(meanings));
 }

@@ -114,7 +114,8 @@ START_TEST(an_unknown_word_is_refused)
     struct tokens tokens = {0};
     struct err err = {0};
     ck_assert_int_eq(tokenizer_encode(tokenizer, &tokens, "Lfe is", 6, &arena, &err), -1);
-    ck_assert_str_eq(err.text, "word 'Lfe' at byte 0 is not in the vocabulary");
+    ck_assert_str_eq(err.text,
+                     "word 'Lfe' at byte 0 is not in the vocabulary: did you mean 'Life'?");
     arena_release(&arena);
     tokenizer_free(tokenizer);
 }
