@@ -59,6 +59,9 @@ int only_model(const char **name, const struct options *options, struct err *err
 void print_note(const struct options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* What stands on standard error where nothing was asked for: a few lines to begin with. */
+void print_usage(void);
+
 /* An error that does not end the program: "attn-cli: error: …". */
 void print_failure(const char *text);
 

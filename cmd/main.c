@@ -58,8 +58,6 @@ static int dispatch(char **argv, struct arena *arena, struct err *err)
 {
     static const char *const help_words[] = {"--help", "-h"};
     static const char *const version_words[] = {"--version", "-V", "version"};
-    if (!argv[1])
-        return err_usage(err, "expected a command: 'attn-cli help' lists them");
     if (is_one_of(argv[1], help_words, sizeof help_words / sizeof *help_words))
         return command_run("help", argv + 2, arena, err);
     if (is_one_of(argv[1], version_words, sizeof version_words / sizeof *version_words))
@@ -76,6 +74,10 @@ int main(int argc, char **argv)
     (void)argc;
     hold_standard_streams();
     signals_set();
+    if (!argv[1]) {
+        print_usage();
+        return ERR_USAGE;
+    }
     int failed = dispatch(argv, &arena, &err);
     arena_release(&arena);
     if (!failed)

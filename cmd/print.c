@@ -1,6 +1,7 @@
 /* print.c: lines on standard error. */
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,4 +67,32 @@ void print_note(const struct options *options, const char *format, ...)
 void print_failure(const char *text)
 {
     print_line("error: ", text);
+}
+
+/* The names of the commands, as many a line as fit behind "Commands:". */
+static void list_commands(struct buf *out)
+{
+    enum { INDENT = 10, COLUMNS = 79 };
+    size_t used = INDENT;
+    for (size_t i = 0; i < command_count; i++) {
+        size_t size = strlen(command_rows[i].name);
+        bool fits = used + 1 + size <= COLUMNS;
+        buf_format(out, "%s%s", fits ? " " : "\n           ", command_rows[i].name);
+        used = (fits ? used : INDENT) + 1 + size;
+    }
+}
+
+void print_usage(void)
+{
+    struct buf page = {0};
+    buf_text(&page, "Usage:     attn-cli COMMAND [options]\n"
+                    "Begin by:  attn-cli run \"Life is short, eat dessert first\"\n"
+                    "Commands: ");
+    list_commands(&page);
+    buf_text(&page, "\nMore:      attn-cli help, attn-cli help COMMAND\n");
+    if (page.out_of_memory)
+        print_failure("expected a command: 'attn-cli help' lists them");
+    else
+        write_line(page.bytes, page.size);
+    buf_release(&page);
 }
