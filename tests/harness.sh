@@ -104,6 +104,7 @@ fi
 # --- what is missing ------------------------------------------------------------------------------
 
 # A machine without libraries, where sudo refuses: how often it is asked, and what is said.
+unset DEPS
 mkdir "$scratch/bin"
 for tool in sh mktemp rm env awk tail printf; do
     for file in /bin/$tool /usr/bin/$tool; do
