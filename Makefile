@@ -136,7 +136,7 @@ $(BUILD)/dependencies-of-%: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TEST_PROGRAMS = \
 	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure footprint generate-models) \
-	$(BUILD)/memory_faults $(BUILD)/file_faults $(FUZZERS)
+	$(BUILD)/memory_faults $(BUILD)/file_faults $(BUILD)/libattn.a $(FUZZERS)
 
 test: $(TEST_PROGRAMS) ## the tests; installs Check and jq, leaves out what needs more
 	@sh tests/run.sh $(BUILD)

@@ -22,6 +22,7 @@ finish() {
     # shellcheck disable=SC2086 # a word a process
     [ -z "$watcher$unit" ] || kill $watcher $unit 2>/dev/null
     wait
+    [ -z "$watcher" ] || printf '\r\033[K'
     remove "$scratch"
 }
 
@@ -121,7 +122,7 @@ show() {
     read -r name stage <"$scratch/now" || return
     minutes=$(($(date +%s) - began))
     minutes=$(printf '%d:%02d' $((minutes / 60)) $((minutes % 60)))
-    beside=$([ -e "$scratch/unit.status" ] || [ "$name" = unit ] || progress_of unit)
+    beside=$([ "$name" = unit ] || progress_of unit | grep -v '^unit \([0-9]*\) of \1$')
     now=$(progress_of "$name" || echo "$name")
     printf 'stage %d of %d: %s · %s' "$stage" "$stages" "$now${beside:+ · $beside}" "$minutes"
 }
