@@ -57,7 +57,7 @@ SAY = @$(if $(V),set -x;,printf '  %-8s %s\n' $(1) '$(2)';)
 all: $(BUILD)/attn-cli $(BUILD)/libattn.a ## build the program and the library
 
 run: all ## install what is missing, build, show a first sentence
-	@sh make/first_look.sh $(BUILD)/attn-cli
+	@sh data/first_look.sh $(BUILD)/attn-cli
 
 # --- building ------------------------------------------------------------------------------------
 
@@ -313,7 +313,7 @@ install: all ## install to PREFIX (/usr/local), under DESTDIR
 		'Cflags: -I$${prefix}/include' \
 		'Libs: -L$${prefix}/lib -lattn -lxsmmgen -lutf8proc -lcjson -lpthread -lm' \
 		>'$(PKGS)/attn.pc'
-	@$(if $(DESTDIR),:,sh make/installed.sh '$(PREFIX)')
+	@$(if $(DESTDIR),:,sh data/after_install.sh '$(PREFIX)')
 
 uninstall: ## remove what install put there
 	rm -f '$(ROOT)/bin/attn-cli' '$(ROOT)/lib/libattn.a' '$(ROOT)/include/attn.h'

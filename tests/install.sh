@@ -90,7 +90,7 @@ leaves_nothing() {
 
 # What is said after installing to a home: nothing where all is found.
 said_with() { # PATH PKG_CONFIG_PATH
-    env -i HOME="$home" PATH="$1" PKG_CONFIG_PATH="$2" sh make/installed.sh "$prefix"
+    env -i HOME="$home" PATH="$1" PKG_CONFIG_PATH="$2" sh data/after_install.sh "$prefix"
 }
 
 # shellcheck disable=SC2016 # for another shell

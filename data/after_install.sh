@@ -1,7 +1,7 @@
 #!/bin/sh
 # What a shell must know before it finds what `make install` has put in place; silent where it does.
 #
-#     sh make/installed.sh PREFIX
+#     sh data/after_install.sh PREFIX
 set -u
 prefix=$1
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What `make run` ends with: one screen of 80 columns and, with a shell's next prompt, 24 rows.
 #
-#     sh make/first_look.sh build/attn-cli
+#     sh data/first_look.sh build/attn-cli
 #
 # The head is chosen: of all in the default model, this one's habit is seen at a glance. The last
 # layer, which `attn-cli run` shows by itself, has heads that look at the first token for want of
