@@ -21,6 +21,7 @@ const struct command command_rows[] = {
      "attn-cli explain -s \"Life is short\" --layer 1 --head 2 --digits 6\n"
      "attn-cli explain -m life-causal -s \"Life is short\" --token 1 --format markdown\n"
      "attn-cli explain -m life -s \"Life is short\" --token is -o walk.tex\n"
+     "attn-cli explain -s \"Life is short\" --token all --full -o walk.html\n"
      "attn-cli explain -m translate -s \"<s> le\" --source \"the cat\" --attention-of cross\n",
      explain_command},
     {"batch", FOR_BATCH, "many sentences or experiments at once; what heads do over all", "[FILE]",
