@@ -13,6 +13,7 @@
 #include "command.h"
 #include "model/model.h"
 #include "model/shape.h"
+#include "progress.h"
 
 enum {
     ROUNDS = 5,
@@ -118,22 +119,18 @@ static int find_folder(struct job *job, struct err *err)
     return 0;
 }
 
-/* On a terminal, a line that the next one overwrites. */
-static void show_progress(const struct bench_progress *here)
+/* prefill in bf16, 64 tokens */
+static void show_progress(void *context, const struct bench_progress *here)
 {
     const struct task *task = here->task;
-    fprintf(stderr, "\r\033[Kround %zu of %zu: %s", here->round + 1, here->rounds,
-            task_rows[task->kind].name);
+    struct buf note = {0};
+    buf_text(&note, task_rows[task->kind].name);
     if (task->precision != PRECISION_FP32)
-        fprintf(stderr, " in %s", precision_name(task->precision));
+        buf_format(&note, " in %s", precision_name(task->precision));
     if (task->size.sequences)
-        fprintf(stderr, ", %zu tokens", task->size.sequences * task->size.tokens);
-}
-
-static void end_progress(const struct job *job)
-{
-    if (job->plan.progress)
-        fprintf(stderr, "\r\033[K");
+        buf_format(&note, ", %zu tokens", task->size.sequences * task->size.tokens);
+    progress_show(context, here->done, here->count, note.bytes);
+    buf_release(&note);
 }
 
 static int write_report(const struct options *options, const struct bench_report *report,
@@ -151,12 +148,24 @@ static int measure(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct bench_report report;
+    struct progress progress;
     job->plan.threads = (size_t)options->threads;
     job->plan.rounds = options->repeat ? (size_t)options->repeat : ROUNDS;
-    job->plan.progress = isatty(STDERR_FILENO) && !options->quiet ? show_progress : NULL;
+    progress_begin(&progress, options, NULL);
+    job->plan.progress = show_progress;
+    job->plan.progress_context = &progress;
     int failed = benchmark(&report, &job->plan, &job->arena, err);
-    end_progress(job);
+    progress_end(&progress);
     return failed ? -1 : write_report(options, &report, err);
+}
+
+static int save(struct job *job, struct err *err)
+{
+    struct progress progress;
+    progress_begin(&progress, job->options, NULL);
+    int failed = folder_save_told(&job->folder, job->options->save, &progress.sink, err);
+    progress_end(&progress);
+    return failed;
 }
 
 static int run_job(struct job *job, struct err *err)
@@ -165,7 +174,7 @@ static int run_job(struct job *job, struct err *err)
     const struct task_choice *choice = &job->plan.choice;
     if (options->attention)
         return bench_growth(options, &job->folder, choice->lengths, choice->length_count, err);
-    return options->save ? folder_save(&job->folder, options->save, err) : measure(job, err);
+    return options->save ? save(job, err) : measure(job, err);
 }
 
 int bench_command(const struct options *options, struct err *err)

@@ -4,12 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/stream.h"
 #include "bench/growth.h"
 #include "bench/growth_write.h"
 #include "draw/cairo_library.h"
 #include "format_choice.h"
 #include "mechanism_options.h"
+#include "progress.h"
 
 enum { ROUNDS = 5 };
 
@@ -53,11 +55,13 @@ int bench_growth_check(const struct options *options, struct err *err)
     return form->needs_cairo && !cairo_library_load(err) ? -1 : 0;
 }
 
-/* On a terminal, a line that the next one overwrites. */
-static void show_progress(const struct growth_progress *here)
+/* 512 tokens, window:64 */
+static void show_progress(void *context, const struct growth_progress *here)
 {
-    fprintf(stderr, "\r\033[Kround %zu of %zu: %zu tokens, %s", here->round + 1, here->rounds,
-            here->length, here->way);
+    struct buf note = {0};
+    buf_format(&note, "%zu tokens, %s", here->length, here->way);
+    progress_show(context, here->done, here->count, note.bytes);
+    buf_release(&note);
 }
 
 static int write_growth(const struct options *options, const struct growth *growth, struct err *err)
@@ -92,20 +96,22 @@ int bench_growth(const struct options *options, const struct folder *folder, con
     struct arena arena = {0};
     struct growth growth;
     struct mechanism *ways = NULL;
+    struct progress progress;
     struct growth_plan plan = {
         .folder = folder,
         .threads = (size_t)options->threads,
         .rounds = options->repeat ? (size_t)options->repeat : ROUNDS,
         .lengths = lengths,
         .length_count = length_count,
-        .progress = isatty(STDERR_FILENO) && !options->quiet ? show_progress : NULL,
+        .progress = show_progress,
+        .progress_context = &progress,
     };
     int failed = mechanism_options_list(&ways, &plan.way_count, options, &arena, err) ||
                  check_lengths(options, &plan, err);
     plan.ways = ways;
+    progress_begin(&progress, options, NULL);
     failed = failed || growth_measure(&growth, &plan, &arena, err);
-    if (plan.progress)
-        fprintf(stderr, "\r\033[K");
+    progress_end(&progress);
     failed = failed || write_growth(options, &growth, err);
     arena_release(&arena);
     return failed ? -1 : 0;

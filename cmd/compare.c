@@ -10,6 +10,7 @@
 #include "format_choice.h"
 #include "inputs.h"
 #include "mechanism_options.h"
+#include "progress.h"
 
 enum { ROUNDS = 5 };
 
@@ -116,16 +117,18 @@ static int compare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct comparison comparison;
+    struct progress progress;
     job->plan.viewer = &job->viewer;
     job->plan.subjects = job->subjects;
     job->plan.subject_count = job->inputs.count;
     job->plan.ways = job->ways;
     job->plan.selection = &job->selection;
     job->plan.rounds = options->repeat ? (size_t)options->repeat : ROUNDS;
-    return comparison_make(&comparison, &job->plan, &job->arena, err) ||
-                   write_comparison(job, &comparison, err)
-               ? -1
-               : 0;
+    progress_begin(&progress, options, NULL);
+    job->plan.progress = &progress.sink;
+    int failed = comparison_make(&comparison, &job->plan, &job->arena, err);
+    progress_end(&progress);
+    return failed || write_comparison(job, &comparison, err) ? -1 : 0;
 }
 
 int compare_command(const struct options *options, struct err *err)

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "inputs.h"
 #include "math/keyed.h"
+#include "progress.h"
 #include "train/grammar_write.h"
 
 static int check_options(const struct options *options, struct err *err)
@@ -31,9 +32,12 @@ static int write_texts(struct stream *out, const struct grammar *grammar, size_t
                        const struct options *options, struct err *err)
 {
     struct buf text = {0};
+    struct progress progress;
     long long count = options->count ? options->count : 1;
     int failed = 0;
+    progress_begin_beside(&progress, options, "texts");
     for (long long i = 0; i < count && !failed; i++) {
+        progress_show(&progress, (size_t)i, (size_t)count, NULL);
         uint64_t key = keyed_next((uint64_t)options->seed, (uint64_t)i);
         buf_clear(&text);
         failed = grammar_write(grammar, &text, rule, key, err);
@@ -42,6 +46,7 @@ static int write_texts(struct stream *out, const struct grammar *grammar, size_t
         if (!failed)
             stream_bytes(out, text.bytes, text.size);
     }
+    progress_end(&progress);
     buf_release(&text);
     return failed ? -1 : 0;
 }

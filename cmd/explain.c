@@ -15,6 +15,7 @@
 #include "mechanism_options.h"
 #include "out/explain_format.h"
 #include "page.h"
+#include "progress.h"
 
 enum { TOKENS_NAMED = 16 }; /* at most so many in a message */
 
@@ -220,13 +221,18 @@ static int write_explanations(struct job *job, const struct explanations *explan
 
 static int explain(struct job *job, struct err *err)
 {
+    struct progress progress;
     size_t count = job->wish.query_count;
     struct explanation *items = arena_alloc(&job->arena, count, sizeof *items, err);
     struct explanations explanations = {items, count, job->several};
-    if (!items ||
-        explanation_make(items, &job->viewer, &job->subject, &job->wish, &job->arena, err))
+    if (!items)
         return -1;
-    return write_explanations(job, &explanations, err);
+    progress_begin(&progress, job->options, "layers");
+    job->viewer.machine.progress = &progress.sink;
+    int failed = explanation_make(items, &job->viewer, &job->subject, &job->wish, &job->arena, err);
+    job->viewer.machine.progress = NULL;
+    progress_end(&progress);
+    return failed ? -1 : write_explanations(job, &explanations, err);
 }
 
 int explain_command(const struct options *options, struct err *err)

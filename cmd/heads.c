@@ -16,6 +16,7 @@
 #include "out/measured_form.h"
 #include "out/text_line.h"
 #include "page.h"
+#include "progress.h"
 
 enum { ORIGIN_BYTES = 160 };
 
@@ -35,6 +36,7 @@ struct job {
     struct viewer viewer;
     struct inputs inputs;
     struct head_survey survey;
+    struct progress progress;
     struct head_line *lines;
     size_t count;
     struct arena arena;
@@ -96,11 +98,12 @@ static int add_text(struct job *job, const struct input *input, struct err *err)
 
 static int add_texts(struct job *job, struct err *err)
 {
-    if (inputs_open_any(&job->inputs, job->options, err))
-        return -1;
-    for (size_t i = 0; i < job->inputs.count; i++)
+    size_t count = HEAD_SURVEY_REPEATS + job->inputs.count;
+    for (size_t i = 0; i < job->inputs.count; i++) {
         if (add_text(job, &job->inputs.items[i], err))
             return inputs_blame(&job->inputs, i, err);
+        progress_show(&job->progress, HEAD_SURVEY_REPEATS + i + 1, count, NULL);
+    }
     return 0;
 }
 
@@ -109,10 +112,18 @@ static int measure(struct job *job, struct err *err)
     uint64_t seed = (uint64_t)job->options->seed;
     if (head_survey_open(&job->survey, &job->viewer, seed, &job->arena, err))
         return -1;
-    for (size_t i = 0; i < HEAD_SURVEY_REPEATS; i++)
+    if (inputs_open_any(&job->inputs, job->options, err))
+        return -1;
+    progress_begin(&job->progress, job->options, "texts");
+    size_t count = HEAD_SURVEY_REPEATS + job->inputs.count;
+    for (size_t i = 0; i < HEAD_SURVEY_REPEATS; i++) {
         if (head_survey_add_repeat(&job->survey, i, err))
             return -1;
-    return add_texts(job, err);
+        progress_show(&job->progress, i + 1, count, NULL);
+    }
+    int failed = add_texts(job, err);
+    progress_end(&job->progress);
+    return failed;
 }
 
 /* --- a line a head --------------------------------------------------------------------------- */

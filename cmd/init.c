@@ -15,6 +15,7 @@
 #include "model/model.h"
 #include "model/origin.h"
 #include "model/recipe.h"
+#include "progress.h"
 #include "model/shape.h"
 
 struct job {
@@ -253,13 +254,18 @@ static int fill_draft(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct origin *origin = find_origin(job);
+    struct progress progress;
     const struct recipe recipe = {
         .seed = options->torch_seed >= 0 ? (uint64_t)options->torch_seed : ORIGIN_SEED,
         .way = is_linear(options) ? RECIPE_LINEAR : RECIPE_RAND,
         .table_rows = (size_t)options->table,
         .source_rows = origin ? origin->source_rows : 0,
+        .progress = &progress.sink,
     };
-    if (recipe_draw(&job->draft, &recipe, err))
+    progress_begin(&progress, options, "layers");
+    int failed = recipe_draw(&job->draft, &recipe, err);
+    progress_end(&progress);
+    if (failed)
         return err_prefix(err, "'%s'", job->label);
     return origin && origin->given ? keep_given(job, err) : 0;
 }
@@ -267,7 +273,11 @@ static int fill_draft(struct job *job, struct err *err)
 static int save(const struct job *job, struct err *err)
 {
     const char *path = job->options->output;
-    if (folder_save(&job->draft.folder, path, err))
+    struct progress progress;
+    progress_begin(&progress, job->options, NULL);
+    int failed = folder_save_told(&job->draft.folder, path, &progress.sink, err);
+    progress_end(&progress);
+    if (failed)
         return -1;
     if (bundled_find(path))
         print_note(job->options, "--model %s is the bundled model, this one is --model ./%s", path,

@@ -8,12 +8,14 @@
 
 #include "base/buf.h"
 #include "command.h"
+#include "progress.h"
 #include "text/label.h"
 
 enum { KIND_BYTES = 32 }; /* the longest "attn-cli: error: " */
 
 static void write_line(const char *bytes, size_t size)
 {
+    progress_wipe();
     while (write(STDERR_FILENO, bytes, size) < 0 && errno == EINTR)
         continue; /* any other reason: there is nobody left to tell */
     errno = 0;

@@ -14,6 +14,7 @@
 #include "looks.h"
 #include "output.h"
 #include "page.h"
+#include "progress.h"
 #include "request.h"
 
 enum {
@@ -215,10 +216,22 @@ static void write_hint(struct job *job)
 
 static int run_all(struct job *job, struct err *err)
 {
+    struct progress progress;
     double start = clock_seconds();
-    for (size_t done = 0; done < job->inputs.count;)
+    bool one = job->inputs.count == 1;
+    if (one) /* nothing is written before it is done */
+        progress_begin(&progress, job->options, "layers");
+    else
+        progress_begin_beside(&progress, job->options, "texts");
+    job->viewer.machine.progress = one ? &progress.sink : NULL;
+    for (size_t done = 0; done < job->inputs.count;) {
         if (run_group(job, &done, err))
             return -1;
+        if (!one)
+            progress_show(&progress, done, job->inputs.count, NULL);
+    }
+    job->viewer.machine.progress = NULL;
+    progress_end(&progress);
     write_hint(job);
     if (job->options->verbose)
         print_note(job->options, "%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms",

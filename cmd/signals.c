@@ -13,8 +13,17 @@
 #include "base/stream.h"
 #include "base/transfer.h"
 #include "draw/cairo_library.h"
+#include "progress.h"
 
 enum { STATUS_OF_SIGNALS = 128 };
+
+static const char *volatile hint; /* how to go on */
+
+static void say(const char *message)
+{
+    if (write(STDERR_FILENO, message, strlen(message)) < 0)
+        errno = 0; /* no one is left to read it */
+}
 
 /* One thread cleans up and ends the program; another that a signal comes to meanwhile waits. */
 static void begin_to_leave(void)
@@ -22,21 +31,23 @@ static void begin_to_leave(void)
     static atomic_flag begun = ATOMIC_FLAG_INIT;
     while (atomic_flag_test_and_set(&begun))
         pause();
+    progress_wipe();
     stream_remove_temporaries();
 }
 
-/* Interrupted: no half-written file stays behind. */
+/* Interrupted: no half-written file stays. */
 static void leave(int signal_number)
 {
     begin_to_leave();
+    if (hint)
+        say(hint);
     _exit(STATUS_OF_SIGNALS + signal_number);
 }
 
 static _Noreturn void leave_with(const char *message, enum err_kind status)
 {
     begin_to_leave();
-    if (write(STDERR_FILENO, message, strlen(message)) < 0)
-        errno = 0; /* there is nobody left to tell */
+    say(message);
     _exit((int)status);
 }
 
@@ -99,6 +110,11 @@ static void explain_drawing_fault(int signal_number)
             "threads or open files for them; svg needs none\n",
             ERR_OUTPUT);
     take_course(signal_number);
+}
+
+void signals_hint(const char *line)
+{
+    hint = line;
 }
 
 bool signals_is_ignored(int signal_number)

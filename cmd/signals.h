@@ -10,6 +10,10 @@
 
 void signals_set(void);
 
+/* What an interrupted program says before it ends: a line that lives until another, or NULL, takes
+ * its place. */
+void signals_hint(const char *line);
+
 /* Whoever started us ignores it (nohup, or a script for its jobs in the background): then it is not
  * meant for us, either. */
 bool signals_is_ignored(int signal_number);

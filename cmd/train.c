@@ -10,10 +10,14 @@
 #include "base/stream.h"
 #include "base/file.h"
 #include "command.h"
+#include "progress.h"
 #include "signals.h"
 #include "train_start.h"
 
-enum { TEST_EVERY = 100 };
+enum { TEST_EVERY = 100, LOSS_BYTES = 64 };
+
+static const double NOTE_SECONDS = 2; /* after which the pace is known … */
+static const double NOTE_LEAST = 60;  /* … and how long it takes, said where it is longer */
 
 struct job {
     const struct options *options;
@@ -24,6 +28,8 @@ struct job {
     struct stream out;
     double began;         /* the time that the first step began … */
     long long first_step; /* … and which it was */
+    struct progress progress;
+    bool noted;           /* how long it will take */
     long long saved_step; /* the last one that was saved; -1: none */
     char saved_path[4096];
 };
@@ -108,20 +114,32 @@ static void show_line(struct job *job, const struct course_report *report, doubl
     double left = (double)(s->steps - step_of(job)) * tokens_of_step(job) / pace(job);
     if (job->options->quiet)
         return;
+    progress_wipe();
     stream_format(&job->out, "%8lld  %8.4f  %8.4f  %8.0f  %4.0f:%02d\n", step_of(job), report->loss,
                   held_out, pace(job), floor(left / 60), (int)fmod(left, 60));
     stream_flush(&job->out);
 }
 
-static void show_progress(const struct job *job, const struct course_report *report)
+static void show_progress(struct job *job, const struct course_report *report)
 {
-    static double last;
-    double now = clock_seconds();
-    if (job->options->quiet || !isatty(STDERR_FILENO) || now - last < 0.2)
+    char loss[LOSS_BYTES];
+    snprintf(loss, sizeof loss, "loss %.4f", report->loss);
+    progress_show(&job->progress, (size_t)step_of(job), (size_t)job->course.settings.steps, loss);
+}
+
+/* Once it is known: who would not wait so long can still stop. */
+static void note_duration(struct job *job)
+{
+    char whole[PROGRESS_TIME_BYTES];
+    long long steps = job->course.settings.steps - job->first_step;
+    double seconds = clock_seconds() - job->began;
+    double all = seconds / (double)(step_of(job) - job->first_step) * (double)steps;
+    if (job->noted || seconds < NOTE_SECONDS)
         return;
-    last = now;
-    fprintf(stderr, "\rstep %lld of %lld, loss %.4f \033[K\r", step_of(job),
-            job->course.settings.steps, report->loss);
+    job->noted = true;
+    if (all >= NOTE_LEAST)
+        print_note(job->options, "%lld steps will take about %s; Ctrl-C saves, --resume goes on",
+                   steps, progress_time(whole, all));
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -140,6 +158,7 @@ static int report_step(struct job *job, const struct course_report *report, stru
     if (!isnan(held_out))
         show_line(job, report, held_out);
     show_progress(job, report);
+    note_duration(job);
     paused = clock_seconds();
     int failed = saves ? save(job, false, err) : 0;
     job->began += clock_seconds() - paused;
@@ -162,9 +181,12 @@ static int run_steps(struct job *job, struct err *err)
     watch_signals();
     job->began = clock_seconds();
     job->first_step = step_of(job);
+    progress_begin(&job->progress, job->options, "steps");
+    job->progress.before = (size_t)job->first_step;
     while (step_of(job) < job->course.settings.steps && !interrupted)
         if (course_step(&job->course, &report, err) || report_step(job, &report, err))
             return fail_step(job, err);
+    progress_end(&job->progress);
     if (save(job, true, err))
         return -1;
     if (step_of(job) < job->course.settings.steps)

@@ -5,6 +5,7 @@
 #include "command.h"
 #include "init_words.h"
 #include "inputs.h"
+#include "progress.h"
 #include "text/bpe_learn.h"
 
 struct job {
@@ -58,11 +59,15 @@ static int learn_pairs(struct job *job, struct err *err)
     const struct texts *paths = &job->options->operands;
     size_t size = (size_t)job->options->size;
     struct bpe_learner learner = {0};
+    struct progress progress;
     int failed = 0;
     for (size_t i = 0; i < paths->count && !failed; i++)
         if (bpe_learner_add(&learner, job->files[i].bytes, job->files[i].size, err))
             failed = err_prefix(err, "'%s'", paths->items[i]);
+    progress_begin(&progress, job->options, "tokens");
+    learner.progress = &progress.sink;
     failed = failed || bpe_learner_run(&learner, size, err);
+    progress_end(&progress);
     if (!failed) {
         bpe_learner_vocab(&learner, &job->vocab);
         bpe_learner_merges(&learner, &job->merges);

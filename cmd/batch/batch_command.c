@@ -3,12 +3,14 @@
  *
  * Options, items, a survey of all of them; then rounds, and in the end the results get their names.
  */
-#include <stdio.h>
+#include <string.h>
 
 #include "base/heap.h"
 #include "batch_work.h"
 #include "../command.h"
 #include "manifest.h"
+#include "../signals.h"
+#include "text/label.h"
 
 static int prepare(struct batch_work *work, struct err *err)
 {
@@ -50,14 +52,36 @@ static int count_failures(const struct batch_work *work, struct err *err)
                       work->survey.end - work->survey.first);
 }
 
-static int run_and_store(struct batch_work *work, struct err *err)
+/* attn-cli: interrupted: … */
+static int write_hint(struct buf *line, const struct batch_work *work, struct err *err)
 {
-    if (open_store(work, err))
-        return -1;
-    note_dropped(work);
+    const char *place = work->store.folder.path;
+    buf_text(line, "attn-cli: interrupted: '");
+    label_visible(line, place, strlen(place));
+    buf_text(line, "' holds what is done: the same command line with --resume goes on\n");
+    return buf_check(line, err);
+}
+
+static int run_and_finish(struct batch_work *work, struct err *err)
+{
     if (!work->store.complete && batch_run(work, err))
         return -1;
     return store_finish(&work->store, err) ? -1 : count_failures(work, err);
+}
+
+/* Where results have a place of their own, what is done of them is not lost. */
+static int run_and_store(struct batch_work *work, struct err *err)
+{
+    struct buf hint = {0};
+    if (open_store(work, err))
+        return -1;
+    note_dropped(work);
+    int failed = !work->plan.to_stdout && write_hint(&hint, work, err);
+    signals_hint(work->options->quiet ? NULL : hint.bytes);
+    failed = failed || run_and_finish(work, err);
+    signals_hint(NULL);
+    buf_release(&hint);
+    return failed ? -1 : 0;
 }
 
 int batch_command(const struct options *options, struct err *err)

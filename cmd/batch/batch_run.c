@@ -1,6 +1,7 @@
 /* batch_run.c: the jobs of a batch in rounds: some are read, those alike share ragged passes, and
  * their results are handed on in the order of the input.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "batch_work.h"
@@ -18,6 +19,8 @@ enum {
     TOKENS_OF_TEXT = 4, /* if texts are shorter than that, a pass has fewer tokens */
     ROUND_PASSES = 8,   /* at most: what they give is kept until it is written */
 };
+
+enum { NOTE_BYTES = 32 };
 
 /* A job of the round. */
 struct entry {
@@ -320,6 +323,14 @@ static int stop_at(const struct entry *entry, struct err *err)
     return -1;
 }
 
+static void show_progress(struct batch_work *work)
+{
+    char failed[NOTE_BYTES];
+    size_t count = work->survey.end - work->survey.first;
+    snprintf(failed, sizeof failed, "%zu failed", work->store.failed);
+    progress_show(&work->progress, work->store.done, count, work->store.failed ? failed : NULL);
+}
+
 static int store_round(struct round *round, struct err *err)
 {
     struct batch_work *work = round->work;
@@ -331,7 +342,7 @@ static int store_round(struct round *round, struct err *err)
             tell_failure(work, entry);
         if (store_entry(work, entry, err))
             return -1;
-        progress_show(&work->progress, work->store.done, work->store.failed);
+        show_progress(work);
     }
     return store_settle(&work->store, err);
 }
@@ -343,7 +354,7 @@ static int run_round(struct round *round, struct err *err)
     for (size_t i = 0; i < round->count; i++) {
         if (!round->entries[i].done && run_alike(round, i, err))
             return -1;
-        progress_show(&round->work->progress, round->work->store.done, round->work->store.failed);
+        show_progress(round->work);
     }
     return store_round(round, err);
 }
@@ -356,8 +367,11 @@ int batch_run(struct batch_work *work, struct err *err)
     for (struct open_model *model = work->models.first; model; model = model->next)
         viewer_expect(&model->viewer, model->tokens);
     size_passes(&round);
-    progress_begin(&work->progress, survey->end - survey->first, work->store.done,
-                   work->options->quiet);
+    if (work->plan.kind == STORE_LINES) /* which are printed all the while */
+        progress_begin_beside(&work->progress, work->options, "items");
+    else
+        progress_begin(&work->progress, work->options, "items");
+    work->progress.before = work->store.done;
     while (round.next < survey->end && !failed)
         failed = run_round(&round, err);
     progress_end(&work->progress);

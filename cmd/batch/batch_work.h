@@ -15,7 +15,7 @@
 #include "../inputs.h"
 #include "jobs.h"
 #include "open_models.h"
-#include "progress.h"
+#include "../progress.h"
 #include "../request.h"
 #include "store.h"
 #include "store_plan.h"

@@ -14,6 +14,7 @@
 #include "base/sha256.h"
 #include "base/transfer.h"
 #include "../command.h"
+#include "../progress.h"
 #include "shard_list.h"
 #include "shard_manifest.h"
 #include "store.h"
@@ -285,10 +286,15 @@ static int merge_all(struct merging *merging, struct err *err)
                          operands->count);
     if (shard_list_find(&merging->shards, operands->items[0], err) || open_target(merging, err))
         return -1;
-    for (size_t i = 0; i < merging->shards.count; i++)
-        if (take_shard(merging, i, err))
-            return -1;
-    return store_finish(&merging->store, err);
+    struct progress progress;
+    int failed = 0;
+    progress_begin(&progress, merging->options, "shards");
+    for (size_t i = 0; i < merging->shards.count && !failed; i++) {
+        progress_show(&progress, i, merging->shards.count, NULL);
+        failed = take_shard(merging, i, err);
+    }
+    progress_end(&progress);
+    return failed || store_finish(&merging->store, err) ? -1 : 0;
 }
 
 int merge_command(const struct options *options, struct err *err)

@@ -42,9 +42,16 @@ int folder_open(struct file *file, const struct folder *folder, const char *name
     return failed ? -1 : 0;
 }
 
+enum { PART_BYTES = 1 << 22 }; /* written before how far it is is told again */
+
+struct written {
+    size_t done, count; /* bytes */
+    const struct progress_sink *progress;
+};
+
 /* Write a file under its temporary name, down to the disk's own buffers. */
 static int write_file(struct stream *out, const struct folder_file *held, const char *path,
-                      struct err *err)
+                      struct written *written, struct err *err)
 {
     struct buf target = {0};
     buf_format(&target, "%s/%s", path, held->name);
@@ -52,17 +59,26 @@ static int write_file(struct stream *out, const struct folder_file *held, const 
     buf_release(&target);
     if (failed)
         return -1;
-    stream_bytes(out, held->bytes, held->size);
+    for (size_t at = 0; at < held->size && !out->failure;) {
+        size_t size = held->size - at < PART_BYTES ? held->size - at : PART_BYTES;
+        stream_bytes(out, held->bytes + at, size);
+        at += size;
+        written->done += size;
+        progress_tell(written->progress, written->done, written->count);
+    }
     stream_flush(out);
     return out->failure ? stream_commit(out, err) : 0; /* which says what went wrong */
 }
 
 /* All files are written before the first gets its name: a full disk is noticed in time. */
 static int write_files(struct stream *streams, const struct folder *folder, const char *path,
-                       struct err *err)
+                       const struct progress_sink *progress, struct err *err)
 {
+    struct written written = {.progress = progress};
     for (size_t i = 0; i < folder->file_count; i++)
-        if (write_file(&streams[i], &folder->files[i], path, err))
+        written.count += folder->files[i].size;
+    for (size_t i = 0; i < folder->file_count; i++)
+        if (write_file(&streams[i], &folder->files[i], path, &written, err))
             return -1;
     for (size_t i = 0; i < folder->file_count; i++)
         if (stream_commit(&streams[i], err))
@@ -70,14 +86,15 @@ static int write_files(struct stream *streams, const struct folder *folder, cons
     return 0;
 }
 
-int folder_save(const struct folder *folder, const char *path, struct err *err)
+int folder_save_told(const struct folder *folder, const char *path,
+                     const struct progress_sink *progress, struct err *err)
 {
     struct arena arena = {0};
     struct stream *streams = arena_alloc(&arena, folder->file_count, sizeof *streams, err);
     bool was_there = file_exists(path);
     int failed = !streams || file_make_directory(path, err);
     if (!failed) {
-        failed = write_files(streams, folder, path, err);
+        failed = write_files(streams, folder, path, progress, err);
         for (size_t i = 0; i < folder->file_count; i++)
             stream_discard(&streams[i]);
         if (failed && !was_there)
@@ -85,4 +102,9 @@ int folder_save(const struct folder *folder, const char *path, struct err *err)
     }
     arena_release(&arena);
     return failed ? -1 : 0;
+}
+
+int folder_save(const struct folder *folder, const char *path, struct err *err)
+{
+    return folder_save_told(folder, path, NULL, err);
 }

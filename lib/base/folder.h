@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/progress_sink.h"
 #include "base/file.h"
 
 struct folder_file {
@@ -35,5 +36,9 @@ int folder_open(struct file *file, const struct folder *folder, const char *name
  * their names when all are written, in the folder's order: on failure none has, as a rule, and a
  * directory that was made is gone. */
 int folder_save(const struct folder *folder, const char *path, struct err *err);
+
+/* The same, which tells how many bytes of all are written. */
+int folder_save_told(const struct folder *folder, const char *path,
+                     const struct progress_sink *progress, struct err *err);
 
 #endif

@@ -120,7 +120,9 @@ static int run_round(struct bench *bench, size_t round, struct err *err)
         const struct task *task = &bench->tasks.items[i];
         struct bench_sample *sample = sample_at(bench, i, round);
         if (plan->progress)
-            plan->progress(&(struct bench_progress){round, plan->rounds, task});
+            plan->progress(plan->progress_context,
+                           &(struct bench_progress){round * bench->tasks.count + i,
+                                                    plan->rounds * bench->tasks.count, task});
         if (time_task(bench, task, &sample->seconds, err))
             return -1;
         struct bracket after = measure_bracket(bench);

@@ -24,7 +24,7 @@
 
 /* Where a benchmark stands. */
 struct bench_progress {
-    size_t round, rounds;
+    size_t done, count;
     const struct task *task; /* what comes next */
 };
 
@@ -33,7 +33,8 @@ struct bench_plan {
     size_t threads;              /* 0: one a processor */
     size_t rounds;
     struct task_choice choice;
-    void (*progress)(const struct bench_progress *here); /* NULL: nobody wants to know */
+    void (*progress)(void *context, const struct bench_progress *here); /* NULL: not told */
+    void *progress_context;
 };
 
 /* The limits of the machine, in operations and bytes a second. */

@@ -15,6 +15,7 @@ struct trial {
     struct distances *distances; /* [way_count] */
     double *samples;             /* [way_count + 1][rounds], dense behind the others */
     struct selection timed;      /* what a stopwatch watches */
+    size_t passes, passes_done;  /* for who shows how far it is: all passes of a way count as one */
     struct arena *arena;
     struct arena of_dense, of_other; /* what the passes gave */
 };
@@ -96,16 +97,22 @@ static size_t layers_at_once(const struct trial *trial, const struct subject *su
     return cells >= most ? 1 : (size_t)(most / cells);
 }
 
-static int look(struct report *report, const struct trial *trial, const struct mechanism *way,
+static void count_pass(struct trial *trial)
+{
+    progress_tell(trial->plan->progress, ++trial->passes_done, trial->passes);
+}
+
+static int look(struct report *report, struct trial *trial, const struct mechanism *way,
                 const struct look *at, struct arena *arena, struct err *err)
 {
     struct look one = *at;
     one.reports = report;
     arena_clear(arena);
-    return viewer_set_mechanism(trial->plan->viewer, way, err) ||
-                   viewer_look(trial->plan->viewer, &one, arena, err)
-               ? -1
-               : 0;
+    if (viewer_set_mechanism(trial->plan->viewer, way, err) ||
+        viewer_look(trial->plan->viewer, &one, arena, err))
+        return -1;
+    count_pass(trial);
+    return 0;
 }
 
 /* Hold some layers of one text against dense attention. */
@@ -158,7 +165,7 @@ static int time_once(const struct trial *trial, struct stopwatch *stopwatch, str
 }
 
 /* Ways take turns: what slows the machine down for a while slows all of them. */
-static int time_round(const struct trial *trial, size_t round, struct err *err)
+static int time_round(struct trial *trial, size_t round, struct err *err)
 {
     for (size_t way = 0; way <= trial->plan->way_count; way++) {
         struct stopwatch stopwatch = {0};
@@ -169,6 +176,8 @@ static int time_round(const struct trial *trial, size_t round, struct err *err)
             if (time_once(trial, &stopwatch, err))
                 return -1;
         trial->samples[way * trial->plan->rounds + round] = stopwatch.seconds / times;
+        trial->passes_done += trial->plan->subject_count - 1;
+        count_pass(trial);
     }
     return 0;
 }
@@ -223,8 +232,21 @@ static int finish(struct trial *trial, struct err *err)
     return 0;
 }
 
+/* Every text is run once to be compared, or once for some layers of it, and once a round. */
+static size_t count_passes(const struct trial *trial)
+{
+    const struct comparison_plan *plan = trial->plan;
+    size_t passes = plan->rounds * plan->subject_count;
+    for (size_t text = 0; text < plan->subject_count; text++) {
+        size_t step = layers_at_once(trial, &plan->subjects[text]);
+        passes += (trial->comparison->layer_count + step - 1) / step;
+    }
+    return passes * (plan->way_count + 1);
+}
+
 static int measure(struct trial *trial, struct err *err)
 {
+    trial->passes = count_passes(trial);
     for (size_t text = 0; text < trial->plan->subject_count; text++)
         if (compare_text(trial, text, err))
             return -1;

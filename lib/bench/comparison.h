@@ -12,6 +12,7 @@
 #ifndef ATTN_BENCH_COMPARISON_H
 #define ATTN_BENCH_COMPARISON_H
 
+#include "base/progress_sink.h"
 #include "lens/distance.h"
 #include "lens/viewer.h"
 
@@ -21,8 +22,9 @@ struct comparison_plan {
     size_t subject_count;
     const struct mechanism *ways;
     size_t way_count;
-    const struct selection *selection; /* its layers and heads are compared */
-    size_t rounds;                     /* in which all ways are timed once */
+    const struct selection *selection;    /* its layers and heads are compared */
+    size_t rounds;                        /* in which all ways are timed once */
+    const struct progress_sink *progress; /* of the passes; NULL: not told */
     size_t most_cells; /* of squares that a pass keeps, where it can be had: layers beyond that take
                           further passes; 0: 64 million, 256 MiB */
 };

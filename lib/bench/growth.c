@@ -176,15 +176,27 @@ static int time_way(struct trials *trials, size_t way, size_t length, struct err
     return 0;
 }
 
+static void tell(const struct trials *trials, size_t round, size_t length, size_t way)
+{
+    const struct growth_plan *plan = trials->plan;
+    size_t lengths = trials->growth->length_count;
+    struct growth_progress here = {
+        .done = (round * lengths + length) * plan->way_count + way,
+        .count = plan->rounds * lengths * plan->way_count,
+        .length = trials->growth->lengths[length],
+        .way = trials->ways[way].name,
+    };
+    if (plan->progress)
+        plan->progress(plan->progress_context, &here);
+}
+
 /* Ways take turns: what slows the machine down for a while slows all of them. */
 static int run_round(struct trials *trials, size_t round, struct err *err)
 {
     const struct growth_plan *plan = trials->plan;
     for (size_t length = 0; length < trials->growth->length_count; length++) {
         for (size_t way = 0; way < plan->way_count; way++) {
-            if (plan->progress)
-                plan->progress(&(struct growth_progress){
-                    round, plan->rounds, trials->growth->lengths[length], trials->ways[way].name});
+            tell(trials, round, length, way);
             if (time_way(trials, way, length, err))
                 return -1;
         }

@@ -22,7 +22,8 @@
 
 /* Where it stands: what comes next. */
 struct growth_progress {
-    size_t round, rounds, length;
+    size_t done, count;
+    size_t length;
     const char *way;
 };
 
@@ -34,7 +35,8 @@ struct growth_plan {
     size_t way_count;
     const size_t *lengths; /* rising; NULL: 256 to 4096, or as many halves of the context */
     size_t length_count;
-    void (*progress)(const struct growth_progress *here); /* NULL: nobody wants to know */
+    void (*progress)(void *context, const struct growth_progress *here); /* NULL: not told */
+    void *progress_context;
 };
 
 /* One way; of each length: */

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/progress_sink.h"
 #include "math/kernel.h"
 #include "math/pool.h"
 
@@ -17,6 +18,7 @@ struct machine {
     float **sums;    /* [thread][SUMS_ROOM] for what a product makes of a panel */
     uint32_t *pairs; /* [pairs_held] for a matrix that is rounded to bf16; see machine_hold_pairs */
     size_t pairs_held;
+    const struct progress_sink *progress; /* of the layers of a pass; NULL: not told */
     struct arena arena;
 };
 

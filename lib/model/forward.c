@@ -144,11 +144,21 @@ static bool final_norm(struct pass *pass, struct matrix *y)
     return pass_check_rows(pass, SITE_LN_F, 0, *y) || tap_rows(pass, SITE_LN_F, 0, *y);
 }
 
+/* The layers of an encoder come before those of its decoder. */
+static void tell_layer(const struct pass *pass, size_t layer)
+{
+    const struct config *c = pass->config;
+    size_t before = pass->part == PART_SOURCE ? 0 : c->n_encoder_layer;
+    progress_tell(pass->machine->progress, before + layer + 1, c->n_encoder_layer + c->n_layer);
+}
+
 static bool run_layers(struct pass *pass)
 {
-    for (size_t layer = 0; layer < pass->layers; layer++)
+    for (size_t layer = 0; layer < pass->layers; layer++) {
         if (block(pass, layer))
             return true;
+        tell_layer(pass, layer);
+    }
     return false;
 }
 

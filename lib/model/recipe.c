@@ -140,9 +140,12 @@ static int draw_attention(struct cook *cook, struct err *err)
     if (draw_words(cook, err))
         return -1;
     seed(cook);
-    for (size_t layer = 0; layer < cook->draft->config.n_layer; layer++)
+    size_t layers = cook->draft->config.n_layer;
+    for (size_t layer = 0; layer < layers; layer++) {
         if ((linear ? draw_linears : draw_rand)(cook, layer, err))
             return -1;
+        progress_tell(cook->recipe->progress, layer + 1, layers);
+    }
     return 0;
 }
 
@@ -215,6 +218,7 @@ static void draw_gpt2(struct cook *cook)
         draw_block(cook, layer);
         fill_scales(cook, PARAMETER_LN_1, layer);
         fill_scales(cook, PARAMETER_LN_2, layer);
+        progress_tell(cook->recipe->progress, layer + 1, config->n_layer);
     }
     fill_scales(cook, PARAMETER_LN_F, 0);
     /* The head is made, uniform, when all else is initialised; then it is initialised, too. */

@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/progress_sink.h"
 #include "model/draft.h"
 
 enum recipe_way { RECIPE_RAND, RECIPE_LINEAR };
@@ -41,6 +42,7 @@ struct recipe {
     /* Of bare attention: */
     enum recipe_way way;
     size_t table_rows; /* of nn.Embedding; 0: RECIPE_TABLE_ROWS; never fewer than there are words */
+    const struct progress_sink *progress; /* of the layers that are drawn; NULL: not told */
     size_t source_rows; /* of so many words, the last, torch.rand makes a second text */
 };
 

@@ -225,6 +225,7 @@ int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err)
         learner->tokens[learner->token_count] = token;
         if (merge_all(learner, &token, (uint32_t)learner->token_count++, err))
             return -1;
+        progress_tell(learner->progress, learner->token_count, size);
     }
     return 0;
 }

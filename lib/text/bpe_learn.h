@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/progress_sink.h"
 #include "base/map.h"
 
 enum { BPE_LEARN_BYTES = 256, BPE_LEARN_MAX = 65536 };
@@ -30,7 +31,8 @@ struct bpe_learner {
     size_t pair_count, pair_slots;
     struct learn_token *tokens; /* [token_count] 256 bytes, then what was merged */
     size_t token_count;
-    uint32_t signs[BPE_LEARN_BYTES]; /* of bytes, by id */
+    uint32_t signs[BPE_LEARN_BYTES];      /* of bytes, by id */
+    const struct progress_sink *progress; /* of the tokens; NULL: not told */
 };
 
 /* Count the pieces of a text. Refused: bytes that are not UTF-8, with the offset. */

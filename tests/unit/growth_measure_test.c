@@ -42,9 +42,11 @@ static void release(void)
     arena_release(&arena);
 }
 
-static void count_progress(const struct growth_progress *here)
+static void count_progress(void *context, const struct growth_progress *here)
 {
-    ck_assert_uint_lt(here->round, here->rounds);
+    ck_assert_ptr_eq(context, &announced);
+    ck_assert_uint_eq(here->done, announced);
+    ck_assert_uint_lt(here->done, here->count);
     ck_assert_str_eq(here->way, names[announced % COUNT(ways)]);
     announced++;
 }
@@ -60,6 +62,7 @@ static struct growth_plan plan_of(const size_t *lengths, size_t count)
         .lengths = lengths,
         .length_count = count,
         .progress = count_progress,
+        .progress_context = &announced,
     };
 }
 

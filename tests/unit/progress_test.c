@@ -1,6 +1,6 @@
 /* The commands are no part of the library: this one's way to show how far it is is built in here.
  */
-#include "../../cmd/batch/progress.c"
+#include "../../cmd/progress.c"
 
 #include <check.h>
 
@@ -9,13 +9,13 @@ Suite *progress_suite(void);
 static char shown[4096];
 
 /* What one call writes to standard error. */
-static const char *show(struct progress *progress, size_t done, size_t failed)
+static const char *show(struct progress *progress, size_t done, const char *note)
 {
     fflush(stderr);
     int kept = dup(STDERR_FILENO);
     FILE *file = tmpfile();
     dup2(fileno(file), STDERR_FILENO);
-    progress_show(progress, done, failed);
+    progress_show(progress, done, 10000, note);
     fflush(stderr);
     dup2(kept, STDERR_FILENO);
     close(kept);
@@ -25,50 +25,78 @@ static const char *show(struct progress *progress, size_t done, size_t failed)
     return shown;
 }
 
-/* A batch that began so many seconds ago and has shown nothing since. */
-static struct progress begun(double seconds, bool terminal)
+/* On a terminal; begun so many seconds ago, when 1000 were done. */
+static struct progress begun(double seconds)
 {
+    struct options options = OPTIONS_DEFAULT;
     struct progress progress;
-    progress_begin(&progress, 10000, 1000, false);
+    progress_begin(&progress, &options, "items");
+    progress.before = 1000;
     progress.begin -= seconds;
     progress.shown -= seconds;
-    progress.terminal = terminal;
+    progress.shows = true;
     return progress;
 }
 
-START_TEST(a_terminal_has_a_bar)
+START_TEST(there_is_a_bar_and_what_is_left)
 {
-    struct progress progress = begun(10, true);
-    ck_assert_str_eq(show(&progress, 4000, 0),
-                     "\r\033[K[#########...............] 4000 of 10000, 300/s, 20 s left");
-    ck_assert_str_eq(show(&progress, 4001, 0), ""); /* not yet again */
+    struct progress progress = begun(10);
+    ck_assert_str_eq(show(&progress, 4000, NULL),
+                     "\r\033[K[#########...............] 4000 of 10000 items, 300/s, 20 s left");
+    ck_assert_str_eq(show(&progress, 4001, NULL), ""); /* not yet again */
 }
 END_TEST
 
-START_TEST(elsewhere_there_is_a_line_now_and_then)
+START_TEST(what_takes_less_than_a_second_shows_nothing)
 {
-    struct progress progress = begun(4.9, false);
-    ck_assert_str_eq(show(&progress, 1010, 0), "");
-    progress = begun(100, false);
-    ck_assert_str_eq(show(&progress, 1500, 3),
-                     "attn-cli: 1500 of 10000, 5.0/s, 28 min 20 s left, 3 failed\n");
-    progress = begun(1000, false);
-    ck_assert_str_eq(show(&progress, 1250, 0), "attn-cli: 1250 of 10000, 0.2/s, 9 h 43 min left\n");
+    struct progress progress = begun(0.9);
+    ck_assert_str_eq(show(&progress, 4000, NULL), "");
+    progress = begun(1.1);
+    ck_assert_str_ne(show(&progress, 4000, NULL), "");
 }
 END_TEST
 
-START_TEST(before_the_first_is_done_nobody_knows_how_long_it_takes)
+START_TEST(a_line_is_not_wider_than_a_terminal)
 {
-    struct progress progress = begun(100, false);
-    ck_assert_str_eq(show(&progress, 1000, 0), "attn-cli: 1000 of 10000\n");
+    struct progress progress = begun(100);
+    ck_assert_str_eq(
+        show(&progress, 1500, "3 failed"),
+        "\r\033[K[###...................] 1500 of 10000 items, 5.0/s, 28 min 20 s left, "
+        "3 failed");
+    progress = begun(1000);
+    ck_assert_str_eq(show(&progress, 1250, "one thing after the other was not as expected"),
+                     "\r\033[K1250 of 10000 items, 0.2/s, 9 h 43 min left, one thing after the "
+                     "other was not…");
 }
 END_TEST
 
-START_TEST(quiet_is_quiet)
+START_TEST(steps_that_say_nothing_are_a_share)
 {
-    struct progress progress = begun(100, true);
-    progress.silent = true;
-    ck_assert_str_eq(show(&progress, 1500, 3), "");
+    struct progress progress = begun(10);
+    progress.things = NULL;
+    ck_assert_str_eq(show(&progress, 4000, NULL),
+                     "\r\033[K[#########...............] 40 %, 20 s left");
+}
+END_TEST
+
+START_TEST(before_the_first_is_done_the_time_is_not_known)
+{
+    struct progress progress = begun(100);
+    ck_assert_str_eq(show(&progress, 1000, NULL),
+                     "\r\033[K[##......................] 1000 of 10000 items");
+}
+END_TEST
+
+START_TEST(pipes_and_quiet_see_nothing)
+{
+    struct options options = OPTIONS_DEFAULT;
+    struct progress progress;
+    options.quiet = true;
+    progress_begin(&progress, &options, "items");
+    ck_assert(!progress.shows);
+    progress.begin -= 10;
+    progress.shown -= 10;
+    ck_assert_str_eq(show(&progress, 1500, NULL), "");
 }
 END_TEST
 
@@ -76,10 +104,12 @@ Suite *progress_suite(void)
 {
     Suite *suite = suite_create("progress");
     TCase *tests = tcase_create("progress");
-    tcase_add_test(tests, a_terminal_has_a_bar);
-    tcase_add_test(tests, elsewhere_there_is_a_line_now_and_then);
-    tcase_add_test(tests, before_the_first_is_done_nobody_knows_how_long_it_takes);
-    tcase_add_test(tests, quiet_is_quiet);
+    tcase_add_test(tests, there_is_a_bar_and_what_is_left);
+    tcase_add_test(tests, what_takes_less_than_a_second_shows_nothing);
+    tcase_add_test(tests, a_line_is_not_wider_than_a_terminal);
+    tcase_add_test(tests, steps_that_say_nothing_are_a_share);
+    tcase_add_test(tests, before_the_first_is_done_the_time_is_not_known);
+    tcase_add_test(tests, pipes_and_quiet_see_nothing);
     suite_add_tcase(suite, tests);
     return suite;
 }

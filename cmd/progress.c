@@ -1,0 +1,151 @@
+#include "progress.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "out/text_line.h"
+
+enum { BAR_COLUMNS = 24, BAR_LEAST = 8, LINE_COLUMNS = 80 };
+
+static const double FIRST_SECONDS = 1; /* what takes less needs no bar */
+static const double NEXT_SECONDS = 0.1;
+
+static volatile sig_atomic_t visible; /* a line stands on the terminal */
+
+static bool is_terminal(void)
+{
+    const char *terminal = getenv("TERM");
+    return isatty(STDERR_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
+}
+
+static void tell(void *context, size_t done, size_t count)
+{
+    progress_show(context, done, count, NULL);
+}
+
+void progress_begin(struct progress *progress, const struct options *options, const char *things)
+{
+    double now = clock_seconds();
+    *progress = (struct progress){
+        .shows = !options->quiet && is_terminal(),
+        .things = things,
+        .begin = now,
+        .shown = now + FIRST_SECONDS - NEXT_SECONDS,
+        .sink = {tell, progress},
+    };
+}
+
+static bool is_plain_file(int descriptor)
+{
+    struct stat status;
+    return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+void progress_begin_beside(struct progress *progress, const struct options *options,
+                           const char *things)
+{
+    bool to_stdout = !options->output || strcmp(options->output, "-") == 0;
+    progress_begin(progress, options, things);
+    progress->shows = progress->shows && (!to_stdout || is_plain_file(STDOUT_FILENO));
+}
+
+const char *progress_time(char text[PROGRESS_TIME_BYTES], double seconds)
+{
+    unsigned long long whole = (unsigned long long)(seconds + 0.5);
+    if (whole < 60)
+        snprintf(text, PROGRESS_TIME_BYTES, "%llu s", whole);
+    else if (whole < 3600)
+        snprintf(text, PROGRESS_TIME_BYTES, "%llu min %llu s", whole / 60, whole % 60);
+    else
+        snprintf(text, PROGRESS_TIME_BYTES, "%llu h %llu min", whole / 3600, whole / 60 % 60);
+    return text;
+}
+
+static void add_numbers(struct buf *line, const struct progress *progress, size_t done,
+                        size_t count)
+{
+    char left[PROGRESS_TIME_BYTES];
+    double seconds = clock_seconds() - progress->begin;
+    double speed = seconds > 0 ? (double)(done - progress->before) / seconds : 0;
+    if (progress->things)
+        buf_format(line, "%zu of %zu %s", done, count, progress->things);
+    else
+        buf_format(line, "%zu %%", count ? done * 100 / count : 100);
+    if (speed > 0 && progress->things)
+        buf_format(line, speed < 10 ? ", %.1f/s" : ", %.0f/s", speed);
+    if (speed > 0)
+        buf_format(line, ", %s left", progress_time(left, (double)(count - done) / speed));
+}
+
+/* As wide as there is room for beside the text; none where there is little. */
+static void add_bar(struct buf *line, const struct buf *text, size_t done, size_t count)
+{
+    struct winsize window;
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+    size_t columns = known ? window.ws_col : LINE_COLUMNS;
+    size_t beside = text->size + sizeof "[] "; /* and the last column, where lines may wrap */
+    size_t bar = columns > beside ? columns - beside : 0;
+    bar = bar < BAR_COLUMNS ? bar : BAR_COLUMNS;
+    if (bar >= BAR_LEAST) {
+        size_t full = count ? done * bar / count : bar;
+        buf_char(line, '[');
+        for (size_t i = 0; i < bar; i++)
+            buf_char(line, i < full ? '#' : '.');
+        buf_text(line, "] ");
+    }
+    buf_bytes(line, text->bytes, text->size);
+    text_shorten(line, columns - 1);
+}
+
+static void send(const struct buf *line)
+{
+    visible = 1;
+    fputs("\r\033[K", stderr);
+    fwrite(line->bytes, 1, line->size, stderr);
+}
+
+void progress_show(struct progress *progress, size_t done, size_t count, const char *note)
+{
+    struct buf text = {0};
+    struct buf line = {0};
+    if (!progress->shows)
+        return;
+    double now = clock_seconds();
+    if (now - progress->shown < NEXT_SECONDS)
+        return;
+    progress->shown = now;
+    add_numbers(&text, progress, done, count);
+    if (note)
+        buf_format(&text, ", %s", note);
+    if (!text.out_of_memory)
+        add_bar(&line, &text, done, count);
+    if (!text.out_of_memory && !line.out_of_memory)
+        send(&line);
+    buf_release(&text);
+    buf_release(&line);
+}
+
+void progress_end(struct progress *progress)
+{
+    progress->shows = false;
+    progress_wipe();
+}
+
+void progress_wipe(void)
+{
+    static const char wipe[] = "\r\033[K";
+    if (!visible)
+        return;
+    visible = 0;
+    while (write(STDERR_FILENO, wipe, sizeof wipe - 1) < 0 && errno == EINTR)
+        continue; /* any other reason: no one is left to see it */
+    errno = 0;
+}
