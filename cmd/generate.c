@@ -142,6 +142,7 @@ static int choose_selection(struct job *job, struct err *err)
                               "grows: 'attn-cli run' shows them");
     if (output_check_selection(&job->output, &job->selection, err))
         return -1;
+    looks_note(options, job->output.format);
     return derive_check(&job->derivation, &job->selection, job->viewer.tokenizer, err);
 }
 

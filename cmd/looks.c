@@ -4,7 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/names.h"
+#include "command.h"
 #include "pager.h"
 
 static bool contains(const char *text, const char *part)
@@ -71,4 +73,45 @@ int looks_read(struct style *style, const struct options *options, struct err *e
     if (options->palette && style_read_palette(style, options->palette, err))
         return -1;
     return read_colour(style, options, err);
+}
+
+/* text, svg, png, pdf */
+static void add_formats(struct buf *out, unsigned looks)
+{
+    bool first = true;
+    for (size_t i = 0; i < format_count; i++) {
+        if (!(format_rows[i].looks & looks))
+            continue;
+        buf_format(out, "%s%s", first ? "" : ", ", format_rows[i].name);
+        first = false;
+    }
+}
+
+void looks_note(const struct options *options, const struct format *format)
+{
+    const struct {
+        const char *name;
+        bool given;
+        unsigned looks;
+    } rows[] = {
+        {"view", options->view, LOOKS_VIEW},
+        {"style", options->cells, LOOKS_CELLS},
+        {"color-scale", options->color_scale, LOOKS_COLOURS},
+        {"range", options->range, LOOKS_COLOURS},
+        {"palette", options->palette, LOOKS_COLOURS},
+        {"title", options->title, LOOKS_TITLE},
+        {"color", options->color && strcmp(options->color, "always") == 0, LOOKS_TERMINAL},
+        {"width", options->width > 0, LOOKS_TERMINAL},
+    };
+    struct buf idle = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!rows[i].given || format->looks & rows[i].looks)
+            continue;
+        buf_format(&idle, "%s--%s (for ", idle.size ? ", " : "", rows[i].name);
+        add_formats(&idle, rows[i].looks);
+        buf_char(&idle, ')');
+    }
+    if (idle.size && !idle.out_of_memory)
+        print_note(options, "no effect on --format %s: %s", format->name, idle.bytes);
+    buf_release(&idle);
 }

@@ -6,8 +6,12 @@
 #include "base/err.h"
 #include "draw/style.h"
 #include "options.h"
+#include "out/format.h"
 
 /* Read the options; whether there is colour on standard output is found out by what it is. */
 int looks_read(struct style *style, const struct options *options, struct err *err);
+
+/* Say of each of them that was given, and of --width, where the format makes nothing of it. */
+void looks_note(const struct options *options, const struct format *format);
 
 #endif

@@ -148,7 +148,7 @@ const struct option_row option_rows[] = {
     {"color", 0, OPTION_TEXT, "WHEN", FIELD(color), OF_REPORTS | FOR_HEADS | NOT_ITEM, 0, 0,
      "colours in text: auto (default), always or never"},
     {"title", 0, OPTION_TEXT, "TEXT", FIELD(title), OF_REPORTS | FOR_HEADS, 0, 0,
-     "what stands above a picture (default: the model and the sentence)"},
+     "what stands above a picture (default: the model and the sentence; '': nothing)"},
     {"output", 'o', OPTION_TEXT, "DIR", FIELD(output), FOR_INIT, 0, 0, "the directory to write"},
     {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), FOR_EXPLAIN, 0, 0,
      "a file (default: standard output)"},

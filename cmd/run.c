@@ -63,6 +63,7 @@ static int prepare(struct job *job, struct err *err)
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
         return -1;
     const struct format *format = job->output.format;
+    looks_note(options, format);
     if (request_make(&job->request, options, format, &job->viewer, &job->arena, err) ||
         viewer_set_mechanism(&job->viewer, &job->request.mechanism, err) ||
         inputs_check_source(options, &job->viewer.model, err) || check_format(job, err))

@@ -112,7 +112,9 @@ for model in begins named; do
 done
 try run -m "$in/pieces" --ids 1,2,3,4 --show weights --words --format json
 try run -m "$in/school" --ids 1,2,3 --show logits --title Ids --format html -o here
-try run -m life-4-heads -s "$life" -s 'is' --show q,v --format csv
+try run -m life-4-heads -s "$life" -s 'is' --show q,k --format csv
+try run -m life -s "$life" --view lines --title '' --style both --format csv
+try run -m life -s "$life" --range -0.1:0.1 --title '' --style both --format svg -o here
 try run -m life -s "$life" --format csv -o /dev/null
 try run -m life -f "$in/three.txt" --mean heads --style both --color always
 try run -m life-causal -s "$life" --attention window:2 --temperature 0.5

@@ -123,7 +123,7 @@ else
     leave_out 'SVG in rsvg: rsvg-convert is not installed'
 fi
 
-# The README's own: a ground of their own for light and dark pages, no blanks for browsers to join.
+# Those of the README: a ground for light and dark pages, and no blanks that browsers join.
 has_ground() { # FILE: its first rectangle that is no pattern is as large as the picture
     view=$(sed -n 's/.*viewBox="0 0 \([0-9.]* [0-9.]*\)".*/\1/p' "$1" | head -n 1)
     grep '^<rect' "$1" | head -n 1 |

@@ -8,9 +8,19 @@
 #include "base/heap.h"
 #include "batch_work.h"
 #include "../command.h"
+#include "../looks.h"
 #include "manifest.h"
 #include "../signals.h"
 #include "text/label.h"
+
+/* Items may have a format of their own; a folder of reductions holds all. */
+static void note_looks(const struct batch_work *work)
+{
+    const struct store_plan *plan = &work->plan;
+    const struct format *format = plan->form ? format_find(plan->form->name) : plan->format;
+    if (format)
+        looks_note(work->options, format);
+}
 
 static int prepare(struct batch_work *work, struct err *err)
 {
@@ -19,6 +29,7 @@ static int prepare(struct batch_work *work, struct err *err)
     if (store_choose(&work->plan, options, err) || tallies_open(&work->tallies, options, err) ||
         jobs_open(&work->jobs, options, err))
         return -1;
+    note_looks(work);
     return batch_survey(work, err);
 }
 

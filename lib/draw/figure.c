@@ -25,20 +25,27 @@ static void add_visible(struct buf *out, const char *text)
     reading_visible(out, &given);
 }
 
+static bool has_title(const struct style *style)
+{
+    return style->title && *style->title;
+}
+
 void figure_title(struct buf *out, const struct report *report, const struct style *style)
 {
-    add_visible(out, style->title ? style->title : last_name(report->model));
-    if (style->title)
+    add_visible(out, has_title(style) ? style->title : last_name(report->model));
+    if (has_title(style))
         return;
     buf_text(out, " · ");
     reading_visible(out, &report->sentence);
 }
 
 /* Begin a figure of at most so many sections; takes the title's text. */
-static int begin(struct figure *figure, struct buf *title, size_t most, struct arena *arena,
-                 struct err *err)
+static int begin(struct figure *figure, struct buf *title, size_t most, const struct style *style,
+                 struct arena *arena, struct err *err)
 {
-    *figure = (struct figure){.width = NARROWEST, .height = 2 * MARGIN + TITLE_ROOM};
+    bool none = style->title && !*style->title;
+    *figure = (struct figure){.width = NARROWEST, .title_room = none ? 0 : TITLE_ROOM};
+    figure->height = 2 * MARGIN + figure->title_room;
     if (!buf_check(title, err))
         figure->title = arena_text(arena, title->bytes ? title->bytes : "", title->size, err);
     buf_release(title);
@@ -68,7 +75,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
 {
     struct buf title = {0};
     figure_title(&title, report, style);
-    if (begin(figure, &title, SITE_COUNT, arena, err))
+    if (begin(figure, &title, SITE_COUNT, style, arena, err))
         return -1;
     for (int site = 0; site < SITE_COUNT; site++) {
         struct section *section = &figure->sections[figure->section_count];
@@ -86,8 +93,8 @@ int figure_plan_sheets(struct figure *figure, const char *title, const struct se
                        struct err *err)
 {
     struct buf text = {0};
-    add_visible(&text, style->title ? style->title : title);
-    if (begin(figure, &text, count, arena, err))
+    add_visible(&text, has_title(style) ? style->title : title);
+    if (begin(figure, &text, count, style, arena, err))
         return -1;
     for (size_t i = 0; i < count; i++) {
         if (section_plan_sheets(&figure->sections[i], &kinds[i], style, arena, err))
@@ -112,8 +119,8 @@ static int draw_title(const struct figure *figure, struct canvas *canvas, struct
 
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err)
 {
-    struct point corner = {MARGIN, MARGIN + TITLE_ROOM};
-    if (draw_title(figure, canvas, err))
+    struct point corner = {MARGIN, MARGIN + figure->title_room};
+    if (figure->title_room > 0 && draw_title(figure, canvas, err))
         return -1;
     for (size_t i = 0; i < figure->section_count; i++) {
         if (section_draw(&figure->sections[i], canvas, corner, err))

@@ -16,13 +16,15 @@
 #include "draw/section.h"
 
 struct figure {
-    const char *title; /* all of it; on the picture it may be shortened */
+    const char *title; /* all of it; on the picture it may be shortened … */
+    double title_room; /* … or, where none is wanted, have no room: then it names the file alone */
     struct section *sections;
     size_t section_count;
     double width, height; /* points */
 };
 
-/* Append the title: the one that was given, else the model's name and the sentence. */
+/* Append the title: the one that was given, where it is not empty; else the model's name and the
+ * sentence. */
 void figure_title(struct buf *out, const struct report *report, const struct style *style);
 
 /* Lay out a report, which lives longer than the figure. The memory is the arena's. */

@@ -18,6 +18,14 @@ static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
+/* They were asked for, and are not there. */
+static bool lacks_numbers(const struct section *section)
+{
+    int decimals = 0;
+    bool wanted = section->style->cells == CELLS_NUMBERS || section->style->cells == CELLS_BOTH;
+    return wanted && section->kind == KIND_MATRIX && !heat_has_numbers(section, &decimals);
+}
+
 /* What must be said besides, a line each. How many there are does not depend on memory for them. */
 static size_t write_notes(struct buf notes[NOTES_MAX], const struct section *section)
 {
@@ -34,6 +42,8 @@ static size_t write_notes(struct buf notes[NOTES_MAX], const struct section *sec
     if (rows > 1 || columns > 1)
         buf_format(&notes[count++], "a %s stands for the largest of %zu × %zu numbers",
                    lines ? "line" : "cell", rows, columns);
+    if (lacks_numbers(section))
+        buf_text(&notes[count++], "the cells have no room for numbers");
     if (lines)
         buf_format(&notes[count++], "no line below %.0f %% of the highest", 100 * lines_least);
     if (section->first_hidden)

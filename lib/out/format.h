@@ -36,11 +36,21 @@ enum format_unit {
     UNIT_SHEET,
 };
 
+/* The options of looks that a format has an effect for. */
+enum format_looks {
+    LOOKS_VIEW = 1,      /* --view */
+    LOOKS_CELLS = 2,     /* --style */
+    LOOKS_COLOURS = 4,   /* --color-scale, --range, --palette */
+    LOOKS_TITLE = 8,     /* --title */
+    LOOKS_TERMINAL = 16, /* --color, --width */
+};
+
 struct format {
     const char *name;   /* as in --format */
     const char *ending; /* of file names, with its dot */
     const char *about;  /* a line for help */
     enum format_unit unit;
+    unsigned looks; /* LOOKS_… */
     bool is_picture;
     bool is_binary;    /* nothing for a terminal */
     bool one_sentence; /* one stream can hold only one sentence */
