@@ -14,6 +14,7 @@
 #include "model/pass_memory.h"
 #include "model/site_size.h"
 #include "page.h"
+#include "text/label.h"
 #include "text/tokenizer.h"
 
 enum { TOKENS_SHOWN = 16 }; /* sizes are given for, where a model has no limit of its own */
@@ -169,8 +170,9 @@ static void write_memory(struct stream *out, const struct facts *facts)
 static void write_summary(struct stream *out, const struct facts *facts)
 {
     char weights[NUM_SIZE_BYTES];
-    stream_format(out, "model          %s%s\n", facts->model->name,
-                  facts->model->folder.files ? " (in the binary)" : "");
+    stream_text(out, "model          ");
+    label_write_line(out, facts->model->name, strlen(facts->model->name));
+    stream_text(out, facts->model->folder.files ? " (in the binary)\n" : "\n");
     write_config(out, facts);
     stream_format(out, "parameters     %zu, %s, %s of weights\n", facts->parameters, facts->dtype,
                   num_size(weights, facts->weight_bytes));

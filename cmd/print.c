@@ -39,13 +39,7 @@ static void print_line(const char *kind, const char *text)
     struct buf line = {0};
     buf_text(&line, "attn-cli: ");
     buf_text(&line, kind);
-    for (const char *part = text; *part;) { /* blanks stay blanks; all else is made visible */
-        size_t size = strcspn(part, " ");
-        label_visible(&line, part, size);
-        part += size;
-        for (; *part == ' '; part++)
-            buf_char(&line, ' ');
-    }
+    label_line(&line, text, strlen(text));
     buf_char(&line, '\n');
     if (line.out_of_memory)
         print_plain_line(kind, text);

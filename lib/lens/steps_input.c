@@ -1,5 +1,6 @@
 /* steps_input.c: from the layer's input to the query. */
 #include <math.h>
+#include <stdio.h>
 
 #include "lens/given.h"
 
@@ -84,6 +85,20 @@ static int give_input(struct board *board)
     return give_streams(board) || give_norm(board) ? -1 : 0;
 }
 
+/* A number that a float32 may be too small for: a square of what is not. */
+static void add_wide(struct board *board, double value)
+{
+    char digits[NUMERAL_BYTES];
+    float narrow = (float)value;
+    if (isfinite(narrow)) {
+        pen_number(&board->pen, board_numeral(board, &narrow, 1), narrow);
+        return;
+    }
+    snprintf(digits, sizeof digits, "%.2e", value);
+    buf_text(&board->pen.text, digits);
+    numeral_latex(&board->pen.latex, digits);
+}
+
 /* μ = 0.0021, σ² = 0.0198, ε = 1.00e-05: of what the norm takes in. */
 static int work_norm(struct board *board)
 {
@@ -95,11 +110,10 @@ static int work_norm(struct board *board)
         mean += (double)walk->stream[c] / (double)walk->input_size;
     for (size_t c = 0; c < walk->input_size; c++)
         variance += pow((double)walk->stream[c] - mean, 2) / (double)walk->input_size;
-    const float numbers[] = {(float)mean, (float)variance};
     pen_add(&board->pen, "μ = ", "\\mu = ");
-    pen_number(&board->pen, board_numeral(board, &numbers[0], 1), numbers[0]);
+    add_wide(board, mean);
     pen_add(&board->pen, ", σ² = ", ",\\; \\sigma^2 = ");
-    pen_number(&board->pen, board_numeral(board, &numbers[1], 1), numbers[1]);
+    add_wide(board, variance);
     pen_add(&board->pen, ", ε = ", ",\\; \\varepsilon = ");
     pen_number(&board->pen, board_numeral(board, epsilon, 1), *epsilon);
     return board_worked(board);

@@ -35,6 +35,33 @@ void label_visible(struct buf *out, const char *bytes, size_t size)
     }
 }
 
+/* As `show`, but for blanks. */
+static size_t show_in_line(char sign[SIGN_BYTES], const char *bytes, size_t size)
+{
+    size_t length = show(sign, bytes, size);
+    if (*bytes == ' ')
+        strcpy(sign, " ");
+    return length;
+}
+
+void label_line(struct buf *out, const char *bytes, size_t size)
+{
+    char sign[SIGN_BYTES];
+    for (size_t at = 0; at < size;) {
+        at += show_in_line(sign, bytes + at, size - at);
+        buf_text(out, sign);
+    }
+}
+
+void label_write_line(struct stream *out, const char *bytes, size_t size)
+{
+    char sign[SIGN_BYTES];
+    for (size_t at = 0; at < size;) {
+        at += show_in_line(sign, bytes + at, size - at);
+        stream_text(out, sign);
+    }
+}
+
 bool label_is_rest(const char *bytes, size_t size)
 {
     return size > 0 && ((unsigned char)bytes[0] & 0xC0) == 0x80;

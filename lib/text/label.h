@@ -9,11 +9,16 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "base/stream.h"
 
 enum { LABEL_EXCERPT_BYTES = 96 };
 
 /* Append the visible form of a token's bytes. */
 void label_visible(struct buf *out, const char *bytes, size_t size);
+
+/* The same for a line to read, whose blanks stay blanks: a path, a name. */
+void label_line(struct buf *out, const char *bytes, size_t size);
+void label_write_line(struct stream *out, const char *bytes, size_t size);
 
 /* The same for a token, whose bytes may be a part of a character: then ‿ stands where the character
  * goes on. 🍰 in two tokens is `\xf0\x9f‿` and `‿\x8d\xb0`. `goes_on`: the token behind this one

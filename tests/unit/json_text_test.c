@@ -17,7 +17,8 @@ static const struct {
 } texts[] = {
     {BYTES(""), "\"\""},
     {BYTES("Life is short"), "\"Life is short\""},
-    {BYTES("a/b 'c' <d> & \x7f"), "\"a/b 'c' <d> & \x7f\""},
+    {BYTES("a/b 'c' <d> &"), "\"a/b 'c' <d> &\""},
+    {BYTES("\x7f\xC2\x80\xC2\x9B\xC2\xA0"), "\"\\u007f\\u0080\\u009b\xC2\xA0\""},
     {BYTES("say \"hi\""), "\"say \\\"hi\\\"\""},
     {BYTES("a\\b"), "\"a\\\\b\""},
     {BYTES("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\""},
