@@ -134,22 +134,29 @@ static int find_config(struct job *job, struct err *err)
     return file_map(&job->config, job->label, err);
 }
 
-/* A config that was written for this model may have more rows than there are words. */
-static bool says_vocab_size(const struct job *job)
+/* A config that was written for this model may have more rows than there are words. What is wrong
+ * with it is said where it is read, but for memory: without it would seem to say nothing. */
+static int find_vocab_size(bool *says, const struct job *job, struct err *err)
 {
     struct json *root = NULL;
-    const struct json *size = NULL;
-    if (job->options->config && json_parse(&root, job->config.bytes, job->config.size, NULL) == 0 &&
-        json_is_object(root))
-        size = json_member(root, "vocab_size");
-    bool says = size && !json_is_null(size);
+    struct err wrong = {0};
+    *says = false;
+    if (!job->options->config)
+        return 0;
+    if (json_parse(&root, job->config.bytes, job->config.size, &wrong))
+        return wrong.out_of_memory ? err_adopt(err, &wrong) : 0;
+    const struct json *size = json_is_object(root) ? json_member(root, "vocab_size") : NULL;
+    *says = size && !json_is_null(size);
     json_free(root);
-    return says;
+    return 0;
 }
 
 static int make_text(struct job *job, struct err *err)
 {
-    bool counted = init_words_are_given(job->options) && !job->sets_rows && !says_vocab_size(job);
+    bool says = false;
+    if (find_vocab_size(&says, job, err))
+        return -1;
+    bool counted = init_words_are_given(job->options) && !job->sets_rows && !says;
     if (counted && config_edit_add_words(&job->edit, job->words.count, &job->arena, err))
         return -1;
     return config_edit_apply(&job->text, &job->edit, job->config.bytes, job->config.size, err);
@@ -199,7 +206,7 @@ static int check_settings(const struct job *job, struct err *err)
         config_parse(&config, job->text.bytes, job->text.size, &wrong) == 0 ||
         config_parse(&config, job->config.bytes, job->config.size, NULL) != 0)
         return 0;
-    return err_usage(err, "--set: %s", wrong.text);
+    return wrong.out_of_memory ? err_adopt(err, &wrong) : err_usage(err, "--set: %s", wrong.text);
 }
 
 static int open_draft(struct job *job, struct err *err)

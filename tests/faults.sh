@@ -155,6 +155,10 @@ try train -q -d "$in/texts" --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_pos
 try train -q -d "$in/texts" --resume "$in/trained/step-00000001" -o here
 try init -q --like life -o here
 try init -q -s "我爱 don't爱" -o here
+try init -q --shape tiny --set n_layer=1,n_embd=8,n_head=2 -s "$life" -o here
+try init -q --config "$ROOT/models/life/config.json" -s "$life" -o here
+try init -q --config "$in/school/config.json" --vocab "$in/bpe/vocab.json" \
+    --merges "$in/bpe/merges.txt" --set n_layer=2,vocab_size=262 -o here
 try vocab "$in/texts" --size 340 -o here
 try corpus "$in/grammar" -n 3 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
