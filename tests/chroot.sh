@@ -24,7 +24,12 @@ do_without() { # WHY
 [ "$(id -u)" = 0 ] || do_without 'only root can make one'
 unshare --mount --pid --fork true 2>/dev/null || do_without 'no namespaces can be made here'
 command -v debootstrap >/dev/null || do_without 'debootstrap is not installed'
-[ -z "$(git status --porcelain)" ] || echo 'note: what is not committed is not tried'
+# Another's repository is as good as one's own.
+ours() { # COMMAND-OF-GIT...
+    git -c safe.directory='*' "$@"
+}
+
+[ -z "$(ours status --porcelain)" ] || echo 'note: what is not committed is not tried'
 
 chmod 755 "$scratch" # folders in it become /, where every user must be able to go
 finish() {
@@ -77,7 +82,7 @@ shown() { # COMMAND...: what it prints is seen, and kept in $scratch/said; its s
 make_machine() { # USER HOME
     user=$1 home=$2 path=/usr/local/bin:/usr/bin:/bin
     [ "$user" != root ] || path=$path:/usr/local/sbin:/usr/sbin:/sbin
-    cp -a "$base" "$root" && git clone --quiet . "$root$home/attn-cli" &&
+    cp -a "$base" "$root" && ours clone --quiet . "$root$home/attn-cli" &&
         chroot "$root" chown -R "$user:" "$home/attn-cli" &&
         { [ "$user" != root ] || rm "$root/usr/bin/sudo"; }
 }
