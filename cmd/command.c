@@ -127,11 +127,11 @@ const struct command *command_find(const char *name, struct err *err)
     if (names_find(&index, names, name, strlen(name)))
         return &command_rows[index];
     const char *near = names_nearest(names, name, strlen(name));
-    if (near)
-        err_usage(err, "unknown command '%s'%s", name, names_guess(guess, near));
-    else if (strchr(name, ' ')) /* a sentence */
+    if (strchr(name, ' ')) /* a sentence */
         err_usage(err, "unknown command '%s': did you mean 'attn-cli run \"%s\"'?", name,
                   strlen(name) <= SENTENCE_BYTES ? name : "…");
+    else if (near)
+        err_usage(err, "unknown command '%s'%s", name, names_guess(guess, near));
     else
         err_usage(err, "unknown command '%s': 'attn-cli help' lists them", name);
     return NULL;

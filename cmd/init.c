@@ -65,8 +65,9 @@ static int check_options(struct job *job, struct err *err)
     const struct options *options = job->options;
     size_t way = 0;
     if (options->operands.count)
-        return err_usage(err, "unexpected argument '%s': a directory is given by --output",
-                         options->operands.items[0]);
+        return err_usage(
+            err, "unexpected argument '%s': words are given by --sentence, a directory by --output",
+            options->operands.items[0]);
     if (check_sizes(options, err) || init_words_check(options, err))
         return -1;
     if (options->draw && names_choose(&way, NAMES_LIST(ways), "--draw", options->draw, err))

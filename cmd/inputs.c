@@ -145,6 +145,11 @@ static int check_word(const struct options *options, const char *word, struct er
         return err_usage(err,
                          "'%s' is a file: --file %s reads it, --sentence %s its name as a text",
                          word, word, word);
+    if (!word[strspn(word, "0123456789,-")])
+        return err_usage(err,
+                         "'%s': a list of numbers has commas and no blanks, as 0,1; --sentence "
+                         "%s reads it as a text",
+                         word, word);
     return text_count(options) > 1 ? forgotten_quotes(options, word, err) : 0;
 }
 

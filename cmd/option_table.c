@@ -80,10 +80,11 @@ const struct option_row option_rows[] = {
      "for every new token its log-probability, and the five most likely ones"},
     {"attention", 0, OPTION_TEXT, "KIND", FIELD(attention), FOR_RUN | FOR_EXPLAIN | FOR_GENERATE, 0,
      0, "which keys a query sees, and how they are weighed: see Attention (default: dense)"},
-    {"mask-method", 0, OPTION_TEXT, "HOW", FIELD(mask_method), FOR_RUN | FOR_EXPLAIN | FOR_GENERATE,
-     0, 0,
+    {"mask-method", 0, OPTION_TEXT, "HOW", FIELD(mask_method), FOR_RUN | FOR_EXPLAIN, 0, 0,
      "before the softmax (before, the default), or behind it (renormalise): the future made 0, "
      "the rest divided by its sum"},
+    {"mask-method", 0, OPTION_TEXT, "HOW", FIELD(mask_method), FOR_GENERATE, 0, 0,
+     "before the softmax (before); to renormalise, keys to come must be known: see run"},
     {"scale", 0, OPTION_TEXT, "none|sqrt|X", FIELD(scale), FOR_RUN | FOR_EXPLAIN | FOR_GENERATE, 0,
      0, "what scores are multiplied by: nothing, 1/√d_k or a number (default: the model's)"},
     {"temperature", 0, OPTION_REAL, "T", FIELD(softness), FOR_RUN | FOR_EXPLAIN, 0, 1000000,

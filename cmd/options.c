@@ -122,6 +122,17 @@ static int missing_value(const struct reader *reader, const struct option_row *r
                      row->name, row->argument);
 }
 
+/* `--layer = 0`, `--layer= 0`: what stands around the sign is lost, or taken for a text. */
+static int check_sign(const struct reader *reader, const struct option_row *row, bool joined,
+                      const char *value)
+{
+    bool any_text = strcmp(row->argument, "TEXT") == 0 || strcmp(row->argument, "TOKEN") == 0;
+    if (any_text || strcmp(value, joined ? "" : "=") != 0)
+        return 0;
+    return err_usage(reader->err, "--%s: expected a value (%s) right after the '=', found a blank",
+                     row->name, row->argument);
+}
+
 static int read_long(struct reader *reader, char *argument)
 {
     const char *name = argument + 2;
@@ -136,6 +147,8 @@ static int read_long(struct reader *reader, char *argument)
         value = *reader->next ? *reader->next++ : NULL;
     if (row->kind != OPTION_FLAG && !value)
         return missing_value(reader, row);
+    if (row->kind != OPTION_FLAG && check_sign(reader, row, name[size] == '=', value))
+        return -1;
     return set_option(reader, row, value);
 }
 

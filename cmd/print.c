@@ -82,7 +82,7 @@ void print_usage(void)
 {
     struct buf page = {0};
     buf_text(&page, "Usage:     attn-cli COMMAND [options]\n"
-                    "Begin by:  attn-cli run \"Life is short, eat dessert first\"\n"
+                    "Try:       attn-cli run \"Life is short, eat dessert first\"\n"
                     "Commands: ");
     list_commands(&page);
     buf_text(&page, "\nMore:      attn-cli help, attn-cli help COMMAND\n");

@@ -198,8 +198,8 @@ int unknown_name(int command, const char *name, size_t size, struct err *err)
     if (!same && alias)
         return err_usage(err, "unknown option '--%.*s': here it is '--%s'%s", (int)size, name,
                          alias->option, alias->remark ? alias->remark : "");
-    if (row_of(FOR_ALL, name, size))
-        return name_of_others(command, name, size, err);
+    if (!same && row_of(FOR_ALL, word, strlen(word)))
+        return name_of_others(command, word, strlen(word), err);
     const char *near = same ? same : nearest_option(command, name, size);
     if (near)
         return err_usage(err, "unknown option '--%.*s': did you mean '--%s'?", (int)size, name,
@@ -207,10 +207,35 @@ int unknown_name(int command, const char *name, size_t size, struct err *err)
     return err_usage(err, "unknown option '--%.*s': --help lists them", (int)size, name);
 }
 
+static const struct option_row *row_of_letter(int commands, char letter)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (letter && option_rows[i].letter == letter && option_serves(&option_rows[i], commands))
+            return &option_rows[i];
+    return NULL;
+}
+
+/* A letter that means something in a command; the first that has it says what. */
+static int letter_of_others(char letter, struct err *err)
+{
+    for (size_t i = 0; i < command_count; i++) {
+        const struct option_row *row = row_of_letter(command_rows[i].bit, letter);
+        if (row)
+            return err_usage(err, "unknown option '-%c': it is '--%s' of %s", letter, row->name,
+                             command_rows[i].name);
+    }
+    return 0;
+}
+
 int unknown_letter(int command, const char *letter, struct err *err)
 {
     size_t size = utf8_grapheme(letter, strlen(letter));
-    (void)command;
+    bool is_letter = (*letter >= 'a' && *letter <= 'z') || (*letter >= 'A' && *letter <= 'Z');
+    char other = (char)(is_letter ? *letter ^ ('a' ^ 'A') : '\0');
+    if (row_of_letter(command, other))
+        return err_usage(err, "unknown option '-%c': did you mean '-%c'?", *letter, other);
+    if (letter_of_others(*letter, err))
+        return -1;
     return err_usage(err, "unknown option '-%.*s': --help lists them", size ? (int)size : 1,
                      letter);
 }

@@ -6,8 +6,9 @@
 #include "base/utf8.h"
 
 enum {
-    NOT_UTF8 = 0x110000, /* a byte that begins no character stands for itself beyond them */
-    PREFIX_CHARACTERS = 2,
+    NOT_UTF8 = 0x110000,   /* a byte that begins no character stands for itself beyond them */
+    PREFIX_CHARACTERS = 2, /* of a word that a name begins with */
+    NAME_CHARACTERS = 3,   /* of a name that a word begins with */
 };
 
 /* The characters of a text; returns how many, more than there is room for where it is too long. */
@@ -61,12 +62,14 @@ static size_t distance(const uint32_t *a, size_t a_count, const uint32_t *b, siz
     return rows[a_count % 3][b_count];
 }
 
-static bool begins(const struct nearest *nearest, const uint32_t *name, size_t count)
+/* True when a text begins with another of at least so many characters. */
+static bool begins(const uint32_t *text, size_t size, const uint32_t *with, size_t with_size,
+                   size_t least)
 {
-    if (nearest->size < PREFIX_CHARACTERS || count < nearest->size)
+    if (with_size < least || size < with_size)
         return false;
-    for (size_t i = 0; i < nearest->size; i++)
-        if (!same(nearest->word[i], name[i], false))
+    for (size_t i = 0; i < with_size; i++)
+        if (!same(text[i], with[i], false))
             return false;
     return true;
 }
@@ -76,7 +79,8 @@ void nearest_begin(struct nearest *nearest, const char *word, size_t size)
     *nearest = (struct nearest){0};
     nearest->size = read_characters(nearest->word, word, size);
     nearest->exactly = SIZE_MAX;
-    nearest->steps = nearest->size < 5 ? nearest->size > 1 : (nearest->size + 1) / 3;
+    nearest->limit = nearest->size < 5 ? nearest->size > 1 : (nearest->size + 1) / 3;
+    nearest->steps = nearest->limit;
 }
 
 void nearest_offer(struct nearest *nearest, const char *name)
@@ -90,12 +94,14 @@ void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_
     size_t count = read_characters(characters, name, name_bytes);
     if (count > NEAREST_CHARACTERS || nearest->size > NEAREST_CHARACTERS || !nearest->size)
         return;
-    bool prefix = begins(nearest, characters, count);
-    if (!prefix &&
-        (count > nearest->size + nearest->steps || nearest->size > count + nearest->steps))
+    const uint32_t *word = nearest->word;
+    size_t most = nearest->size + nearest->steps;
+    bool prefix = begins(characters, count, word, nearest->size, PREFIX_CHARACTERS);
+    bool longer = begins(word, nearest->size, characters, count, NAME_CHARACTERS);
+    if (!prefix && !longer && (count > most || nearest->size > count + nearest->steps))
         return; /* so many characters more or fewer are too many steps already */
-    size_t steps = distance(nearest->word, nearest->size, characters, count, false);
-    steps = prefix ? smaller(steps, 1) : steps;
+    size_t steps = distance(word, nearest->size, characters, count, false);
+    steps = prefix ? smaller(steps, 1) : longer ? smaller(steps, nearest->limit) : steps;
     if (steps > nearest->steps)
         return;
     size_t exactly = distance(nearest->word, nearest->size, characters, count, true);

@@ -3,8 +3,9 @@
  * How far apart two words are is their optimal string alignment distance: the characters that must
  * be put in, taken out or changed, and the neighbours that must change places, each counted once.
  * Whether letters are large or small decides only between names that are equally near. A word that
- * a name begins with is one step away from it; the shortest such name is the nearest. What differs
- * in more than about a third of its characters is near nothing.
+ * a name begins with is one step away from it; the shortest such name is the nearest. A name that a
+ * word begins with is just near enough. What differs in more than about a third of its characters
+ * is near nothing.
  *
  *     struct nearest nearest;
  *     nearest_begin(&nearest, "lyaer", 5);
@@ -25,6 +26,7 @@ struct nearest {
     const char *name; /* the nearest of those offered, the first of several; NULL: none is near */
     size_t name_bytes;
     size_t size;    /* of the word, in characters */
+    size_t limit;   /* that many steps are the most */
     size_t steps;   /* from the word to the name … */
     size_t exactly; /* … and where large and small letters differ */
     uint32_t word[NEAREST_CHARACTERS];

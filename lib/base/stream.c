@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/heap.h"
 #include "base/num.h"
 #include "base/transfer.h"
@@ -121,6 +123,19 @@ static int check_replaceable(const char *path, bool exists, struct err *err)
     return 0;
 }
 
+/* By errno; a new name lacks its directory, as a rule. */
+static int cannot_open(const char *path, struct err *err)
+{
+    char folder[PATH_MAX];
+    int failure = errno;
+    const char *slash = strrchr(path, '/');
+    size_t size = slash ? (size_t)(slash - path) : 0;
+    snprintf(folder, sizeof folder, "%.*s", (int)size, path);
+    if (failure == ENOENT && size && size < sizeof folder && !file_exists(folder))
+        return err_output(err, "cannot write '%s': there is no directory '%s'", path, folder);
+    return err_output(err, "cannot write '%s': %s", path, strerror(failure));
+}
+
 static int open_temporary(struct stream *stream, const char *path, struct err *err)
 {
     stream->target = resolve(path, err);
@@ -135,7 +150,7 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
     }
     stream->descriptor = mkostemp(stream->temporary, O_CLOEXEC);
     if (stream->descriptor < 0) {
-        err_output(err, "cannot write '%s': %s", path, strerror(errno));
+        cannot_open(path, err);
         goto failed;
     }
     open_permissions(stream->descriptor, stream->target);

@@ -61,7 +61,8 @@ int style_read_range(struct style *style, const char *name, struct err *err)
     style->range = RANGE_ALL;
     if (strchr(name, ':'))
         return read_bounds(&style->bounds, name, err);
-    int found = find("--range", style_range_names, name, err);
+    static const char *const ranges[] = {"all", "head", "row", "LOW:HIGH", NULL};
+    int found = find("--range", ranges, name, err); /* never the last, which has a colon */
     style->range = found < 0 ? RANGE_ALL : (enum style_range)found;
     return found < 0 ? -1 : 0;
 }

@@ -63,6 +63,11 @@ START_TEST(a_word_that_a_name_begins_with_means_it)
         {"s", {"sentence"}, NULL}, /* one letter says too little */
         {"co", {"compare", "corpus"}, "corpus"},
         {"GEN", {"generate"}, "generate"},
+        {"heatmap", {"both", "heat"}, "heat"},
+        {"logarithmic", {"linear", "log"}, "log"},
+        {"benchmark", {"mark", "bench"}, "bench"},
+        {"isolated", {"is"}, NULL},            /* two letters say too little */
+        {"layers", {"lay", "layer"}, "layer"}, /* what is near wins */
     };
     must_mean(meanings, COUNT(meanings));
 }

@@ -71,11 +71,11 @@ START_TEST(a_value_may_look_like_anything)
     static const char *const values[] = {"", "-1", "--quiet", "--", "a=b", "=", "\xff", " "};
     for (size_t i = 0; i < COUNT(values); i++) {
         char joined[32];
-        must_parse(FOR_RUN, WORDS("--layer", (char *)values[i]));
-        ck_assert_str_eq(options.layer, values[i]);
-        snprintf(joined, sizeof joined, "--layer=%s", values[i]);
+        must_parse(FOR_RUN, WORDS("--title", (char *)values[i]));
+        ck_assert_str_eq(options.title, values[i]);
+        snprintf(joined, sizeof joined, "--title=%s", values[i]);
         must_parse(FOR_RUN, WORDS(joined));
-        ck_assert_str_eq(options.layer, values[i]);
+        ck_assert_str_eq(options.title, values[i]);
     }
     ck_assert(!options.quiet);
 }
@@ -184,7 +184,12 @@ START_TEST(what_is_wrong_is_said)
         {FOR_RUN, WORDS("-z"), "unknown option '-z': --help lists them"},
         {FOR_RUN, WORDS("-qz"), "unknown option '-z': --help lists them"},
         {FOR_RUN, WORDS("-\xC3\xA9"), "unknown option '-\xC3\xA9': --help lists them"},
-        {FOR_RUN, WORDS("-n3"), "unknown option '-n': --help lists them"}, /* info's */
+        {FOR_RUN, WORDS("-n3"), "unknown option '-n': it is '--tokens' of info"},
+        {FOR_INFO, WORDS("-M", "life"), "unknown option '-M': did you mean '-m'?"},
+        {FOR_RUN, WORDS("--layer=", "0"),
+         "--layer: expected a value (LIST) right after the '=', found a blank"},
+        {FOR_RUN, WORDS("--layer", "=", "0"),
+         "--layer: expected a value (LIST) right after the '=', found a blank"},
         {FOR_INFO, WORDS("--sentence=x"),
          "unknown option '--sentence': it is one of run, heads; --help lists those of this one"},
         {FOR_RUN, WORDS("--quiet=yes"), "--quiet: expected no value, found 'yes'"},

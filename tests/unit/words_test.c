@@ -245,7 +245,7 @@ START_TEST(an_unknown_word_is_an_error_that_names_it)
         {"Life, isn't", "word 'isn' at byte 6 is not in the vocabulary: did you mean 'is'?"},
         {"Life is 短い。", "word '短い' at byte 8 is not in the vocabulary"},
         {"life", "word 'life' at byte 0 is not in the vocabulary: did you mean 'Life'?"},
-        {"Lifeis1", "word 'Lifeis1' at byte 0 is not in the vocabulary"},
+        {"Lifeis1", "word 'Lifeis1' at byte 0 is not in the vocabulary: did you mean 'Life'?"},
         {"Life " EIGHTY_X EIGHTY_X,
          "word '" EIGHTY_X "xxxxxxxxxxxx…' at byte 5 is not in the vocabulary"},
     };
