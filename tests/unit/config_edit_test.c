@@ -132,7 +132,7 @@ START_TEST(wrong_changes_are_usage_errors)
          "activation_function, layer_norm_epsilon, initializer_range, tie_word_embeddings, "
          "scale_attn_weights, scale_attn_by_inverse_layer_idx, bos_token_id, eos_token_id, "
          "n_kv_head, d_k, d_v, causal, projections, out_proj, bias, scale, attention, found "
-         "'n_lay'"},
+         "'n_lay': did you mean 'n_layer'?"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         empty();

@@ -126,7 +126,7 @@ START_TEST(means_are_read_from_a_list)
     }
     struct derivation how = {0};
     ck_assert_int_eq(derive_read_mean(&how, "heads,tokens", &err), -1);
-    ck_assert_str_eq(err.text, "--mean: expected heads, layers or heads,layers, found 'tokens'");
+    ck_assert_str_eq(err.text, "--mean: expected one of heads, layers, found 'tokens'");
     ck_assert_int_eq(err.kind, ERR_USAGE);
 }
 END_TEST

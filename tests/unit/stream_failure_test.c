@@ -25,7 +25,7 @@ START_TEST(what_cannot_be_written_is_named)
         const char *text;
     } cases[] = {
         {"folder", "cannot write 'folder': it is a directory"},
-        {"nowhere/x.csv", "cannot write 'nowhere/x.csv': No such file or directory"},
+        {"nowhere/x.csv", "cannot write 'nowhere/x.csv': there is no directory 'nowhere'"},
         {"file/x.csv", "cannot write 'file/x.csv': Not a directory"},
         {"dangling", "cannot write 'dangling': it is a link that leads nowhere"},
         {"socket", "cannot write 'socket': No such device or address"},
