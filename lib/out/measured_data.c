@@ -3,16 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "format/json_text.h"
 #include "out/csv_field.h"
-#include "out/csv_sheet.h"
 
-/* --- matrices ----------------------------------------------------------------------------------
+/* --- lines -------------------------------------------------------------------------------------
  */
 
-/* The names of the columns, or what they hold: each with its comma. */
-static void add_columns(struct buf *line, const struct measured *measured, bool names)
+void measured_columns(struct buf *line, const struct measured *measured, bool names)
 {
     for (size_t i = 0; i < measured->column_count; i++) {
         const struct measured_column *column = &measured->columns[i];
@@ -22,96 +19,11 @@ static void add_columns(struct buf *line, const struct measured *measured, bool 
     }
 }
 
-static bool is_alone(const struct measured_list *list)
-{
-    return list->count == 1 && list->items[0].count == 1 && list->items[0].items[0].count == 1;
-}
-
-/* Where there is any; NULL: nothing was counted. */
-static const struct measurement *first_measurement(const struct measured_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        for (size_t k = 0; k < list->items[i].count; k++)
-            if (list->items[i].items[k].count)
-                return &list->items[i].items[k];
-    return NULL;
-}
-
-static int begin_table(struct stream *out, const struct measured *measured,
-                       const struct measurement *first, struct err *err)
-{
-    struct buf names = {0};
-    buf_text(&names, "measure,");
-    add_columns(&names, measured, true);
-    buf_text(&names, first->of_cells ? "layer,head,query" : "layer");
-    int failed =
-        buf_check(&names, err) || csv_table_begin(out, names.bytes, &first->sheets[0], err);
-    buf_release(&names);
-    return failed ? -1 : 0;
-}
-
-/* All that stands in one table has the same columns, and rows of one kind. */
-static int check_measured(const struct measured *measured, const struct measurement *first,
-                          struct err *err)
-{
-    for (size_t i = 0; i < measured->count; i++) {
-        const struct measurement *item = &measured->items[i];
-        for (size_t k = 0; k < item->count; k++)
-            if (item->of_cells != first->of_cells ||
-                !csv_same_columns(&item->sheets[k], &first->sheets[0]))
-                return err_usage(err,
-                                 "--format csv: expected the same rows and columns in all of one "
-                                 "table, found others in '%s' than in '%s': give --format tidy, or "
-                                 "a folder (-o DIR/)",
-                                 item->name, first->name);
-    }
-    return 0;
-}
-
-static int add_measurement(struct stream *out, const struct measured *measured,
-                           const struct measurement *item, struct err *err)
-{
-    struct buf place = {0};
-    int failed = 0;
-    for (size_t i = 0; i < item->count && !failed; i++) {
-        buf_clear(&place);
-        buf_format(&place, "%s,", item->name);
-        add_columns(&place, measured, false);
-        if (item->of_cells)
-            buf_format(&place, "%d,%d,", item->sheets[i].layer, item->sheets[i].head);
-        failed = csv_table_add(out, &place, &item->sheets[i], err);
-    }
-    buf_release(&place);
-    return failed ? -1 : 0;
-}
-
-int measured_csv_write(struct stream *out, const struct measured_list *list, struct err *err)
-{
-    const struct measurement *first = first_measurement(list);
-    if (!first)
-        return 0;
-    if (is_alone(list))
-        return csv_sheet_write(out, &first->sheets[0], err);
-    for (size_t i = 0; i < list->count; i++)
-        if (check_measured(&list->items[i], first, err))
-            return -1;
-    if (begin_table(out, &list->items[0], first, err))
-        return -1;
-    for (size_t i = 0; i < list->count; i++)
-        for (size_t k = 0; k < list->items[i].count; k++)
-            if (add_measurement(out, &list->items[i], &list->items[i].items[k], err))
-                return -1;
-    return 0;
-}
-
-/* --- lines -------------------------------------------------------------------------------------
- */
-
 int measured_tidy_head(struct stream *out, const struct measured *measured, struct err *err)
 {
     struct buf line = {0};
     buf_text(&line, "measure,");
-    add_columns(&line, measured, true);
+    measured_columns(&line, measured, true);
     buf_text(&line, "layer,head,query,key,count,value\n");
     int failed = buf_check(&line, err);
     if (!failed)
@@ -148,7 +60,7 @@ int measured_tidy_lines(struct stream *out, const struct measured *measured, str
 {
     struct buf columns = {0};
     buf_text(&columns, "");
-    add_columns(&columns, measured, false);
+    measured_columns(&columns, measured, false);
     int failed = buf_check(&columns, err);
     for (size_t i = 0; i < measured->count && !failed; i++)
         for (size_t k = 0; k < measured->items[i].count; k++)

@@ -1,7 +1,7 @@
 /* measured_data.h: measures of heads as data files.
  *
- *     layer\head,0,1                                     CSV: a labelled matrix; of several a title
- *     0,1.2345,0.9012                                    before each: # tiny · 2 texts entropy
+ *     layer\head,0,1                                     CSV: a labelled matrix; several are one
+ *     0,1.2345,0.9012                                    table: see measured_csv.c
  *
  *     measure,model,layer,head,query,key,count,value     tidy: a line a number; query and key are
  *     entropy,life,0,3,,,220000,1.2345                   empty where a measure has none
@@ -15,6 +15,7 @@
 #ifndef ATTN_OUT_MEASURED_DATA_H
 #define ATTN_OUT_MEASURED_DATA_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/stream.h"
 #include "lens/measured.h"
@@ -22,6 +23,10 @@
 int measured_csv_write(struct stream *out, const struct measured_list *list, struct err *err);
 int measured_tidy_write(struct stream *out, const struct measured_list *list, struct err *err);
 void measured_json_write(struct stream *out, const struct measured_list *list);
+
+/* The names of the columns that tell one from the others, or what they hold: each with its comma.
+ */
+void measured_columns(struct buf *line, const struct measured *measured, bool names);
 
 /* The lines of one, and the header of all: for writers that do not have all at once. */
 int measured_tidy_head(struct stream *out, const struct measured *measured, struct err *err);
