@@ -267,7 +267,8 @@ int info_command(const struct options *options, struct err *err)
         model_open(&model, name, err))
         return -1;
     int failed = choose_tokens(&facts.tokens, options, &model.config, err) ||
-                 count_outputs(&facts, err) || tokenizer_open(&tokenizer, &model.folder, err);
+                 count_outputs(&facts, err) || tokenizer_open(&tokenizer, &model.folder, err) ||
+                 tokenizer_check_ids(tokenizer, &model.folder, model.config.vocab_size, err);
     if (!failed) {
         facts.tokenizer = tokenizer;
         count_tensors(&facts);

@@ -18,7 +18,9 @@ int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct
     *viewer = (struct viewer){0};
     if (model_open(&viewer->model, model, err))
         return -1;
-    if (tokenizer_open(&viewer->tokenizer, &viewer->model.folder, err) ||
+    const struct model *opened = &viewer->model;
+    if (tokenizer_open(&viewer->tokenizer, &opened->folder, err) ||
+        tokenizer_check_ids(viewer->tokenizer, &opened->folder, opened->config.vocab_size, err) ||
         machine_open(&viewer->machine, threads, err)) {
         viewer_release(viewer);
         return -1;

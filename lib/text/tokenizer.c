@@ -14,6 +14,7 @@
 
 struct tokenizer {
     const struct kind *kind;
+    const char *words_file;       /* where its words stand */
     struct vocabulary vocabulary; /* one of these three is filled */
     struct byte_level byte_level;
     struct word_level word_level;
@@ -82,11 +83,12 @@ static int open_words(struct tokenizer *tokenizer, const struct folder *folder, 
 /* A file that makes a folder's tokenizer what it is; the first that is there does. */
 static const struct opener {
     const char *name;
+    const char *words_file;
     int (*open)(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 } openers[] = {
-    {"tokenizer.json", open_json},
-    {"merges.txt", open_merges},
-    {"vocab.json", open_words},
+    {"tokenizer.json", "tokenizer.json", open_json},
+    {"merges.txt", "vocab.json", open_merges},
+    {"vocab.json", "vocab.json", open_words},
 };
 
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err)
@@ -105,8 +107,29 @@ int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, st
         heap_free(opened);
         return -1;
     }
+    opened->words_file = openers[i].words_file;
     *tokenizer = opened;
     return 0;
+}
+
+int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *folder,
+                        size_t vocab_size, struct err *err)
+{
+    char word[LABEL_EXCERPT_BYTES];
+    size_t size = 0;
+    if (!tokenizer)
+        return 0;
+    const struct word_table *words =
+        tokenizer->set ? &tokenizer->set->words : &tokenizer->vocabulary.table;
+    if (words->size <= vocab_size)
+        return 0;
+    uint32_t id = (uint32_t)words->size - 1;
+    const char *bytes = word_table_word(words, id, &size);
+    return err_set(err,
+                   "'%s/%s': word '%s': expected an id below vocab_size = %zu of config.json, "
+                   "found %u",
+                   folder->path, tokenizer->words_file,
+                   label_excerpt(word, bytes ? bytes : "", bytes ? size : 0), vocab_size, id);
 }
 
 void tokenizer_free(struct tokenizer *tokenizer)

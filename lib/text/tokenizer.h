@@ -35,6 +35,11 @@ void tokenizer_free(struct tokenizer *tokenizer);
  * cut otherwise than with its merges.txt. */
 bool tokenizer_lacks_merges(const struct tokenizer *tokenizer);
 
+/* Refuse a vocabulary, which may be NULL, with a word for which the folder's model has no row. The
+ * added tokens of models often go beyond that, and are refused where they are used. */
+int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *folder,
+                        size_t vocab_size, struct err *err);
+
 /* From now on special tokens in a text, such as <|endoftext|>, are text. */
 void tokenizer_spell_special(struct tokenizer *tokenizer);
 
