@@ -12,23 +12,20 @@
 # interrupted goes on when the same line is typed again.
 set -eu
 [ $# -ge 3 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-
-have() { # PROGRAM PACKAGE
-    command -v "$1" >/dev/null 2>&1 && return
-    printf '%s: expected %s on the path, found none%s\n' "${0##*/}" "$1" \
-        "${2:+ (apt-get install $2)}" >&2
+refuse() { # WHY AND THE WAY OUT: before anything is begun
+    printf '%s: %s\n' "${0##*/}" "$1" >&2
     exit 2
 }
-
-mpirun=${MPIRUN:-mpirun --bind-to none}
-have attn-cli
-have "${mpirun%% *}" openmpi-bin
-
+tool=${MPIRUN:-mpirun}
+command -v "${tool%% *}" >/dev/null || refuse "${tool%% *} is not installed: \
+'apt-get install openmpi-bin'; or, without it, parallel.sh, or 'attn-cli batch' on one machine"
+command -v attn-cli >/dev/null ||
+    refuse "attn-cli is not on the path: 'make install PREFIX=\$HOME/.local' puts it there"
 ranks=$1 place=$2
 shift 2
 # A status of 1 says that some items failed, which `merge` will say again; for it mpirun would end
 # all ranks.
-# shellcheck disable=SC2016,SC2086 # several words; the ranks' shell expands it
-$mpirun -n "$ranks" sh -c 'attn-cli "$@" || [ $? = 1 ]' sh \
+# shellcheck disable=SC2016 # the ranks' shell expands it
+${MPIRUN:-mpirun --bind-to none} -n "$ranks" sh -c 'attn-cli "$@" || [ $? = 1 ]' sh \
     batch "$@" -o "$place" --shard auto --resume -t 1 -q || true
 attn-cli merge "$place"

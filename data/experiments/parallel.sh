@@ -14,21 +14,16 @@
 # folder under the same name (NFS); where they have none, copy PLACE.I-of-N back and merge by hand.
 set -eu
 [ $# -ge 3 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-
-have() { # PROGRAM PACKAGE
-    command -v "$1" >/dev/null 2>&1 && return
-    printf '%s: expected %s on the path, found none%s\n' "${0##*/}" "$1" \
-        "${2:+ (apt-get install $2)}" >&2
+refuse() { # WHY AND THE WAY OUT: before anything is begun
+    printf '%s: %s\n' "${0##*/}" "$1" >&2
     exit 2
 }
-
-have attn-cli
-have parallel parallel
-parallel --version 2>/dev/null | grep -q '^GNU' || {
-    printf '%s: expected GNU parallel, found another (apt-get install parallel)\n' "${0##*/}" >&2
-    exit 2
-}
-
+command -v parallel >/dev/null || refuse "GNU parallel is not installed: 'apt-get install parallel'; \
+or, without it, 'attn-cli batch', which takes every processor of this machine by itself"
+parallel --version 2>/dev/null | grep -q GNU ||
+    refuse "expected GNU parallel, found another program of that name: 'apt-get install parallel'"
+command -v attn-cli >/dev/null ||
+    refuse "attn-cli is not on the path: 'make install PREFIX=\$HOME/.local' puts it there"
 shards=$1 place=$2
 shift 2
 # A status of 1 says that some items failed, which `merge` will say again, with all that is missing.

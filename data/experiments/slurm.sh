@@ -15,4 +15,12 @@
 # missing: submit the same line again, and finished parts end at once, interrupted ones go on. To
 # merge without waiting: sbatch --dependency=afterany:JOB --wrap 'attn-cli merge results/'.
 set -eu
+refuse() { # WHY AND THE WAY OUT: before anything is begun
+    printf '%s: %s\n' "${0##*/}" "$1" >&2
+    exit 2
+}
+[ -n "${SLURM_ARRAY_TASK_ID-}" ] || refuse "this is a job for Slurm: 'sbatch $0 …'; its package \
+is slurm-client; or, without Slurm, parallel.sh, or 'attn-cli batch' on one machine"
+command -v attn-cli >/dev/null ||
+    refuse "attn-cli is not on the path: 'make install PREFIX=\$HOME/.local' puts it there"
 exec attn-cli batch "$@" --shard auto --resume -t "${SLURM_CPUS_PER_TASK:-1}"
