@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "lens/derive.h"
 #include "options.h"
+#include "text/tokenizer.h"
 
 struct command {
     const char *name;
@@ -61,6 +62,9 @@ void print_note(const struct options *options, const char *format, ...)
 
 /* What stands on standard error where nothing was asked for: a few lines to begin with. */
 void print_usage(void);
+
+/* A note of what a tokenizer's file asks for and is not done; NULL has no file. */
+void print_note_of_tokenizer(const struct options *options, const struct tokenizer *tokenizer);
 
 /* An error that does not end the program: "attn-cli: error: …". */
 void print_failure(const char *text);

@@ -97,6 +97,7 @@ static int prepare(struct job *job, struct err *err)
         selection_layers(&job->selection, options->layer, &model->config, &job->arena, err) ||
         selection_heads(&job->selection, options->head, &model->config, &job->arena, err))
         return -1;
+    print_note_of_tokenizer(options, job->viewer.tokenizer);
     return read_texts(job, err);
 }
 

@@ -185,6 +185,7 @@ static int read_subject(struct job *job, struct err *err)
         inputs_check_source(options, &job->viewer.model, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
         return -1;
+    print_note_of_tokenizer(options, job->viewer.tokenizer);
     if (viewer_read(&job->viewer, &job->subject, &input, text ? &source : NULL, &job->arena, err))
         return inputs_blame_only(options, err);
     dropped_add(&dropped, &job->subject.sentence, 0);

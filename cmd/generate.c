@@ -122,6 +122,7 @@ static int read_prompt(struct job *job, struct err *err)
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, job->options, err) ||
         check_source(job, err))
         return -1;
+    print_note_of_tokenizer(job->options, job->viewer.tokenizer);
     return read_subject(job, &prompt, err);
 }
 

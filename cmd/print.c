@@ -60,6 +60,16 @@ void print_note(const struct options *options, const char *format, ...)
     print_line("note: ", text);
 }
 
+void print_note_of_tokenizer(const struct options *options, const struct tokenizer *tokenizer)
+{
+    long long most = tokenizer ? tokenizer_truncation(tokenizer) : 0;
+    if (most > 0)
+        print_note(options,
+                   "tokenizer.json: 'truncation' to %lld tokens is not applied: a text keeps all "
+                   "of its tokens",
+                   most);
+}
+
 void print_failure(const char *text)
 {
     print_line("error: ", text);

@@ -62,6 +62,7 @@ static int prepare(struct job *job, struct err *err)
         viewer_set_precision(&job->viewer, precision, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
         return -1;
+    print_note_of_tokenizer(options, job->viewer.tokenizer);
     const struct format *format = job->output.format;
     looks_note(options, format);
     if (request_make(&job->request, options, format, &job->viewer, &job->arena, err) ||

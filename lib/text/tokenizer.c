@@ -14,7 +14,8 @@
 
 struct tokenizer {
     const struct kind *kind;
-    const char *words_file;       /* where its words stand */
+    const char *words_file; /* where its words stand */
+    long long truncation;
     struct vocabulary vocabulary; /* one of these three is filled */
     struct byte_level byte_level;
     struct word_level word_level;
@@ -63,6 +64,7 @@ static int open_json(struct tokenizer *tokenizer, const struct folder *folder, s
     tokenizer->kind = bpe ? &byte_level_kind : &word_level_kind;
     tokenizer->byte_level = json.byte_level;
     tokenizer->word_level = json.word_level;
+    tokenizer->truncation = json.truncation;
     tokenizer->set = bpe ? &tokenizer->byte_level.set : &tokenizer->word_level.set;
     return 0;
 }
@@ -268,6 +270,11 @@ const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size
 size_t tokenizer_size(const struct tokenizer *tokenizer)
 {
     return tokenizer->set ? token_set_size(tokenizer->set) : tokenizer->vocabulary.table.size;
+}
+
+long long tokenizer_truncation(const struct tokenizer *tokenizer)
+{
+    return tokenizer->truncation;
 }
 
 const char *tokenizer_gap(const struct tokenizer *tokenizer)

@@ -69,6 +69,9 @@ const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size
 /* One more than the largest id. */
 size_t tokenizer_size(const struct tokenizer *tokenizer);
 
+/* How many tokens its file would leave of a text, which nothing here does; 0: all. */
+long long tokenizer_truncation(const struct tokenizer *tokenizer);
+
 /* What stands between the bytes of two tokens when a text is put together again: "" or a blank. */
 const char *tokenizer_gap(const struct tokenizer *tokenizer);
 

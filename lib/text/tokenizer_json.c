@@ -20,7 +20,7 @@ struct field {
 
 /* The members of the document that make a difference; and those of its model, the first OFF_FIELDS
  * of which must be off. */
-enum { ADDED_TOKENS, NORMALIZER, PRE_TOKENIZER, MODEL, ROOT_FIELDS };
+enum { ADDED_TOKENS, NORMALIZER, PRE_TOKENIZER, TRUNCATION, MODEL, ROOT_FIELDS };
 enum { VOCAB = 5, OFF_FIELDS = VOCAB, MERGES, TYPE, UNKNOWN, MODEL_FIELDS };
 
 /* A document on its way in. */
@@ -39,7 +39,8 @@ static void name_fields(struct field *fields, const char *const *names, size_t c
 
 static void name_all_fields(struct reader *reader)
 {
-    static const char *const root[] = {"added_tokens", "normalizer", "pre_tokenizer", "model"};
+    static const char *const root[] = {"added_tokens", "normalizer", "pre_tokenizer", "truncation",
+                                       "model"};
     static const char *const model[] = {"dropout",
                                         "continuing_subword_prefix",
                                         "end_of_word_suffix",
@@ -166,6 +167,19 @@ static int read_pre_tokenizer(struct reader *reader, struct err *err)
     return failed ? err_prefix(err, "pre_tokenizer") : 0;
 }
 
+/* How many tokens other programs leave of a text. */
+static int read_truncation(long long *most, const struct reader *reader, struct err *err)
+{
+    struct json *tree = NULL;
+    if (parse(&tree, &reader->root[TRUNCATION], err))
+        return -1;
+    const struct json *field = json_is_object(tree) ? json_member(tree, "max_length") : NULL;
+    if (field) /* of another form: nothing that we need */
+        json_get_integer(field, 1, 1000000000000000, most);
+    json_free(tree);
+    return 0;
+}
+
 /* --- the model -------------------------------------------------------------------------------- */
 
 /* null, false, "", 0: what a setting is where it changes nothing. */
@@ -280,7 +294,7 @@ static int read_root(struct tokenizer_json *json, struct reader *reader, struct 
     struct json_cursor model;
     if (find_fields(reader->root, ROOT_FIELDS, &root, err) ||
         need(&model, &reader->root[MODEL], "{", err) || refuse_normalizer(reader, err) ||
-        read_pre_tokenizer(reader, err))
+        read_pre_tokenizer(reader, err) || read_truncation(&json->truncation, reader, err))
         return -1;
     if (read_model(json, reader, err))
         return err_prefix(err, "model");

@@ -2,8 +2,9 @@
  *
  * Read are the model (BPE, or WordLevel), the added tokens and the pre-tokenizer: ByteLevel, alone
  * or behind a Split by GPT-2's pattern; for WordLevel Whitespace, WhitespaceSplit or none. What
- * would give other ids and is not supported is refused by its name. Post-processors, truncation and
- * padding are passed over: no token is added or taken away unless somebody asks.
+ * would give other ids and is not supported is refused by its name. Post-processors and
+ * padding are passed over, and truncation is only looked at: no token is added or taken away unless
+ * somebody asks.
  *
  *     struct tokenizer_json json = {0};
  *     if (tokenizer_json_open(&json, folder, err)) ...
@@ -21,6 +22,7 @@ struct tokenizer_json {
     enum { TOKENIZER_JSON_BPE, TOKENIZER_JSON_WORD_LEVEL } model;
     struct byte_level byte_level; /* one of them is filled; who opened releases it */
     struct word_level word_level;
+    long long truncation; /* tokens that other programs leave of a text; 0: all */
 };
 
 /* Errors name the file and the field. On failure nothing is held. */
