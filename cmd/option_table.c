@@ -170,6 +170,8 @@ const struct option_row option_rows[] = {
      "what drawing begins with (default: 0); repetition I takes N + I"},
     {"reduce", 0, OPTION_TEXT, "LIST", FIELD(reduce), FOR_BATCH, 0, 0,
      "in place of matrices, what heads do over all texts: see Reductions"},
+    {"per-item", 0, OPTION_FLAG, NULL, FIELD(per_item), FOR_BATCH, 0, 0,
+     "with --reduce: what they do in every item, as text, csv, tidy, json or jsonl"},
     {"shard", 0, OPTION_TEXT, "I/N|auto", FIELD(shard), FOR_BATCH | PROCESS, 0, 0,
      "do the I-th of N parts; auto: as Slurm, Open MPI or PMI say; see merge"},
     {"resume", 0, OPTION_FLAG, NULL, FIELD(resume), FOR_BATCH | PROCESS, 0, 0,

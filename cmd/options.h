@@ -93,6 +93,7 @@ struct options {
     long long torch_seed; /* -1: not given */
     const char *input;    /* what kind of file a batch is read from */
     const char *reduce;
+    bool per_item;
     const char *shard;
     struct texts sweeps;
     bool dry_run;

@@ -148,6 +148,11 @@ for format in csv tidy.csv json svg; do
     try batch "$in/three.txt" -m life --fail-fast --reduce entropy,mean -o here.$format
 done
 try batch "$in/three.txt" -m life --reduce entropy,mean -o here/ --shard 1/2
+for format in text csv tidy json jsonl; do
+    try batch "$in/three.txt" -m life --fail-fast --reduce entropy --per-item --format $format \
+        -o here
+done
+try batch "$in/two.jsonl" -m life --reduce entropy --per-item --sweep temperature=1,4 --repeat 2
 try train -q -d "$in/texts" -m "$in/school" --steps 2 --batch 2 --context 4 -o here
 try train -q -d "$in/texts" --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
     --vocab "$in/bpe/vocab.json" --merges "$in/bpe/merges.txt" --steps 1 --batch 2 --context 4 \

@@ -56,7 +56,7 @@ static int write_line(struct printing *printing, const struct job *job, struct a
     struct prepared prepared;
     struct buf *line = &printing->line;
     char size[NUM_SIZE_BYTES];
-    bool reduced = printing->work->plan.kind == STORE_SUMS;
+    bool reduced = store_is_tallied(&printing->work->plan);
     bool broken = batch_prepare(printing->work, job, &prepared, arena, job_err);
     if (job_err->out_of_memory)
         return err_adopt(err, job_err);
@@ -84,7 +84,7 @@ static int write_jobs(struct printing *printing, struct err *err)
     int failed = 0;
     text_left(&printing->line, "item", NAME_COLUMNS);
     buf_text(&printing->line, "    line  tokens");
-    if (printing->work->plan.kind != STORE_SUMS)
+    if (!store_is_tallied(&printing->work->plan))
         buf_text(&printing->line, "  float32");
     failed = text_end(&printing->out, &printing->line, err);
     for (size_t number = 0; number < survey->end && !failed; number++) {
@@ -114,12 +114,13 @@ static void write_summary(struct printing *printing)
     stream_format(out, ", %zu for each item; %zu broken\n", work->jobs.of_item, printing->broken);
     stream_format(out, "%llu tokens, at most %zu in a text\n", (unsigned long long)survey->tokens,
                   survey->longest);
-    if (work->plan.kind != STORE_SUMS)
+    if (!store_is_tallied(&work->plan))
         stream_format(out, "%s as float32; csv and json take about three times that\n",
                       num_size(size, printing->bytes));
     for (const struct tally_group *group = work->tallies.first; group; group = group->next) {
         size_t bytes = 0;
-        if (tally_bytes(&bytes, work->tallies.measures, &group->size))
+        if (work->plan.kind == STORE_SUMS &&
+            tally_bytes(&bytes, work->tallies.measures, &group->size))
             stream_format(out, "tallies of up to %s\n", num_size(size, bytes));
     }
     for (const struct open_model *model = work->models.first; model; model = model->next)

@@ -7,6 +7,7 @@
 #include "batch_work.h"
 #include "../command.h"
 #include "lens/derive.h"
+#include "lens/tally_sheet.h"
 #include "lens/tally_sink.h"
 #include "../settings.h"
 
@@ -27,6 +28,8 @@ struct entry {
     struct job job;
     struct prepared prepared;
     struct report report;
+    struct tally tally;       /* of --per-item, while its pass runs … */
+    struct measured measured; /* … and what it came to */
     struct item_fault fault;
     bool done;
 };
@@ -39,7 +42,8 @@ struct round {
     size_t pass_tokens; /* about so many share a pass … */
     size_t pass_texts;  /* … of at most so many texts */
     struct arena arena;
-    struct err err; /* of one job at a time */
+    struct arena tallies; /* of one pass: they take more than what they come to */
+    struct err err;       /* of one job at a time */
 };
 
 /* Jobs of one pass. */
@@ -126,43 +130,15 @@ static int skip_jobs(struct round *round, size_t count, struct err *err)
 
 /* --- one pass --------------------------------------------------------------------------------- */
 
-/* Mark the numbers of a list, or all. */
-static void mark(bool *wanted, const size_t *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        wanted[list ? list[i] : i] = true;
-}
-
-/* The numbers below `most` that are marked. */
-static const size_t *list_marked(const bool *wanted, size_t most, size_t *count,
-                                 struct arena *arena, struct err *err)
-{
-    size_t *list = arena_alloc(arena, most, sizeof *list, err);
-    *count = 0;
-    for (size_t i = 0; i < most && list; i++)
-        if (wanted[i])
-            list[(*count)++] = i;
-    return list;
-}
-
 /* All layers and all heads that any of the jobs wants. */
 static int join_selections(struct selection *joined, const struct pass_group *group,
                            struct arena *arena, struct err *err)
 {
     const struct config *config = &group->entries[0]->prepared.model->viewer.model.config;
-    bool *layers = arena_alloc(arena, config->n_layer, sizeof *layers, err);
-    bool *heads = arena_alloc(arena, config->n_head, sizeof *heads, err);
-    if (!layers || !heads)
-        return -1;
-    for (size_t i = 0; i < group->count; i++) {
-        const struct selection *selection = &group->entries[i]->prepared.request.selection;
-        mark(layers, selection->layers.items, selection->layers.count);
-        mark(heads, selection->heads, selection->head_count);
-    }
-    *joined = group->entries[0]->prepared.request.selection;
-    joined->layers.items = list_marked(layers, config->n_layer, &joined->layers.count, arena, err);
-    joined->heads = list_marked(heads, config->n_head, &joined->head_count, arena, err);
-    return joined->layers.items && joined->heads ? 0 : -1;
+    const struct selection **all = arena_alloc(arena, group->count, sizeof *all, err);
+    for (size_t i = 0; i < group->count && all; i++)
+        all[i] = &group->entries[i]->prepared.request.selection;
+    return all ? selection_join(joined, all, group->count, config, arena, err) : -1;
 }
 
 /* A pass whose attention is counted where it is seen; what a pass that failed has counted does not
@@ -218,6 +194,16 @@ static void count_texts(struct batch_work *work, struct entry *entry)
         tallies_find(&work->tallies, &entry->job)->texts++;
 }
 
+/* An item's own tally has done its part. */
+static int finish_entry(struct round *round, struct entry *entry, struct err *err)
+{
+    count_texts(round->work, entry);
+    if (!round->work->plan.item_form || entry->fault.kind)
+        return 0;
+    entry->measured.model = entry->prepared.model->viewer.model.name;
+    return tally_measure(&entry->measured, &entry->tally, &round->arena, err);
+}
+
 /* A pass that failed says nothing of the texts that were in it: each is run again, alone. */
 static int run_each(struct round *round, const struct pass_group *group, struct tally_sink *sink,
                     struct err *err)
@@ -235,9 +221,22 @@ static int run_each(struct round *round, const struct pass_group *group, struct 
             if (fail_entry(round, entry, err))
                 return -1;
         }
-        count_texts(round->work, entry);
+        if (finish_entry(round, entry, err))
+            return -1;
     }
     return 0;
+}
+
+/* Where what is seen of an item is counted. */
+static struct tally *tally_of(struct round *round, struct entry *entry, struct err *err)
+{
+    const struct tallies *tallies = &round->work->tallies;
+    struct tally_group *group = tallies_find(tallies, &entry->job);
+    if (!round->work->plan.item_form)
+        return &group->tally;
+    return tally_init(&entry->tally, tallies->measures, &group->size, &round->tallies, err)
+               ? NULL
+               : &entry->tally;
 }
 
 static int make_sink(struct round *round, const struct pass_group *group, struct tally_sink *sink,
@@ -246,9 +245,11 @@ static int make_sink(struct round *round, const struct pass_group *group, struct
     struct tally_subject *subjects =
         arena_alloc(&round->arena, group->count, sizeof *subjects, err);
     for (size_t i = 0; i < group->count && subjects; i++) {
-        const struct entry *entry = group->entries[i];
-        subjects[i].tally = &tallies_find(&round->work->tallies, &entry->job)->tally;
+        struct entry *entry = group->entries[i];
+        subjects[i].tally = tally_of(round, entry, err);
         subjects[i].selection = &entry->prepared.request.selection;
+        if (!subjects[i].tally)
+            return -1;
     }
     size_t layers = group->entries[0]->prepared.model->viewer.model.config.n_layer;
     return subjects ? tally_sink_init(sink, subjects, group->count, layers, &round->arena, err)
@@ -258,13 +259,15 @@ static int make_sink(struct round *round, const struct pass_group *group, struct
 static int run_pass(struct round *round, const struct pass_group *group, struct err *err)
 {
     struct tally_sink sink;
-    bool tallied = round->work->plan.kind == STORE_SUMS;
+    bool tallied = store_is_tallied(&round->work->plan);
+    arena_clear(&round->tallies);
     if (tallied && make_sink(round, group, &sink, err))
         return -1;
     if (run_group(round, group, tallied ? &sink : NULL, &round->err))
         return run_each(round, group, tallied ? &sink : NULL, err);
     for (size_t i = 0; i < group->count; i++)
-        count_texts(round->work, group->entries[i]);
+        if (finish_entry(round, group->entries[i], err))
+            return -1;
     return 0;
 }
 
@@ -274,7 +277,7 @@ static bool belongs(const struct round *round, const struct entry *entry, const 
 {
     return !entry->done && entry->prepared.model == first->prepared.model &&
            settings_agree(&entry->job.item.options, &first->job.item.options,
-                          round->work->plan.kind == STORE_SUMS);
+                          store_is_tallied(&round->work->plan));
 }
 
 /* Run the jobs that are like the one at `first` and fit into a pass with it. */
@@ -305,6 +308,9 @@ static int store_entry(struct batch_work *work, const struct entry *entry, struc
     page.style = &entry->prepared.style;
     if (entry->fault.kind)
         return store_failure(&work->store, &entry->job, &entry->fault, err);
+    if (work->plan.item_form)
+        return store_measured(&work->store, &entry->job, &entry->prepared.subject, &entry->measured,
+                              err);
     return store_report(&work->store, &entry->job, &entry->prepared.subject, &entry->report, &page,
                         err);
 }
@@ -312,7 +318,7 @@ static int store_entry(struct batch_work *work, const struct entry *entry, struc
 /* Where results have no place for what went wrong, it is said at once. */
 static void tell_failure(const struct batch_work *work, const struct entry *entry)
 {
-    if (work->plan.kind != STORE_LINES)
+    if (!store_has_errors(&work->plan))
         print_failure(entry->fault.message);
 }
 
@@ -376,5 +382,6 @@ int batch_run(struct batch_work *work, struct err *err)
         failed = run_round(&round, err);
     progress_end(&work->progress);
     arena_release(&round.arena);
+    arena_release(&round.tallies);
     return failed ? -1 : 0;
 }

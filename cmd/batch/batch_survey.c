@@ -1,6 +1,7 @@
 /* batch_survey.c: all jobs of a batch, read once before anything is computed. */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "batch_work.h"
 #include "../looks.h"
 
@@ -23,7 +24,7 @@ static int make_request(struct batch_work *work, const struct job *job, struct p
     struct options options = job->item.options;
     const struct viewer *viewer = &prepared->model->viewer;
     struct selection *selection = &prepared->request.selection;
-    if (work->plan.kind == STORE_SUMS) {
+    if (store_is_tallied(&work->plan)) {
         options.show = "weights";
         if (check_tallied(&options, err))
             return -1;
@@ -46,7 +47,7 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
     *prepared = (struct prepared){0};
     if (job->item.broken)
         return -1;
-    bool tallied = work->plan.kind == STORE_SUMS;
+    bool tallied = store_is_tallied(&work->plan);
     prepared->model = open_models_get(&work->models, &job->item.options, err);
     if (prepared->model && !make_request(work, job, prepared, arena, err) &&
         !open_model_read(prepared->model, job, &prepared->subject, arena, err) &&
@@ -110,6 +111,9 @@ static int visit(struct walk *walk, const struct job *job, uint64_t total, struc
         return -1;
     if (!sound)
         complain(walk, err);
+    size_t columns = utf8_width(job->name, strlen(job->name));
+    if (work->plan.name_columns < columns)
+        work->plan.name_columns = columns;
     const struct job_shard *shard = &work->plan.shard;
     if (!shard->count || (total && shard_has(shard, walk->weight, weight, total))) {
         if (survey->end == survey->first)
@@ -167,5 +171,7 @@ int batch_survey(struct batch_work *work, struct err *err)
         if (walk_jobs(&again, walk.weight, err))
             return -1;
     }
+    work->plan.first_job = work->survey.first;
+    work->plan.jobs = work->survey.jobs;
     return work->plan.kind == STORE_SUMS ? tallies_begin(&work->tallies, err) : 0;
 }

@@ -127,6 +127,29 @@ static int write_line(struct store *store, const struct job *job, const struct r
     return failed ? -1 : 0;
 }
 
+/* What an item came to, with what stands before the first and after the last. */
+static int write_item(struct store *store, const struct job *job, const struct measured *measured,
+                      const struct item_fault *fault, struct err *err)
+{
+    const struct store_plan *plan = store->plan;
+    size_t number = plan->first_job + store->done;
+    size_t before = store->lines.written_bytes;
+    struct item_measured item = {
+        .job = job,
+        .measured = measured,
+        .fault = fault,
+        .measures = store->tallies->measures,
+        .name_columns = plan->name_columns,
+        .first = number == 0,
+        .last = number + 1 == plan->jobs,
+    };
+    if (measured || plan->item_form->has_errors || item.first)
+        if (plan->item_form->write(&store->lines, &item, err))
+            return -1;
+    buf_format(&store->pieces, ", \"bytes\": %zu", store->lines.written_bytes - before);
+    return 0;
+}
+
 /* The files of an item's folder, with sizes and hashes. */
 static int list_files(struct store *store, const char *name, struct err *err)
 {
@@ -195,14 +218,29 @@ int store_report(struct store *store, const struct job *job, const struct subjec
     return failed ? -1 : 0;
 }
 
+int store_measured(struct store *store, const struct job *job, const struct subject *subject,
+                   const struct measured *measured, struct err *err)
+{
+    begin_piece(store, job);
+    add_ids(&store->pieces, "ids", &subject->sentence);
+    if (subject->source.count)
+        add_ids(&store->pieces, "source_ids", &subject->source);
+    int failed = write_item(store, job, measured, NULL, err);
+    end_piece(store);
+    return failed;
+}
+
 int store_failure(struct store *store, const struct job *job, const struct item_fault *fault,
                   struct err *err)
 {
     struct buf line = {0};
+    int failed = 0;
     begin_piece(store, job);
     buf_text(&store->pieces, ", ");
     manifest_error(&store->pieces, fault);
-    if (store->plan->kind == STORE_LINES) {
+    if (store->plan->item_form) {
+        failed = write_item(store, job, NULL, fault, err);
+    } else if (store->plan->kind == STORE_LINES) {
         buf_char(&line, '{');
         manifest_identity(&line, job);
         buf_text(&line, ", ");
@@ -212,7 +250,7 @@ int store_failure(struct store *store, const struct job *job, const struct item_
     }
     end_piece(store);
     store->failed++;
-    int failed = buf_check(&line, err);
+    failed = failed || buf_check(&line, err);
     if (!failed && line.size)
         stream_bytes(&store->lines, line.bytes, line.size);
     buf_release(&line);

@@ -38,6 +38,30 @@ static const struct format *find_format(const char *name, struct err *err)
     return format_choose_name(&index, &table, name, err) ? NULL : &format_rows[index];
 }
 
+/* Reductions of every item are lines in one file. */
+static int choose_item_form(struct store_plan *plan, struct err *err)
+{
+    const char *output = plan->options->output;
+    if (!plan->options->reduce)
+        return err_usage(err, "--per-item: expected --reduce beside it, found none");
+    if (!plan->to_stdout && work_folder_is_folder(output))
+        return err_usage(err, "--per-item: expected a file for all items, found the folder '%s'",
+                         output);
+    plan->kind = STORE_LINES;
+    return item_form_choose(&plan->item_form, plan->options->format,
+                            plan->to_stdout ? NULL : output, err);
+}
+
+bool store_is_tallied(const struct store_plan *plan)
+{
+    return plan->kind == STORE_SUMS || plan->item_form;
+}
+
+bool store_has_errors(const struct store_plan *plan)
+{
+    return plan->kind == STORE_LINES && (!plan->item_form || plan->item_form->has_errors);
+}
+
 static int choose_format(struct store_plan *plan, struct err *err)
 {
     const char *name = plan->options->format ? plan->options->format : "jsonl";
@@ -86,6 +110,8 @@ int store_choose(struct store_plan *plan, const struct options *options, struct 
     plan->to_stdout = !output || strcmp(output, "-") == 0 || is_device(output);
     if (check_resumable(plan, err) || shard_read(&plan->shard, options->shard, err))
         return -1;
+    if (options->per_item)
+        return choose_item_form(plan, err);
     if (!options->reduce)
         return choose_format(plan, err);
     plan->kind = STORE_SUMS;

@@ -9,6 +9,7 @@
 #include "../options.h"
 #include "out/format.h"
 #include "out/measured_form.h"
+#include "item_form.h"
 #include "shard.h"
 
 enum store_kind {
@@ -19,16 +20,25 @@ enum store_kind {
 
 struct store_plan {
     enum store_kind kind;
-    bool to_stdout;                   /* or to a device: nothing is left there to go on with */
-    const struct format *format;      /* of items, where they do not say otherwise */
-    const struct measured_form *form; /* of tallies that go to one place */
-    struct style style;               /* of tallies */
+    bool to_stdout;                    /* or to a device: nothing is left there to go on with */
+    const struct format *format;       /* of items, where they do not say otherwise */
+    const struct item_form *item_form; /* of reductions of every item; NULL: there are none */
+    size_t first_job, jobs;            /* of this shard, and in all: for forms with an end */
+    size_t name_columns;               /* of the widest name of a job */
+    const struct measured_form *form;  /* of tallies that go to one place */
+    struct style style;                /* of tallies */
     const struct options *options;
     struct job_shard shard;
 };
 
 /* Read -o, --format, --shard and --reduce. */
 int store_choose(struct store_plan *plan, const struct options *options, struct err *err);
+
+/* Whether attention is counted where it is seen, and no matrix is kept. */
+bool store_is_tallied(const struct store_plan *plan);
+
+/* Whether an item that failed has a place among the results. */
+bool store_has_errors(const struct store_plan *plan);
 
 /* Open standard output, or the device that stands in its place. */
 int store_open_stream(struct stream *out, const struct store_plan *plan, struct err *err);

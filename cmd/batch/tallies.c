@@ -15,6 +15,10 @@ int tallies_open(struct tallies *tallies, const struct options *options, struct 
         if (names_choose_item(&measure, NAMES(measure_rows, MEASURE_COUNT), "--reduce", name, size,
                               err))
             return -1;
+        if (options->per_item && !measure_rows[measure].of_row)
+            return err_usage(err,
+                             "--per-item: '%s' of one item are its weights: leave --reduce out",
+                             measure_rows[measure].name);
         tallies->measures |= 1u << measure;
         name = name[size] ? name + size + 1 : NULL;
     }

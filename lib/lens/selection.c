@@ -222,3 +222,42 @@ void selection_watch(const struct selection *selection, struct watch *watch)
             watch_add(watch, (enum site)site, layers.items[i]);
     }
 }
+
+/* --- several -----------------------------------------------------------------------------------
+ */
+
+/* Mark the numbers of a list, or all. */
+static void mark(bool *wanted, const size_t *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        wanted[list ? list[i] : i] = true;
+}
+
+/* The numbers below `most` that are marked. */
+static const size_t *list_marked(const bool *wanted, size_t most, size_t *count,
+                                 struct arena *arena, struct err *err)
+{
+    size_t *list = arena_alloc(arena, most, sizeof *list, err);
+    *count = 0;
+    for (size_t i = 0; i < most && list; i++)
+        if (wanted[i])
+            list[(*count)++] = i;
+    return list;
+}
+
+int selection_join(struct selection *joined, const struct selection *const *all, size_t count,
+                   const struct config *config, struct arena *arena, struct err *err)
+{
+    bool *layers = arena_alloc(arena, config->n_layer, sizeof *layers, err);
+    bool *heads = arena_alloc(arena, config->n_head, sizeof *heads, err);
+    if (!layers || !heads)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        mark(layers, all[i]->layers.items, all[i]->layers.count);
+        mark(heads, all[i]->heads, all[i]->head_count);
+    }
+    *joined = *all[0];
+    joined->layers.items = list_marked(layers, config->n_layer, &joined->layers.count, arena, err);
+    joined->heads = list_marked(heads, config->n_head, &joined->head_count, arena, err);
+    return joined->layers.items && joined->heads ? 0 : -1;
+}

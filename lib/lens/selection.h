@@ -54,4 +54,8 @@ struct layers selection_layers_of(const struct selection *selection, enum site s
 /* Mark the (site, layer) pairs of the selection, and the heads from its first to its last. */
 void selection_watch(const struct selection *selection, struct watch *watch);
 
+/* The sites of the first of several, with all layers and all heads that any of them has. */
+int selection_join(struct selection *joined, const struct selection *const *all, size_t count,
+                   const struct config *config, struct arena *arena, struct err *err);
+
 #endif

@@ -139,7 +139,8 @@ void measured_json_measures(struct stream *out, const struct measured *measured,
 {
     stream_char(out, '{');
     for (size_t i = 0; i < measured->count; i++) {
-        stream_format(out, "%s%s\"%s\": ", i ? "," : "", gap, measured->items[i].name);
+        stream_format(out, "%s%s\"%s\": ", i ? (*gap ? "," : ", ") : "", gap,
+                      measured->items[i].name);
         json_measurement(out, &measured->items[i]);
     }
     stream_char(out, '}');

@@ -1,0 +1,319 @@
+#include "item_form.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "format/json_text.h"
+#include "lens/measure.h"
+#include "out/csv_field.h"
+#include "out/format.h"
+#include "out/measured_data.h"
+#include "out/text_line.h"
+
+enum {
+    NUMBER_COLUMNS = 8,
+    PLACE_COLUMNS = 5,
+    VALUE_BYTES = 64,
+    REPEAT_BYTES = 32,
+    COLUMNS_BESIDE = 2
+};
+
+/* --- columns -----------------------------------------------------------------------------------
+ */
+
+/* Every line has its layer and head. */
+static bool is_column(const struct sweep *sweep)
+{
+    return strcmp(sweep->name, "layer") != 0 && strcmp(sweep->name, "head") != 0;
+}
+
+/* What tells an item from the others: its id, what sweeps vary, which repetition it is. */
+static size_t make_columns(struct measured_column *columns, const struct job *job,
+                           char repeat[REPEAT_BYTES])
+{
+    size_t count = 0;
+    columns[count++] = (struct measured_column){"id", job->item.id};
+    for (size_t i = 0; i < job->sweep_count; i++) {
+        const struct sweep *sweep = &job->sweeps[i];
+        if (is_column(sweep))
+            columns[count++] =
+                (struct measured_column){sweep->name, sweep->values[job->choices[i]]};
+    }
+    snprintf(repeat, REPEAT_BYTES, "%zu", job->repetition);
+    if (job->repeats)
+        columns[count++] = (struct measured_column){"repeat", repeat};
+    return count;
+}
+
+/* The item with its columns, in memory of the arena. */
+static int add_columns(struct measured *measured, const struct item_measured *item,
+                       struct arena *arena, struct err *err)
+{
+    size_t most = item->job->sweep_count + COLUMNS_BESIDE;
+    struct measured_column *columns = arena_alloc(arena, most, sizeof *columns, err);
+    char *repeat = arena_alloc(arena, REPEAT_BYTES, 1, err);
+    *measured = item->measured ? *item->measured : (struct measured){0};
+    if (!columns || !repeat)
+        return -1;
+    measured->columns = columns;
+    measured->column_count = make_columns(columns, item->job, repeat);
+    return 0;
+}
+
+/* --- a line a head -----------------------------------------------------------------------------
+ */
+
+/* The measures as columns. */
+struct lines {
+    struct stream *out;
+    const struct item_measured *item;
+    struct measured measured; /* the item's, with its columns */
+    struct buf line;
+    void (*add_number)(struct buf *line, enum measure measure, float value);
+};
+
+static bool wants(const struct item_measured *item, int measure)
+{
+    return item->measures >> measure & 1;
+}
+
+/* A head's number; NaN where a measure has none of it, as the token before of a text of one. */
+static float value_at(const struct measurement *measurement, const char *layer, const char *head)
+{
+    const struct sheet *sheet = measurement->count ? &measurement->sheets[0] : NULL;
+    for (size_t row = 0; sheet && row < sheet->rows.size; row++)
+        for (size_t column = 0; column < sheet->columns.size; column++)
+            if (strcmp(sheet->rows.labels[row].plain, layer) == 0 &&
+                strcmp(sheet->columns.labels[column].plain, head) == 0)
+                return sheet_cell(sheet, row, column);
+    return NAN;
+}
+
+/* Any sheet there is has all heads. */
+static const struct sheet *heads_of(const struct measured *measured)
+{
+    for (size_t i = 0; i < measured->count; i++)
+        if (measured->items[i].count)
+            return &measured->items[i].sheets[0];
+    return NULL;
+}
+
+static void add_numbers(struct lines *lines, const char *layer, const char *head)
+{
+    size_t next = 0;
+    for (int measure = 0; measure < MEASURE_COUNT; measure++)
+        if (wants(lines->item, measure))
+            lines->add_number(&lines->line, (enum measure)measure,
+                              value_at(&lines->measured.items[next++], layer, head));
+}
+
+static int end_line(struct lines *lines, struct err *err)
+{
+    while (lines->line.size && lines->line.bytes[lines->line.size - 1] == ' ')
+        lines->line.size--;
+    buf_char(&lines->line, '\n');
+    if (buf_check(&lines->line, err))
+        return -1;
+    stream_bytes(lines->out, lines->line.bytes, lines->line.size);
+    buf_clear(&lines->line);
+    return 0;
+}
+
+/* `begin` writes what stands before the numbers of a head. */
+static int write_heads(struct lines *lines,
+                       void (*begin)(struct lines *, const char *layer, const char *head),
+                       struct err *err)
+{
+    const struct sheet *sheet = lines->item->measured ? heads_of(&lines->measured) : NULL;
+    for (size_t row = 0; sheet && row < sheet->rows.size; row++) {
+        for (size_t column = 0; column < sheet->columns.size; column++) {
+            const char *layer = sheet->rows.labels[row].plain;
+            const char *head = sheet->columns.labels[column].plain;
+            begin(lines, layer, head);
+            add_numbers(lines, layer, head);
+            if (end_line(lines, err))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* --- CSV ---------------------------------------------------------------------------------------
+ */
+
+static void csv_number(struct buf *line, enum measure measure, float value)
+{
+    char text[NUM_FLOAT_BYTES];
+    (void)measure;
+    num_float(text, value);
+    buf_format(line, ",%s", text);
+}
+
+static void csv_begin(struct lines *lines, const char *layer, const char *head)
+{
+    for (size_t i = 0; i < lines->measured.column_count; i++) {
+        csv_field(&lines->line, lines->measured.columns[i].value);
+        buf_char(&lines->line, ',');
+    }
+    buf_format(&lines->line, "%s,%s", layer, head);
+}
+
+static int csv_head(struct lines *lines, struct err *err)
+{
+    for (size_t i = 0; i < lines->measured.column_count; i++)
+        buf_format(&lines->line, "%s,", lines->measured.columns[i].name);
+    buf_text(&lines->line, "layer,head");
+    for (int measure = 0; measure < MEASURE_COUNT; measure++)
+        if (wants(lines->item, measure))
+            buf_format(&lines->line, ",%s", measure_rows[measure].name);
+    return end_line(lines, err);
+}
+
+static int write_csv(struct stream *out, const struct item_measured *item, struct err *err)
+{
+    struct arena arena = {0};
+    struct lines lines = {.out = out, .item = item, .add_number = csv_number};
+    int failed = add_columns(&lines.measured, item, &arena, err) ||
+                 (item->first && csv_head(&lines, err)) || write_heads(&lines, csv_begin, err);
+    buf_release(&lines.line);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* --- text --------------------------------------------------------------------------------------
+ */
+
+static int width_of(enum measure measure)
+{
+    size_t name = strlen(measure_rows[measure].name);
+    return (int)(name > NUMBER_COLUMNS ? name : NUMBER_COLUMNS);
+}
+
+static void text_number(struct buf *line, enum measure measure, float value)
+{
+    char text[VALUE_BYTES] = "";
+    if (!isnan(value))
+        snprintf(text, sizeof text, "%.4f", (double)value);
+    buf_format(line, "  %*s", width_of(measure), text);
+}
+
+static void text_begin(struct lines *lines, const char *layer, const char *head)
+{
+    text_left(&lines->line, lines->item->job->name, lines->item->name_columns);
+    buf_format(&lines->line, "  %*s  %*s", PLACE_COLUMNS, layer, PLACE_COLUMNS, head);
+}
+
+static int text_head(struct lines *lines, struct err *err)
+{
+    text_left(&lines->line, "item", lines->item->name_columns);
+    buf_format(&lines->line, "  %*s  %*s", PLACE_COLUMNS, "layer", PLACE_COLUMNS, "head");
+    for (int measure = 0; measure < MEASURE_COUNT; measure++)
+        if (wants(lines->item, measure))
+            buf_format(&lines->line, "  %*s", width_of((enum measure)measure),
+                       measure_rows[measure].name);
+    return end_line(lines, err);
+}
+
+static int write_text(struct stream *out, const struct item_measured *item, struct err *err)
+{
+    struct arena arena = {0};
+    struct lines lines = {.out = out, .item = item, .add_number = text_number};
+    int failed = add_columns(&lines.measured, item, &arena, err) ||
+                 (item->first && text_head(&lines, err)) || write_heads(&lines, text_begin, err);
+    buf_release(&lines.line);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* --- tidy --------------------------------------------------------------------------------------
+ */
+
+static int write_tidy(struct stream *out, const struct item_measured *item, struct err *err)
+{
+    struct arena arena = {0};
+    struct measured measured;
+    int failed = add_columns(&measured, item, &arena, err) ||
+                 (item->first && measured_tidy_head(out, &measured, err)) ||
+                 measured_tidy_lines(out, &measured, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* --- JSON --------------------------------------------------------------------------------------
+ */
+
+static int write_object(struct stream *out, const struct item_measured *item, struct err *err)
+{
+    struct buf line = {0};
+    buf_char(&line, '{');
+    manifest_identity(&line, item->job);
+    buf_text(&line, ", ");
+    if (!item->measured)
+        manifest_error(&line, item->fault);
+    int failed = buf_check(&line, err);
+    if (!failed)
+        stream_bytes(out, line.bytes, line.size);
+    buf_release(&line);
+    if (failed)
+        return -1;
+    if (item->measured) {
+        stream_text(out, "\"model\": ");
+        json_write_text(out, item->measured->model, strlen(item->measured->model));
+        stream_text(out, ", \"measures\": ");
+        measured_json_measures(out, item->measured, "");
+    }
+    stream_char(out, '}');
+    return 0;
+}
+
+static int write_jsonl(struct stream *out, const struct item_measured *item, struct err *err)
+{
+    int failed = write_object(out, item, err);
+    stream_char(out, '\n');
+    return failed;
+}
+
+static int write_json(struct stream *out, const struct item_measured *item, struct err *err)
+{
+    stream_text(out, item->first ? "[\n" : ",\n");
+    int failed = write_object(out, item, err);
+    stream_text(out, item->last ? "\n]\n" : "");
+    return failed;
+}
+
+/* --- the table ---------------------------------------------------------------------------------
+ */
+
+static const struct item_form forms[] = {
+    {"text", false, write_text}, {"csv", false, write_csv},    {"tidy", false, write_tidy},
+    {"json", true, write_json},  {"jsonl", true, write_jsonl},
+};
+
+static const struct item_form *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (strcmp(forms[i].name, name) == 0)
+            return &forms[i];
+    return NULL;
+}
+
+int item_form_choose(const struct item_form **form, const char *name, const char *path,
+                     struct err *err)
+{
+    const struct format *format = path ? format_of_path(path) : NULL;
+    *form = name ? find(name) : path ? format ? find(format->name) : NULL : &forms[0];
+    if (*form)
+        return 0;
+    if (name)
+        return err_usage(err,
+                         "--format: expected text, csv, tidy, json or jsonl for --per-item, found "
+                         "'%s'",
+                         name);
+    return err_usage(err,
+                     "--output: expected an ending of .txt, .csv, .tidy.csv, .json or .jsonl for "
+                     "--per-item, found '%s'",
+                     path);
+}
