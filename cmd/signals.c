@@ -153,12 +153,23 @@ static const struct answer {
     {SIGSEGV, explain_drawing_fault},
 };
 
+/* For a handler that comes because there is no stack left. */
+static void set_second_stack(void)
+{
+    static char bytes[64 * 1024];
+    stack_t now;
+    stack_t second = {.ss_sp = bytes, .ss_size = sizeof bytes};
+    if (sigaltstack(NULL, &now) == 0 && now.ss_flags & SS_DISABLE)
+        sigaltstack(&second, NULL);
+}
+
 void signals_set(void)
 {
+    set_second_stack();
     struct sigaction action = {.sa_sigaction = explain_bus_error, .sa_flags = (int)SA_SIGINFO};
     sigaction(SIGBUS, &action, NULL);
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
-        action = (struct sigaction){.sa_handler = answers[i].handler};
+        action = (struct sigaction){.sa_handler = answers[i].handler, .sa_flags = (int)SA_ONSTACK};
         if (is_default(answers[i].signal_number))
             sigaction(answers[i].signal_number, &action, NULL);
     }
