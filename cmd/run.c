@@ -13,9 +13,11 @@
 #include "lens/viewer.h"
 #include "looks.h"
 #include "output.h"
+#include "out/text_line.h"
 #include "page.h"
 #include "progress.h"
 #include "request.h"
+#include "text/label.h"
 
 enum {
     GROUP_TOKENS = 1024, /* of the sentences that share a pass */
@@ -110,6 +112,25 @@ static int check_derivation(const struct job *job, const struct subject *subject
     return 0;
 }
 
+/* Whether a token begins inside a character: Chinese, emoji and the like, in bytes. */
+static bool has_parts(const struct reading *reading)
+{
+    for (size_t i = 0; reading->bytes && i < reading->count; i++)
+        if (reading->bytes[i].bytes &&
+            label_is_rest(reading->bytes[i].bytes, reading->bytes[i].size))
+            return true;
+    return false;
+}
+
+/* Where people read labels: what the odd ones among them are, and how to have others. */
+static void note_parts(const struct job *job, bool parts)
+{
+    bool labelled = job->request.selection.sites && job->output.format->looks;
+    if (parts && labelled && !job->request.derivation.words)
+        print_note(job->options, "tokens that are parts of a character are shown as their bytes, "
+                                 "\\xNN: --words joins them");
+}
+
 /* Every sentence must be sound before the first is computed: no output stops half-way for a word.
  */
 static int check_inputs(struct job *job, struct err *err)
@@ -117,6 +138,7 @@ static int check_inputs(struct job *job, struct err *err)
     struct dropped dropped = {0};
     struct dropped in_source = {0};
     size_t tokens = 0;
+    bool parts = false;
     for (size_t i = 0; i < job->inputs.count; i++) {
         struct arena arena = {0};
         struct subject subject;
@@ -126,6 +148,8 @@ static int check_inputs(struct job *job, struct err *err)
             dropped_add(&dropped, &subject.sentence, i);
         if (!failed && i == 0) /* it is the same for all */
             dropped_add(&in_source, &subject.source, i);
+        if (!failed)
+            parts |= has_parts(&subject.sentence) || has_parts(&subject.source);
         tokens += failed ? 0 : subject.sentence.count;
         arena_release(&arena);
         if (failed)
@@ -134,6 +158,7 @@ static int check_inputs(struct job *job, struct err *err)
     viewer_expect(&job->viewer, tokens);
     note_dropped(job, &dropped);
     dropped_note(&in_source, job->options, "the source");
+    note_parts(job, parts);
     return 0;
 }
 
@@ -197,23 +222,37 @@ static int run_group(struct job *job, size_t *done, struct err *err)
     return 0;
 }
 
+static int write_wrapped(struct job *job, struct buf *line, struct err *err)
+{
+    if (buf_check(line, err))
+        return -1;
+    if (line->size)
+        text_wrap(&job->output.stream, line->bytes, 0, 0, job->place.columns);
+    buf_clear(line);
+    return 0;
+}
+
 /* Below a page that shows a part: how to see the rest. Files hold results alone. */
-static void write_hint(struct job *job)
+static int write_hint(struct job *job, struct err *err)
 {
     const struct config *config = &job->viewer.model.config;
-    struct stream *out = &job->output.stream;
+    struct buf line = {0};
     if (job->request.chosen || !job->output.to_stdout)
-        return;
-    stream_char(out, '\n');
+        return 0;
+    stream_char(&job->output.stream, '\n');
     bool more = config->n_layer > 1 || config->n_encoder_layer > 1;
     if (config->n_encoder_layer && more)
-        stream_format(out, "These are the last layers of %zu in the encoder, %zu in the decoder.\n",
-                      config->n_encoder_layer, config->n_layer);
+        buf_format(&line, "These are the last layers of %zu in the encoder, %zu in the decoder.",
+                   config->n_encoder_layer, config->n_layer);
     else if (more)
-        stream_format(out, "This is layer %zu, the last of %zu.\n", config->n_layer - 1,
-                      config->n_layer);
-    stream_format(out, "More: %s%s--show all, --format csv; 'attn-cli help run'.\n",
-                  more ? "--layer all, " : "", config->n_head > 1 ? "--head 0, " : "");
+        buf_format(&line, "This is layer %zu, the last of %zu.", config->n_layer - 1,
+                   config->n_layer);
+    int failed = write_wrapped(job, &line, err);
+    buf_format(&line, "More: %s%s--show all, --format csv; 'attn-cli help run'.",
+               more ? "--layer all, " : "", config->n_head > 1 ? "--head 0, " : "");
+    failed = failed || write_wrapped(job, &line, err);
+    buf_release(&line);
+    return failed ? -1 : 0;
 }
 
 static int run_all(struct job *job, struct err *err)
@@ -234,7 +273,8 @@ static int run_all(struct job *job, struct err *err)
     }
     job->viewer.machine.progress = NULL;
     progress_end(&progress);
-    write_hint(job);
+    if (write_hint(job, err))
+        return -1;
     if (job->options->verbose)
         print_note(job->options, "%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms",
                    job->inputs.count, job->inputs.count == 1 ? "" : "s", job->viewer.model.name,

@@ -5,34 +5,50 @@
 
 static const char ellipsis[] = "…";
 
+enum { HEADING_INDENT = 2 }; /* of what a narrow page has no room for on one line */
+
 /* weights · layer 0 · rows: query, columns: key */
-static void write_heading(struct stream *out, const struct sheet *sheet)
+static int write_heading(struct stream *out, const struct sheet *sheet, size_t columns,
+                         struct err *err)
 {
-    stream_text(out, sheet->tensor);
+    struct buf line = {0};
+    buf_text(&line, sheet->tensor);
     if (sheet->layer >= 0)
-        stream_format(out, " · layer %d", sheet->layer);
+        buf_format(&line, " · layer %d", sheet->layer);
     if (sheet->mean_of_layers)
-        stream_text(out, " · mean of layers");
+        buf_text(&line, " · mean of layers");
     if (sheet->mean_of_heads)
-        stream_text(out, " · mean of heads");
-    stream_format(out, " · rows: %s, columns: %s\n", sheet->rows.name, sheet->columns.name);
+        buf_text(&line, " · mean of heads");
+    buf_format(&line, " · rows: %s, columns: %s", sheet->rows.name, sheet->columns.name);
+    int failed = buf_check(&line, err);
+    if (!failed)
+        text_wrap(out, line.bytes, 0, HEADING_INDENT, columns);
+    buf_release(&line);
+    return failed;
 }
 
 /* What is not on the page, and where it is. */
-static void write_note(struct stream *out, const struct text_layout *layout)
+static int write_note(struct stream *out, const struct text_layout *layout, size_t width,
+                      struct err *err)
 {
     const struct text_cut *rows = &layout->rows;
     const struct text_cut *columns = &layout->columns;
+    struct buf line = {0};
     if (!text_is_cut(rows) && !text_is_cut(columns))
-        return;
-    stream_char(out, '(');
+        return 0;
+    buf_char(&line, '(');
     if (text_is_cut(rows))
-        stream_format(out, "%zu of %zu rows", rows->front + rows->back, rows->size);
+        buf_format(&line, "%zu of %zu rows", rows->front + rows->back, rows->size);
     if (text_is_cut(rows) && text_is_cut(columns))
-        stream_text(out, ", ");
+        buf_text(&line, ", ");
     if (text_is_cut(columns))
-        stream_format(out, "%zu of %zu columns", columns->front + columns->back, columns->size);
-    stream_text(out, " shown; --full shows all)\n");
+        buf_format(&line, "%zu of %zu columns", columns->front + columns->back, columns->size);
+    buf_text(&line, " shown; --full shows all)");
+    int failed = buf_check(&line, err);
+    if (!failed)
+        text_wrap(out, line.bytes, 0, HEADING_INDENT, width);
+    buf_release(&line);
+    return failed;
 }
 
 static void add_header(struct buf *line, const struct text_layout *layout,
@@ -198,8 +214,7 @@ static int write_all(struct stream *out, struct blocks *blocks, const struct pla
     struct text_layout layout =
         text_layout(blocks->report, blocks->kept, &page, blocks->heat.numbers);
     size_t count = kept_sheet_count(blocks->kept);
-    int failed = 0;
-    write_note(out, &layout);
+    int failed = write_note(out, &layout, place->columns, err);
     while (blocks->end < count && !failed) {
         blocks->first = blocks->end;
         blocks->end += layout.side_by_side;
@@ -218,7 +233,8 @@ int text_matrix_write(struct stream *out, const struct report *report, const str
 {
     struct sheet first = kept_sheet(report, kept, 0);
     struct blocks blocks = {.report = report, .kept = kept};
-    write_heading(out, &first);
+    if (write_heading(out, &first, place->columns, err))
+        return -1;
     int failed = text_heat_open(&blocks.heat, report, kept, place, err) ||
                  write_all(out, &blocks, place, err);
     text_heat_release(&blocks.heat);

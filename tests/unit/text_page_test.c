@@ -201,7 +201,7 @@ START_TEST(a_note_says_how_much_is_shown)
         {60, 80, 0, "(8 of 60 columns shown; --full shows all)\n"},
         {9, 80, 9, NULL},
         {9, 80, 8, "(7 of 9 rows shown; --full shows all)\n"},
-        {9, 1, 0, "(2 of 9 columns shown; --full shows all)\n"},
+        {9, 24, 0, "(2 of 9 columns shown;\n  --full shows all)\n"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct report report = fixture_long(cases[i].tokens);
