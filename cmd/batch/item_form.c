@@ -287,33 +287,10 @@ static int write_json(struct stream *out, const struct item_measured *item, stru
 /* --- the table ---------------------------------------------------------------------------------
  */
 
-static const struct item_form forms[] = {
-    {"text", false, write_text}, {"csv", false, write_csv},    {"tidy", false, write_tidy},
-    {"json", true, write_json},  {"jsonl", true, write_jsonl},
+const struct item_form item_forms[] = {
+    {"text", ".txt", false, write_text},      {"csv", ".csv", false, write_csv},
+    {"tidy", ".tidy.csv", false, write_tidy}, {"json", ".json", true, write_json},
+    {"jsonl", ".jsonl", true, write_jsonl},
 };
 
-static const struct item_form *find(const char *name)
-{
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (strcmp(forms[i].name, name) == 0)
-            return &forms[i];
-    return NULL;
-}
-
-int item_form_choose(const struct item_form **form, const char *name, const char *path,
-                     struct err *err)
-{
-    const struct format *format = path ? format_of_path(path) : NULL;
-    *form = name ? find(name) : path ? format ? find(format->name) : NULL : &forms[0];
-    if (*form)
-        return 0;
-    if (name)
-        return err_usage(err,
-                         "--format: expected text, csv, tidy, json or jsonl for --per-item, found "
-                         "'%s'",
-                         name);
-    return err_usage(err,
-                     "--output: expected an ending of .txt, .csv, .tidy.csv, .json or .jsonl for "
-                     "--per-item, found '%s'",
-                     path);
-}
+const size_t item_form_count = sizeof item_forms / sizeof *item_forms;

@@ -31,12 +31,12 @@ struct item_measured {
 
 struct item_form {
     const char *name;
-    bool has_errors; /* an item that failed has its place */
+    const char *ending; /* of file names */
+    bool has_errors;    /* an item that failed has its place */
     int (*write)(struct stream *out, const struct item_measured *item, struct err *err);
 };
 
-/* By --format, else by the ending of a path (NULL: standard output). Refused: another one. */
-int item_form_choose(const struct item_form **form, const char *name, const char *path,
-                     struct err *err);
+extern const struct item_form item_forms[]; /* the first is for people */
+extern const size_t item_form_count;
 
 #endif

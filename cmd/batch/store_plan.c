@@ -48,8 +48,12 @@ static int choose_item_form(struct store_plan *plan, struct err *err)
         return err_usage(err, "--per-item: expected a file for all items, found the folder '%s'",
                          output);
     plan->kind = STORE_LINES;
-    return item_form_choose(&plan->item_form, plan->options->format,
-                            plan->to_stdout ? NULL : output, err);
+    const struct format_table table = FORMAT_TABLE_OF_TEXT(item_forms, item_form_count);
+    size_t index = 0;
+    if (format_choose(&index, &table, plan->options->format, plan->to_stdout ? NULL : output, err))
+        return err_prefix(err, "--per-item");
+    plan->item_form = &item_forms[index];
+    return 0;
 }
 
 bool store_is_tallied(const struct store_plan *plan)
