@@ -45,7 +45,8 @@ copy() { # FROM TO OPTION...
 # Without the programs, what is generated, and the objects of a folder: these are made again.
 make_copies() {
     copy . "$source" --exclude=./.git --exclude="./${build%/}" --exclude=./build &&
-        copy "$build" "$own" --exclude=./asan --exclude=./tsan --exclude=./fuzzing &&
+        copy "$build" "$own" --exclude=./asan --exclude=./tsan --exclude=./fuzzing \
+            --exclude=./coverage --exclude=./peers &&
         rm -rf "$own/cmd" "$own/lib/model/bundled_models.c" "$own/lib/out/page_template.c" \
             "$own"/*.a "$own/attn-cli" &&
         chmod -R a+rX,a-w "$source" && chmod 711 "$scratch" || return
