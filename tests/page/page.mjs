@@ -10,6 +10,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { pathToFileURL } from 'node:url';
 
 const { chromium } = createRequire(`${process.env.MODULES}/`)('playwright-core');
 
@@ -29,7 +30,12 @@ const ODD = ['我', '🍰', 'مرحبا', '</script><b>', '&', '"', '\u2028', 'L
 
 const scratch = mkdtempSync(join(tmpdir(), 'attn-page-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
-const browser = await chromium.launch({ executablePath, args: FLAGS });
+// A browser writes to one's home, which may be nobody's.
+const browser = await chromium.launch({
+    executablePath,
+    args: FLAGS,
+    env: { ...process.env, HOME: scratch },
+});
 let passed = 0;
 let failed = 0;
 let skipped = 0;
@@ -55,7 +61,7 @@ async function test(name, body) {
         passed += 1;
     } catch (error) {
         failed += 1;
-        console.log(`${name}: ${error.message}`);
+        console.log(`failed: ${name}: ${error.message}`);
     }
 }
 
@@ -112,8 +118,8 @@ async function open(path, options = {}) {
     page.on('console', (message) => faults.push(`console: ${message.text()}`));
     page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
     page.on('request', (request) => faults.push(request.url()));
-    await page.goto(`file://${path}`);
-    same(`file://${path}`, faults.shift(), 'the page itself');
+    await page.goto(pathToFileURL(path).href);
+    same(pathToFileURL(path).href, faults.shift(), 'the page itself');
     return {
         page,
         close: async () => {
@@ -861,7 +867,7 @@ async function compareRenderings(...options) {
     const other = readFileSync(join(scratch, 'rsvg.png')).toString('base64');
     const rsvg = await pixelsOf(page, other);
     await page.setViewportSize({ width: rsvg[0], height: rsvg[1] });
-    await page.goto(`file://${svg}`);
+    await page.goto(pathToFileURL(svg).href);
     const shot = (await page.screenshot()).toString('base64');
     await page.goto('about:blank');
     const chrome = await pixelsOf(page, shot);
