@@ -88,6 +88,7 @@ fi
 
 life='Life is short'
 try run -m life -s "$life"
+try run -m life "$life" 'eat dessert' --format csv
 for format in csv tidy json jsonl npy safetensors svg html; do
     try run -m life -s "$life" --format $format -o here
     try run -m life-cross -s "$life" --source 'short Life' --show all --format $format -o here/
@@ -126,6 +127,7 @@ try explain -m translate -s '<s> le petit chat' --source 'the small cat' --atten
 try explain -m life-causal -s "$life" --mask-method renormalise --dropout 0.5 -o here.md
 try tokenize -m "$in/pieces" "Anna sees"
 try info "$in/school"
+try info life
 try generate -m "$in/school" -s 'Anna is' -n 3
 try generate -m "$in/large" --ids 7 -n 8
 try generate -m "$in/pieces" -s 'Anna is' -n 3 --temp 0.8 --top-p 0.9 --logprobs
@@ -142,7 +144,7 @@ done
 for format in tidy json npy safetensors svg html text; do
     try batch "$in/three.txt" -m life --format $format -o here/
 done
-try batch "$in/three.txt" --sweep model=life,journey --dry-run
+try batch -f "$in/three.txt" --sweep model=life,journey --dry-run
 try batch "$in/three.txt" -m life --fail-fast --reduce entropy,mean
 for format in csv tidy.csv json svg; do
     try batch "$in/three.txt" -m life --fail-fast --reduce entropy,mean -o here.$format
