@@ -31,7 +31,7 @@ static const struct group {
     {"What is measured", FOR_BENCH, {"tokens", "only", "attention", "seed", "repeat", "precision"}},
     {"What is shown",
      ~(FOR_EXPLAIN | FOR_BENCH),
-     {"show", "layer", "head", "mean", "words", "hide-first", "reduce", "sort", "map"}},
+     {"show", "layer", "head", "mean", "words", "hide-first", "reduce", "per-item", "sort", "map"}},
     {"What is shown", FOR_INFO, {"tokens"}},
     {"Training",
      FOR_TRAIN,
