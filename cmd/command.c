@@ -61,7 +61,7 @@ const struct command command_rows[] = {
     {"compare", FOR_COMPARE, "how far ways to attend are from dense attention", "[TEXT]...",
      "attn-cli compare -s \"Life is short, eat dessert first\" --attention window:2,linear\n"
      "attn-cli compare -m life -s \"Life is short\" --attention dense,window:2+global:1,blocked:2\n"
-     "attn-cli compare -s \"Life is short\" --attention random:1,strided:2 --format csv\n",
+     "attn-cli compare -s \"Life is short\" --attention random:1,strided:2 --format json\n",
      compare_command},
     {"heads", FOR_HEADS, "show what every head does: induction, previous token, …", "[TEXT]...",
      "attn-cli heads\n"

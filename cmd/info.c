@@ -179,6 +179,32 @@ static void write_summary(struct stream *out, const struct facts *facts)
     write_memory(out, facts);
 }
 
+static void json_name(struct stream *out, const char *name)
+{
+    if (name)
+        json_write_text(out, name, strlen(name));
+    else
+        stream_text(out, "null");
+}
+
+/* {"name": "wte.weight", "dtype": "F32", "shape": [6, 4]}, … */
+static void json_tensors(struct stream *out, const struct weights *weights)
+{
+    const char *comma = "\n ";
+    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
+        struct parameter_info info = weights_parameter(weights, i);
+        if (!info.entry)
+            continue;
+        stream_format(out, "%s{\"name\": ", comma);
+        json_write_text(out, info.name, strlen(info.name));
+        stream_format(out, ", \"dtype\": \"%s\", \"shape\": [", dtype_name(info.entry->dtype));
+        for (size_t k = 0; k < info.entry->rank; k++)
+            stream_format(out, "%s%zu", k ? ", " : "", (size_t)info.entry->shape[k]);
+        stream_text(out, "]}");
+        comma = ",\n ";
+    }
+}
+
 /* Member by member, for scripts. */
 static void write_json(struct stream *out, const struct facts *facts)
 {
@@ -206,8 +232,15 @@ static void write_json(struct stream *out, const struct facts *facts)
     };
     stream_text(out, "{\"model\": ");
     json_write_text(out, facts->model->name, strlen(facts->model->name));
-    stream_format(out, ", \"model_type\": \"%s\", \"causal\": %s", config_kind_name(c),
-                  c->causal ? "true" : "false");
+    stream_format(out, ", \"model_type\": \"%s\", \"causal\": %s, \"cross\": %s",
+                  config_kind_name(c), c->causal ? "true" : "false", c->cross ? "true" : "false");
+    stream_format(
+        out, ", \"bundled\": %s, \"tokenizer\": ", facts->model->folder.files ? "true" : "false");
+    json_name(out, facts->tokenizer ? tokenizer_kind(facts->tokenizer) : NULL);
+    stream_text(out, ", \"activation\": ");
+    json_name(out, c->kind == MODEL_ATTENTION ? NULL : activation_name(c->activation));
+    stream_text(out, ", \"dtype\": ");
+    json_name(out, facts->dtype);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         stream_format(out, ", \"%s\": %zu", numbers[i].name, numbers[i].value);
     if (model_has_site(c, SITE_LOGITS))
@@ -220,7 +253,9 @@ static void write_json(struct stream *out, const struct facts *facts)
         stream_format(out, "%s\"%s\": %zu", comma, site_rows[site].name, facts->site_bytes[site]);
         comma = ", ";
     }
-    stream_text(out, "}}\n");
+    stream_format(out, "}, \"all_bytes\": %zu, \"tensors\": [", facts->all_bytes);
+    json_tensors(out, &facts->model->weights);
+    stream_text(out, "]}\n");
 }
 
 static int write_info(const struct options *options, const struct facts *facts, struct err *err)

@@ -181,7 +181,7 @@ const struct option_row option_rows[] = {
     {"fail-fast", 0, OPTION_FLAG, NULL, FIELD(fail_fast), FOR_BATCH | PROCESS, 0, 0,
      "stop at the first item that fails"},
     {"dry-run", 0, OPTION_FLAG, NULL, FIELD(dry_run), FOR_BATCH | PROCESS, 0, 0,
-     "print items, counts and sizes, and compute nothing"},
+     "print counts, sizes and items (on a terminal a screenful, or --full), and compute nothing"},
     {"attention", 0, OPTION_TEXT, "LIST", FIELD(attention), FOR_BENCH, 0, 0,
      "in place of all else: how attention grows with a text: dense,window:64: see Attention; of a "
      "head of 64 where no model is named"},

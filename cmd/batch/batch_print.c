@@ -1,16 +1,17 @@
 /* batch_print.c: `batch --dry-run`: the jobs, how many tokens they have, what they would write.
  *
- *     item         line  tokens  float32
- *     0000            1       3  288 B
- *     0001,head=1     2       2  32 B
- *     0002            3  error   word 'zebra' at byte 3 is not in the vocabulary
- *
  *     3 jobs, 1 for each item; 1 broken
  *     5 tokens, at most 3 in a text
  *     320 B as float32; csv and json take about three times that
  *     model tiny
+ *
+ *     item         line  tokens  float32
+ *     0000            1       3  288 B
+ *     0001,head=1     2       2  32 B
+ *     0002            3  error   word 'zebra' at byte 3 is not in the vocabulary
  */
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/num.h"
@@ -28,6 +29,8 @@ struct printing {
     struct buf line;
     uint64_t bytes;
     size_t broken;
+    size_t lines, most; /* of jobs that are printed */
+    bool counts;        /* nothing is printed yet */
 };
 
 /* What the tensors of a job take; more than can be counted is the most that can. */
@@ -60,35 +63,36 @@ static int write_line(struct printing *printing, const struct job *job, struct a
     bool broken = batch_prepare(printing->work, job, &prepared, arena, job_err);
     if (job_err->out_of_memory)
         return err_adopt(err, job_err);
+    size_t bytes = broken || reduced ? 0 : job_bytes(&prepared);
+    if (printing->counts) {
+        printing->bytes += bytes;
+        printing->broken += broken;
+        return 0;
+    }
     text_left(line, job->name, NAME_COLUMNS);
     buf_format(line, "  %6zu", job->item.line);
-    if (broken) {
+    if (broken)
         buf_format(line, "   error  %s", job_err->text);
-        printing->broken++;
-    } else {
+    else
         buf_format(line, "  %6zu", prepared.subject.sentence.count);
-        size_t bytes = reduced ? 0 : job_bytes(&prepared);
-        printing->bytes += bytes;
-        if (!reduced)
-            buf_format(line, "  %s", num_size(size, bytes));
-    }
+    if (!broken && !reduced)
+        buf_format(line, "  %s", num_size(size, bytes));
+    printing->lines++;
     return text_end(&printing->out, line, err);
 }
 
-static int write_jobs(struct printing *printing, struct err *err)
+/* All jobs of this shard once: counted, or printed as far as there is room for them. */
+static int visit_jobs(struct printing *printing, struct err *err)
 {
     const struct survey *survey = &printing->work->survey;
     struct arena arena = {0};
     struct job job;
     struct err job_err = {0};
     int failed = 0;
-    text_left(&printing->line, "item", NAME_COLUMNS);
-    buf_text(&printing->line, "    line  tokens");
-    if (!store_is_tallied(&printing->work->plan))
-        buf_text(&printing->line, "  float32");
-    failed = text_end(&printing->out, &printing->line, err);
+    jobs_rewind(&printing->work->jobs);
     for (size_t number = 0; number < survey->end && !failed; number++) {
-        if (!jobs_next(&printing->work->jobs, &job, &arena, &job_err))
+        if ((!printing->counts && printing->lines == printing->most) ||
+            !jobs_next(&printing->work->jobs, &job, &arena, &job_err))
             break;
         if (number >= survey->first)
             failed = write_line(printing, &job, &arena, &job_err, err);
@@ -99,6 +103,33 @@ static int write_jobs(struct printing *printing, struct err *err)
     return failed;
 }
 
+static int write_jobs(struct printing *printing, struct err *err)
+{
+    const struct survey *survey = &printing->work->survey;
+    size_t jobs = survey->end - survey->first;
+    stream_char(&printing->out, '\n');
+    text_left(&printing->line, "item", NAME_COLUMNS);
+    buf_text(&printing->line, "    line  tokens");
+    if (!store_is_tallied(&printing->work->plan))
+        buf_text(&printing->line, "  float32");
+    if (text_end(&printing->out, &printing->line, err) || visit_jobs(printing, err))
+        return -1;
+    if (printing->lines < jobs)
+        stream_format(&printing->out, "… %zu more: --full prints all\n", jobs - printing->lines);
+    return 0;
+}
+
+/* On a terminal as many as one sees of it, below what is said of all; else all. */
+static size_t lines_of_jobs(const struct batch_work *work)
+{
+    enum { BESIDE = 10, LEAST = 5 };
+    struct winsize window;
+    if (work->options->full || !isatty(STDOUT_FILENO) ||
+        ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) || !window.ws_row)
+        return SIZE_MAX;
+    return window.ws_row > BESIDE + LEAST ? window.ws_row - BESIDE : LEAST;
+}
+
 static void write_summary(struct printing *printing)
 {
     const struct batch_work *work = printing->work;
@@ -107,7 +138,7 @@ static void write_summary(struct printing *printing)
     struct stream *out = &printing->out;
     char size[NUM_SIZE_BYTES];
     size_t jobs = survey->end - survey->first;
-    stream_format(out, "\n%zu job%s", jobs, jobs == 1 ? "" : "s");
+    stream_format(out, "%zu job%s", jobs, jobs == 1 ? "" : "s");
     if (shard->count)
         stream_format(out, " of %zu in all, shard %zu of %zu", survey->jobs, shard->index,
                       shard->count);
@@ -129,13 +160,14 @@ static void write_summary(struct printing *printing)
 
 int batch_print(struct batch_work *work, struct err *err)
 {
-    struct printing printing = {.work = work};
+    struct printing printing = {.work = work, .most = lines_of_jobs(work), .counts = true};
     if (stream_to(&printing.out, STDOUT_FILENO, err))
         return -1;
-    int failed = write_jobs(&printing, err);
+    int failed = visit_jobs(&printing, err);
+    printing.counts = false;
     if (!failed) {
         write_summary(&printing);
-        failed = stream_commit(&printing.out, err);
+        failed = write_jobs(&printing, err) || stream_commit(&printing.out, err);
     }
     stream_discard(&printing.out);
     buf_release(&printing.line);
