@@ -89,10 +89,11 @@ static const char *lacks_threads(const struct scene *scene)
     return trouble_is_sanitized() ? "a sanitizer looks for leaks from a thread" : NULL;
 }
 
+/* In this order: who has more processes than allowed when taking a name is not let start one. */
 static void limit_threads(const struct scene *scene)
 {
-    limit(RLIMIT_NPROC, 0);
     trouble_become_nobody(scene);
+    limit(RLIMIT_NPROC, 0);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
