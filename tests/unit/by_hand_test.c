@@ -2,7 +2,6 @@
  * writes as JSON: no number of the library is looked at. */
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "format/json.h"
@@ -23,6 +22,8 @@ struct grid {
     size_t rows, columns, count;
 };
 
+static struct arena arena; /* of a case: it holds all grids */
+static struct err err;
 static struct json *root;
 static const struct json *given, *steps; /* of the query that is followed */
 
@@ -31,9 +32,9 @@ static const struct json *given, *steps; /* of the query that is followed */
 static struct grid grid_make(size_t rows, size_t columns)
 {
     struct grid grid = {NULL, rows, columns, rows * columns};
-    grid.values = calloc(grid.count ? grid.count : 1, sizeof *grid.values);
+    grid.values = arena_alloc(&arena, grid.count, sizeof *grid.values, &err);
     ck_assert_ptr_nonnull(grid.values);
-    return grid; /* the test's process ends soon */
+    return grid;
 }
 
 static double number_of(const struct json *value)
@@ -283,8 +284,6 @@ static void follow(size_t query, size_t head, bool of_source)
 
 static struct viewer viewer;
 static struct subject subject;
-static struct arena arena;
-static struct err err;
 
 #define GOLDEN "tests/golden/"
 
