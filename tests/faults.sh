@@ -88,7 +88,7 @@ fi
 
 life='Life is short'
 try run -m life -s "$life"
-try run -m life "$life" 'eat dessert' --format csv
+try run -m life "$life" 'eat dessert' --show q --format csv
 for format in csv tidy json jsonl npy safetensors svg html; do
     try run -m life -s "$life" --format $format -o here
     try run -m life-cross -s "$life" --source 'short Life' --show all --format $format -o here/

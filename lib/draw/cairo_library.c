@@ -1,8 +1,11 @@
 #include "draw/cairo_library.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 volatile sig_atomic_t cairo_library_at_work;
 
@@ -64,12 +67,33 @@ int cairo_library_check(struct err *err)
     return failed;
 }
 
+/* --- files ------------------------------------------------------------------------------------ */
+
+enum { FILES_OF_FONTS = 8 }; /* that pango has open at a time */
+
+/* Where it cannot open a font, pango takes another one without a word. */
+static int check_files(struct err *err)
+{
+    int files[FILES_OF_FONTS];
+    size_t count = 0;
+    while (count < FILES_OF_FONTS && (files[count] = open("/", O_RDONLY | O_CLOEXEC)) >= 0)
+        count++;
+    int reason = count < FILES_OF_FONTS ? errno : 0;
+    for (size_t i = 0; i < count; i++)
+        close(files[i]);
+    if (reason)
+        return err_output(err, "pango and cairo cannot open their fonts: %s", strerror(reason));
+    return 0;
+}
+
 /* --- loading ---------------------------------------------------------------------------------- */
 
 const struct cairo_library *cairo_library_load(struct err *err)
 {
     static struct cairo_library lib;
     static bool loaded;
+    if (check_files(err))
+        return NULL;
     if (loaded)
         return &lib;
     cairo_library_at_work = 1;                          /* glib gets itself ready */

@@ -186,16 +186,19 @@ START_TEST(one_matrix_of_csv_stands_alone)
 }
 END_TEST
 
-START_TEST(several_matrices_of_csv_are_blocks)
+START_TEST(several_matrices_of_csv_are_one_table)
 {
     count(1u << MEASURE_MAX | 1u << MEASURE_PREVIOUS_TOKEN, false);
     expect(write_csv, "model=life", page,
-           "# model=life max layer 0 head 0\n"
-           "query\\key,0,1,2\n0,1,0,0\n1,0.25,0.75,0\n2,0.5,0.25,0.25\n"
-           "\n\n# model=life max layer 1 head 2\n"
-           "query\\key,0,1,2\n0,1,0,0\n1,0.25,0.75,0\n2,0.5,0.25,0.25\n"
-           "\n\n# model=life previous-token\n"
-           "layer\\head,0,2\n0,0.25,nan\n1,nan,0.25\n");
+           "measure,layer,head,query,0,1,2\n"
+           "max,0,0,0,1,0,0\n"
+           "max,0,0,1,0.25,0.75,0\n"
+           "max,0,0,2,0.5,0.25,0.25\n"
+           "max,1,2,0,1,0,0\n"
+           "max,1,2,1,0.25,0.75,0\n"
+           "max,1,2,2,0.5,0.25,0.25\n"
+           "previous-token,0,,,0.25,,nan\n"
+           "previous-token,1,,,nan,,0.25\n");
 }
 END_TEST
 
@@ -232,7 +235,7 @@ Suite *measured_page_suite(void)
     tcase_add_test(tests, measures_of_cells_are_queries_and_keys);
     tcase_add_test(tests, a_terminal_with_colours_has_heat);
     tcase_add_test(tests, one_matrix_of_csv_stands_alone);
-    tcase_add_test(tests, several_matrices_of_csv_are_blocks);
+    tcase_add_test(tests, several_matrices_of_csv_are_one_table);
     tcase_add_test(tests, every_allocation_may_fail);
     suite_add_tcase(suite, tests);
     return suite;
