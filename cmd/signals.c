@@ -163,17 +163,29 @@ static void set_second_stack(void)
         sigaltstack(&second, NULL);
 }
 
+/* While a handler runs all other signals wait: one that came on top of it, as SIGPIPE of a hint
+ * that is not read, would wait for the handler below it to end the program. */
+static void set_answer(int signal_number, struct sigaction action)
+{
+    sigfillset(&action.sa_mask);
+    sigaction(signal_number, &action, NULL);
+}
+
 void signals_set(void)
 {
     set_second_stack();
-    struct sigaction action = {.sa_sigaction = explain_bus_error, .sa_flags = (int)SA_SIGINFO};
-    sigaction(SIGBUS, &action, NULL);
+    set_answer(SIGBUS,
+               (struct sigaction){.sa_sigaction = explain_bus_error, .sa_flags = SA_SIGINFO});
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
-        action = (struct sigaction){.sa_handler = answers[i].handler, .sa_flags = (int)SA_ONSTACK};
+        const struct sigaction action = {
+            .sa_handler = answers[i].handler,
+            .sa_flags = (int)SA_ONSTACK,
+        };
         if (is_default(answers[i].signal_number))
-            sigaction(answers[i].signal_number, &action, NULL);
+            set_answer(answers[i].signal_number, action);
     }
-    action = (struct sigaction){.sa_handler = end_at_closed_pipe, .sa_flags = SA_RESTART};
-    sigaction(SIGPIPE, &action, NULL); /* whatever the parent process ignored */
-    signal(SIGXFSZ, SIG_IGN);          /* too large a file is a write error */
+    /* whatever the parent process ignored */
+    set_answer(SIGPIPE,
+               (struct sigaction){.sa_handler = end_at_closed_pipe, .sa_flags = SA_RESTART});
+    signal(SIGXFSZ, SIG_IGN); /* too large a file is a write error */
 }
