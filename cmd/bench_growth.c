@@ -83,7 +83,7 @@ static int check_lengths(const struct options *options, const struct growth_plan
     const struct form *form = find_form(options, err);
     for (size_t i = 1; i < plan->length_count; i++)
         if (plan->lengths[i] <= plan->lengths[i - 1])
-            return err_usage(err, "--tokens: expected rising lengths, found %zu behind %zu",
+            return err_usage(err, "--tokens: expected rising lengths, found %zu after %zu",
                              plan->lengths[i], plan->lengths[i - 1]);
     if (form->is_picture && plan->length_count == 1)
         return err_usage(err, "--tokens: expected at least two lengths for a picture, found one");

@@ -4,7 +4,7 @@
  *     if (completion_write(&out, "zsh", err)) ...
  *
  * A script knows of every option what may follow it: the values of a list, several of them joined,
- * files, folders, or what nobody can guess; then it offers nothing.
+ * files, folders, or what cannot be guessed; then it offers nothing.
  */
 #ifndef ATTN_CMD_COMPLETION_H
 #define ATTN_CMD_COMPLETION_H

@@ -99,7 +99,7 @@ static void write_name(struct stream *out, struct names *names, const char *head
     const char *gap = *heading || goes_on ? " " : "";
     stream_text(out, goes_on ? "," : "");
     names->column += goes_on + strlen(gap);
-    if (names->column + size + 1 > PAGE_COLUMNS) { /* 1: a comma behind it */
+    if (names->column + size + 1 > PAGE_COLUMNS) { /* 1: a comma after it */
         stream_text(out, "\n  ");
         names->column = 2;
         gap = "";

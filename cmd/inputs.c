@@ -8,7 +8,7 @@
 #include "command.h"
 #include "model/bundled.h"
 
-/* A line of a file, without its end; `next` begins the one behind it. */
+/* A line of a file, without its end; `next` begins the one after it. */
 struct line {
     const char *bytes;
     size_t size;
@@ -48,7 +48,7 @@ static void add_text(struct inputs *inputs, const char *bytes, size_t size, size
     inputs->items[inputs->count++] = (struct input){.text = bytes, .size = size};
 }
 
-const char *inputs_behind_mark(const struct file *file)
+const char *inputs_after_mark(const struct file *file)
 {
     static const char mark[] = "\xef\xbb\xbf";
     size_t size = sizeof mark - 1;
@@ -60,7 +60,7 @@ static void add_lines(struct inputs *inputs)
 {
     const char *end = inputs->file.bytes + inputs->file.size;
     size_t number = 1;
-    for (const char *at = inputs_behind_mark(&inputs->file); at < end; number++) {
+    for (const char *at = inputs_after_mark(&inputs->file); at < end; number++) {
         struct line line = line_at(at, end);
         if (!is_blank(&line))
             add_text(inputs, line.bytes, line.size, number);
@@ -138,6 +138,8 @@ static int check_word(const struct options *options, const char *word, struct er
 {
     if (strcmp(word, "-") == 0)
         return err_usage(err, "'-': standard input is read by --file -");
+    if (!*word)
+        return err_usage(err, "expected a text, found ''");
     if (bundled_find(word) || file_is_directory(word))
         return err_usage(err, "'%s' is a %s: --model %s opens it, --sentence %s reads it as a text",
                          word, bundled_find(word) ? "model" : "directory", word, word);

@@ -48,7 +48,7 @@ int inputs_only(struct input *input, struct file *file, const struct options *op
 /* Put before an error about it where it came from, unless it is in sight; returns -1. */
 int inputs_blame_only(const struct options *options, struct err *err);
 
-/* Refuse a --source that nobody looks at, and cross-attention without one. */
+/* Refuse a --source that no model looks at, and cross-attention without one. */
 int inputs_check_source(const struct options *options, const struct model *model, struct err *err);
 
 /* Append where a text came from, as messages say it: 'story.txt' line 3, --ids, sentence 1; nothing
@@ -77,9 +77,9 @@ int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folde
                          const struct options *options, struct err *err);
 
 /* A whole file or, for "-", standard input; what messages call it; and where its text begins:
- * behind the invisible mark with which some editors say "this is UTF-8". */
+ * after the invisible mark with which some editors say "this is UTF-8". */
 int inputs_read_file(struct file *file, const char *path, struct err *err);
 const char *inputs_shown_path(const char *path);
-const char *inputs_behind_mark(const struct file *file);
+const char *inputs_after_mark(const struct file *file);
 
 #endif

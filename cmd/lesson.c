@@ -29,7 +29,7 @@ struct tour {
 
 /* --- a command line --------------------------------------------------------------------------- */
 
-/* The words of a line, a NULL behind them; quotes keep blanks together and go. */
+/* The words of a line, a NULL after them; quotes keep blanks together and go. */
 static int split(char *words[WORDS_MAX + 1], const char *line, struct arena *arena, struct err *err)
 {
     size_t count = 0;
@@ -89,7 +89,7 @@ static int write_before(const struct tour *tour, size_t step, struct err *err)
     return stream_commit(&out, err);
 }
 
-static int write_behind(const struct tour *tour, size_t step, struct err *err)
+static int write_after(const struct tour *tour, size_t step, struct err *err)
 {
     static const char mark[] = "Look: ";
     struct stream out;
@@ -106,12 +106,12 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
         return -1;
     if (run_line(tour, lesson_rows[step].command, err))
         return err_prefix(err, "step %zu", step + 1);
-    return write_behind(tour, step, err);
+    return write_after(tour, step, err);
 }
 
 /* --- the tour --------------------------------------------------------------------------------- */
 
-/* Behind a step: a line before the next one, or how to go on. */
+/* After a step: a line before the next one, or how to go on. */
 static int write_between(const struct tour *tour, size_t step, struct err *err)
 {
     static const char the_end[] =

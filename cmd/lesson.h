@@ -1,7 +1,7 @@
 /* lesson.h: the steps of the guided tour: one row a step.
  *
  * A step is a command line that readers can repeat, run as it stands when the step is shown; what
- * stands before it says what it does, what stands behind it says where to look. Numbers with
+ * stands before it says what it does, what stands after it says where to look. Numbers with
  * decimals in that text must stand in the command's output too: a test compares them.
  */
 #ifndef ATTN_CMD_LESSON_H

@@ -59,7 +59,7 @@ const struct lesson_row lesson_rows[] = {
      "'Life', the first word, sees only itself: 1.0000. 'is' shares its attention between two "
      "words, 0.0532 and 0.9468. 'first', the last word, sees all of them, and its row is the one "
      "that the model without a mask has: try -m life."},
-    {"The mask behind the softmax",
+    {"The mask after the softmax",
      "The other order gives the same: softmax over all words first, then the future is made 0, and "
      "what remains of a row is divided by its sum.",
      "attn-cli run -m life-causal " LIFE " --mask-method renormalise --show softmax,masked,weights",

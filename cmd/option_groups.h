@@ -21,7 +21,7 @@ struct option_walk {
     const char *title;   /* of the group that was walked through last */
 };
 
-/* The next option of the command, NULL behind the last; `*title` is its group's when that begins
+/* The next option of the command, NULL after the last; `*title` is its group's when that begins
  * with it, else NULL. */
 const struct option_row *option_walk_next(struct option_walk *walk, const char **title);
 

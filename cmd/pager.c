@@ -30,8 +30,8 @@ int pager_terminal(void)
     return terminal >= 0 ? terminal : STDOUT_FILENO;
 }
 
-/* The shell's command; NULL: there shall be none. less that is not installed is nobody's fault:
- * nothing is said of it. */
+/* The shell's command; NULL: there shall be none. That less is not
+ * installed is no fault: nothing is said of it. */
 static const char *find_command(void)
 {
     const char *type = getenv("TERM");

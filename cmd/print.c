@@ -17,7 +17,7 @@ static void write_line(const char *bytes, size_t size)
 {
     progress_wipe();
     while (write(STDERR_FILENO, bytes, size) < 0 && errno == EINTR)
-        continue; /* any other reason: there is nobody left to tell */
+        continue; /* any other reason: no one is left to tell */
     errno = 0;
 }
 
@@ -75,7 +75,7 @@ void print_failure(const char *text)
     print_line("error: ", text);
 }
 
-/* The names of the commands, as many a line as fit behind "Commands:". */
+/* The names of the commands, as many a line as fit after "Commands:". */
 static void list_commands(struct buf *out)
 {
     enum { INDENT = 10, COLUMNS = 79 };

@@ -190,7 +190,7 @@ static int run_steps(struct job *job, struct err *err)
     if (save(job, true, err))
         return -1;
     if (step_of(job) < job->course.settings.steps)
-        return err_interrupted(err, "interrupted behind step %lld: --resume '%s' goes on",
+        return err_interrupted(err, "interrupted after step %lld: --resume '%s' goes on",
                                step_of(job), job->start.output);
     return 0;
 }

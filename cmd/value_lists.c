@@ -43,7 +43,7 @@ ROWS(task_at, task_rows, TASK_KINDS, name, about)
 ROWS(score_at, score_rows, SCORES, name, about)
 ROWS(part_at, attention_parts, attention_part_count, name, words)
 
-/* Names that need no explanation, with NULL behind the last. */
+/* Names that need no explanation, with NULL after the last. */
 #define NAMES(list, names)                              \
     static bool list(struct value *value, size_t index) \
     {                                                   \

@@ -31,7 +31,7 @@ struct value {
 struct value_list {
     const char *name;   /* for scripts: one word */
     const char *title;  /* of its part of the help; NULL: options say what there is to say */
-    const char *remark; /* behind the title; NULL: none */
+    const char *remark; /* after the title; NULL: none */
     const char *note;   /* below the values; NULL: none */
     bool (*at)(struct value *value, size_t index);
 };
@@ -48,7 +48,7 @@ struct value_use {
 extern const struct value_use value_uses[];
 extern const size_t value_use_count;
 
-/* The value at a place of a list; false behind the last. */
+/* The value at a place of a list; false after the last. */
 bool value_at(struct value *value, const struct value_list *list, size_t index);
 
 /* What an option of a command (NULL: its operand) takes its values from; NULL: they are free. */

@@ -303,7 +303,7 @@ int items_begin(struct items *items, const char *path, struct file file,
                 const struct options *options, struct err *err)
 {
     *items = (struct items){.path = path, .file = file, .defaults = options};
-    const char *begin = inputs_behind_mark(&items->file);
+    const char *begin = inputs_after_mark(&items->file);
     items->reader =
         (struct csv_reader){.at = begin, .end = items->file.bytes + items->file.size, .line = 1};
     if (choose_kind(items, options->input, err) || read_header(items, err) ||

@@ -43,7 +43,7 @@ static uint64_t load(const char *bytes, size_t size)
     return word;
 }
 
-/* What is left at the end is mixed with a hash that nobody knows, and once more: the low bits of a
+/* What is left at the end is mixed with a hash that no one knows, and once more: the low bits of a
  * single product would show the order of numbers that follow each other. */
 uint64_t hash_bytes(const char *bytes, size_t size)
 {

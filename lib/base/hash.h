@@ -1,4 +1,4 @@
-/* hash.h: hashes that nobody outside of this process can foresee.
+/* hash.h: hashes that no one outside of this process can foresee.
  *
  * Whoever writes a vocabulary must not be able to choose words that all want one slot of a table:
  * entering them would take quadratic time. Two numbers drawn when the process starts are mixed into

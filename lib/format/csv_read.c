@@ -55,7 +55,7 @@ static int refuse(const char *at, const char *end, struct err *err)
 {
     size_t rest = (size_t)(end - at);
     return err_set(err,
-                   "expected a comma or the end of the line behind a quoted field, found '%.*s'",
+                   "expected a comma or the end of the line after a quoted field, found '%.*s'",
                    rest < 16 ? (int)rest : 16, at);
 }
 

@@ -84,7 +84,7 @@ static int check_number(struct reader *in)
     take(in, '-');
     if (take(in, '0')) {
         if (is_digit(peek(in)))
-            return refuse(in, "no digit behind a leading 0");
+            return refuse(in, "no digit after a leading 0");
     } else if (check_digits(in)) {
         return -1;
     }
@@ -159,7 +159,7 @@ static int check_escape(struct reader *in)
     if (c == 'u')
         return check_unicode(in);
     if (c <= 0 || !strchr("\"\\/bfnrt", c))
-        return refuse(in, "one of \"\\/bfnrtu behind '\\'");
+        return refuse(in, "one of \"\\/bfnrtu after '\\'");
     in->at++;
     return 0;
 }

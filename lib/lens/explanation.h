@@ -65,7 +65,7 @@ enum given_shape { GIVEN_NUMBER, GIVEN_VECTOR, GIVEN_MATRIX };
 struct given {
     enum given_shape shape;
     bool is_shown; /* by the formulas or the table of the step, too: pages need it no more */
-    bool is_small; /* pages have it even if nobody asks for all */
+    bool is_small; /* pages have it without --full, too */
     struct step_table table; /* of one block, whose name is the given's; of a vector one row */
 };
 

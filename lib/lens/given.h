@@ -37,7 +37,7 @@ int given_columns(struct board *board, const struct given_columns *columns);
 /* The head's rows of the output projection, and the bias of all heads. */
 int given_output(struct board *board);
 
-/* A matrix of so many rows and columns is small: pages show it even if nobody asks for all. */
+/* A matrix of so many rows and columns is small: pages show it without --full, too. */
 bool given_is_small(size_t rows, size_t columns);
 
 /* The columns, dense, with the bias below them; the board's. */

@@ -150,7 +150,8 @@ static bool begins_with_embedding(const struct walk *walk)
     return walk->layer == 0 && walk->part != PART_CROSS;
 }
 
-/* Who gave h; or x, where there is no norm between the two: if norms come last, one is behind. */
+/* Who gave h; or x, where there is no norm between the two: if norms come last, it went through
+ * one. */
 static void note_giver(struct board *board, const char *name)
 {
     const struct walk *walk = board->walk;

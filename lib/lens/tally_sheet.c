@@ -105,7 +105,7 @@ static void set_cell(struct cells *cells, size_t place, const struct tally_entry
     cells->counts[place] = entry->cell.count;
 }
 
-/* A sheet of zeros behind the others. */
+/* A sheet of zeros after the others. */
 static int add_sheet(struct tally_sheets *sheets, struct cells *cells, const struct axis *rows,
                      const struct axis *columns, struct arena *arena, struct err *err)
 {

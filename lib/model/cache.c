@@ -18,7 +18,7 @@ int cache_init(struct cache *cache, const struct config *config, struct err *err
     if (!config->causal)
         return err_unsupported(err,
                                "a text cannot grow token by token where every token sees those "
-                               "behind it: expected field 'causal' to be true, found false");
+                               "after it: expected field 'causal' to be true, found false");
     return 0;
 }
 

@@ -17,7 +17,7 @@ enum {
 const struct attention_kind_row attention_kind_rows[] = {
     {"dense", NULL, ATTENTION_DENSE, 0, "every key that the mask allows (default)"},
     {"window", "W", ATTENTION_SPARSE, NUMBER(pattern.window),
-     "the last W keys, the query's own included; without a mask as many behind it"},
+     "the last W keys, the query's own included; without a mask as many after it"},
     {"strided", "S", ATTENTION_SPARSE, NUMBER(pattern.stride), "every key a multiple of S away"},
     {"global", "G", ATTENTION_SPARSE, NUMBER(pattern.global),
      "the first G keys; and the first G queries see all"},
@@ -96,7 +96,7 @@ static int set_seed(struct mechanism *mechanism, struct word rest, struct err *e
     struct word digits = {rest.text + 1, rest.size - 1};
     if (!word_number(digits, 0, LLONG_MAX, &seed))
         return err_usage(err,
-                         "--attention random: expected a seed from 0 to %lld behind the second "
+                         "--attention random: expected a seed from 0 to %lld after the second "
                          "colon, found '%.*s'",
                          LLONG_MAX, (int)digits.size, digits.text);
     mechanism->pattern.seed = (uint64_t)seed;

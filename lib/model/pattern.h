@@ -1,6 +1,6 @@
 /* pattern.h: which keys a query of sparse attention sees: any of four parts, joined.
  *
- *     window   the last `window` keys up to the query's own; without a mask as many behind it
+ *     window   the last `window` keys up to the query's own; without a mask as many after it
  *     stride   every key that is a multiple of `stride` away
  *     global   the first `global` keys; and that many first queries see all
  *     random   the query's own, and `random` others, drawn by the seed for each query

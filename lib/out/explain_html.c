@@ -143,7 +143,7 @@ static void add_label(struct page *page, size_t row)
     buf_text(&page->text, "</bdi></th>");
 }
 
-/* Of the table: titles are behind us. */
+/* Of the table, after its titles. */
 static void begin_body(struct page *page)
 {
     if (!page->in_body)

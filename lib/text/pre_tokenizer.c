@@ -75,10 +75,10 @@ static int read_byte_level(struct steps *steps, const struct json *step)
         return err_set(steps->err, "ByteLevel: expected a field 'add_prefix_space', true or false");
     if (!steps->split && !is_true(step, "use_regex", true))
         return err_unsupported(steps->err,
-                               "ByteLevel without use_regex is not supported, only behind a Split");
+                               "ByteLevel without use_regex is not supported, only after a Split");
     if (steps->split && prefix_space)
         return err_unsupported(steps->err,
-                               "ByteLevel with add_prefix_space is not supported behind a Split");
+                               "ByteLevel with add_prefix_space is not supported after a Split");
     *steps->out = (struct pre_tokenizer){PRE_TOKENIZER_BYTE_LEVEL, prefix_space};
     return 0;
 }
@@ -113,7 +113,7 @@ static int read_step(struct steps *steps, const struct json *step)
     }
     return err_unsupported(steps->err, "type '%s' is not supported%s",
                            label_excerpt(shown, type, strlen(type)),
-                           first && !steps->split ? "" : " behind another");
+                           first && !steps->split ? "" : " after another");
 }
 
 int pre_tokenizer_read(struct pre_tokenizer *out, const struct json *value, struct err *err)
@@ -127,6 +127,6 @@ int pre_tokenizer_read(struct pre_tokenizer *out, const struct json *value, stru
     if (read_step(&steps, value))
         return -1;
     if (steps.split && out->kind == PRE_TOKENIZER_NONE)
-        return err_unsupported(err, "a Split without ByteLevel behind it is not supported");
+        return err_unsupported(err, "a Split without ByteLevel after it is not supported");
     return 0;
 }

@@ -148,7 +148,7 @@ static int read_weight(struct reader *r, uint64_t *weight)
         if (*weight <= GRAMMAR_WEIGHT_MAX)
             *weight = *weight * 10 + (uint64_t)(*r->at - '0');
     if (*weight < 1 || *weight > GRAMMAR_WEIGHT_MAX || (r->at < r->end && *r->at != ' '))
-        return fail(r, "a weight from 1 to 1000000 behind '*'");
+        return fail(r, "a weight from 1 to 1000000 after '*'");
     return 0;
 }
 

@@ -108,7 +108,7 @@ static int go_in_pieces(const struct path *path, struct subject *subject, struct
     return grow(path, subject, run, PIECE, err);
 }
 
-/* The text over and over, and between, where a token does not see those behind it, its beginnings,
+/* The text over and over, and between, where a token does not see those after it, its beginnings,
  * shorter than the whole. */
 static int go_in_batch(const struct path *path, struct subject *subject, struct path_run *run,
                        struct err *err)

@@ -246,7 +246,7 @@ START_TEST(broken_files_are_named)
         const char *text;
     } cases[] = {
         {"{\"a\": 01}", "",
-         "'x/vocab.json': byte 7: expected no digit behind a leading 0, found "
+         "'x/vocab.json': byte 7: expected no digit after a leading 0, found "
          "'1'"},
         {"{\"a\": -1}", "",
          "'x/vocab.json': word 'a': expected an id from 0 to 10000000, found -1"},

@@ -287,7 +287,7 @@ START_TEST(attention_that_looks_ahead_is_refused)
     ck_assert_int_eq(cache_init(&cache, &config, &err), -1);
     ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
     ck_assert_str_eq(err.text, "a text cannot grow token by token where every token sees those "
-                               "behind it: expected field 'causal' to be true, found false");
+                               "after it: expected field 'causal' to be true, found false");
     err_clear(&err);
     config.cross = true;
     ck_assert_int_eq(cache_init(&cache, &config, &err), -1);

@@ -228,7 +228,7 @@ START_TEST(models_that_cannot_go_on_are_refused)
         const char *model, *sentence, *message;
     } cases[] = {
         {"life", "Life is",
-         "'life': a text cannot grow token by token where every token sees those behind it: "
+         "'life': a text cannot grow token by token where every token sees those after it: "
          "expected field 'causal' to be true, found false"},
         {"life-causal", "Life is",
          "'life-causal': a model of type \"attention\" has no logits to choose a next token by"},

@@ -94,8 +94,8 @@ START_TEST(messages_say_what_was_expected)
     } cases[] = {
         {"\"b", 2, "expected a closing quote, found the end of the file"},
         {"\"a\"bcdefghijklmnopqrstuvw", 25,
-         "expected a comma or the end of the line behind a quoted field, found 'bcdefghijklmnopq'"},
-        {"\"a\"b", 4, "expected a comma or the end of the line behind a quoted field, found 'b'"},
+         "expected a comma or the end of the line after a quoted field, found 'bcdefghijklmnopq'"},
+        {"\"a\"b", 4, "expected a comma or the end of the line after a quoted field, found 'b'"},
         {"a\0b", 3, "expected text, found a zero byte"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -97,8 +97,8 @@ static const struct {
     {"a = <> x", "line 1: rule 'a': expected a name, found '> x'"},
     {"a = <n:c>", "line 1: rule 'a': expected the name of a rule, found 'c>'"},
     {"a = <a!>", "line 1: rule 'a': expected a name, found '>'"},
-    {"a = *0 x", "line 1: rule 'a': expected a weight from 1 to 1000000 behind '*', found ' x'"},
-    {"a = *3x", "line 1: rule 'a': expected a weight from 1 to 1000000 behind '*', found 'x'"},
+    {"a = *0 x", "line 1: rule 'a': expected a weight from 1 to 1000000 after '*', found ' x'"},
+    {"a = *3x", "line 1: rule 'a': expected a weight from 1 to 1000000 after '*', found 'x'"},
     {"a = \xff", "expected a text in UTF-8, found the byte 0xff at byte 4"},
 };
 

@@ -73,8 +73,8 @@ END_TEST
     "blocked:B, found "
 #define NUMBER "--attention: expected a whole number from 1 to 100000000 in "
 #define JOINED "--attention: '+' joins window, strided, global and random, found "
-#define SEED                                                                                      \
-    "--attention random: expected a seed from 0 to 9223372036854775807 behind the second colon, " \
+#define SEED                                                                                     \
+    "--attention random: expected a seed from 0 to 9223372036854775807 after the second colon, " \
     "found "
 
 START_TEST(what_is_no_attention_is_refused)
