@@ -1,7 +1,7 @@
 /* comparison_format.h: a comparison on its way out: one row a format.
  *
- *     const struct comparison_format *format = comparison_format_find("csv");
- *     if (!format || format->write(&out, &comparison, err)) ...
+ *     const struct comparison_format *format = &comparison_formats[0];
+ *     if (format->write(&out, &comparison, err)) ...
  */
 #ifndef ATTN_BENCH_COMPARISON_FORMAT_H
 #define ATTN_BENCH_COMPARISON_FORMAT_H
@@ -22,10 +22,6 @@ struct comparison_format {
 /* The first is what people read. */
 extern const struct comparison_format comparison_formats[];
 extern const size_t comparison_format_count;
-
-/* By name, and by the ending of a path; NULL: there is none. */
-const struct comparison_format *comparison_format_find(const char *name);
-const struct comparison_format *comparison_format_of_path(const char *path);
 
 int comparison_page_write(struct stream *out, const struct comparison *comparison, struct err *err);
 int comparison_csv_write(struct stream *out, const struct comparison *comparison, struct err *err);

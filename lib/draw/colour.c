@@ -63,17 +63,6 @@ float oklab_distance(struct oklab a, struct oklab b)
     return sqrtf(lightness * lightness + along_a * along_a + along_b * along_b);
 }
 
-struct colour colour_mix(struct colour from, struct colour to, float share)
-{
-    struct oklab a = oklab_of(from);
-    struct oklab b = oklab_of(to);
-    return colour_of_oklab((struct oklab){
-        a.lightness + share * (b.lightness - a.lightness),
-        a.a + share * (b.a - a.a),
-        a.b + share * (b.b - a.b),
-    });
-}
-
 /* The contrast of the web's guidelines: (lighter + 0.05) / (darker + 0.05). */
 struct colour colour_ink(struct colour ground)
 {

@@ -1,6 +1,5 @@
 /* colour.h: colours, and how they look: in Oklab, where equal distances look equally far apart.
  *
- *     struct colour grey = colour_mix(black, white, 0.5f);     (half as light to the eye)
  *     struct colour text = colour_ink(background);
  */
 #ifndef ATTN_DRAW_COLOUR_H
@@ -23,9 +22,6 @@ struct oklab {
 struct oklab oklab_of(struct colour colour);
 struct colour colour_of_oklab(struct oklab oklab); /* the nearest that a screen has */
 float oklab_distance(struct oklab a, struct oklab b);
-
-/* On the straight way from one to the other, `share` of it behind. */
-struct colour colour_mix(struct colour from, struct colour to, float share);
 
 /* Black or white, whichever can be read better on that ground. */
 struct colour colour_ink(struct colour ground);

@@ -1,9 +1,5 @@
 #include "lens/attention_part.h"
 
-#include <string.h>
-
-#include "base/names.h"
-
 const struct attention_part attention_parts[] = {
     [PART_SENTENCE] = {"self", "self-attention of the decoder"},
     [PART_SOURCE] = {"encoder", "self-attention of the encoder"},
@@ -11,15 +7,6 @@ const struct attention_part attention_parts[] = {
 };
 
 const size_t attention_part_count = sizeof attention_parts / sizeof *attention_parts;
-
-bool attention_part_find(enum site_part *part, const char *name)
-{
-    size_t index = 0;
-    if (!names_find(&index, NAMES(attention_parts, attention_part_count), name, strlen(name)))
-        return false;
-    *part = (enum site_part)index;
-    return true;
-}
 
 enum site_part attention_part_first(const struct config *config)
 {

@@ -1,9 +1,8 @@
 /* attention_part.h: a model's attentions, by what somebody calls them. A model has one, that looks
  * at its own text (`self`) or at another (`cross`); an encoder and its decoder have three.
  *
- *     enum site_part part;
- *     if (attention_part_find(&part, "cross") && attention_part_is_there(part, config))
- *         ... site_of(attention_part_sites(part, config), SITE_WEIGHTS) ...
+ *     if (attention_part_is_there(PART_CROSS, config))
+ *         ... site_of(attention_part_sites(PART_CROSS, config), SITE_WEIGHTS) ...
  */
 #ifndef ATTN_LENS_ATTENTION_PART_H
 #define ATTN_LENS_ATTENTION_PART_H
@@ -21,9 +20,6 @@ struct attention_part {
 
 extern const struct attention_part attention_parts[]; /* by site_part */
 extern const size_t attention_part_count;
-
-/* The part of that name; false when there is none. */
-bool attention_part_find(enum site_part *part, const char *name);
 
 /* Does a model have that attention? */
 bool attention_part_is_there(enum site_part part, const struct config *config);

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/names.h"
 #include "lens/measure.h"
 #include "math/keyed.h"
 #include "model/forward.h"
@@ -23,13 +22,6 @@ const struct score_row score_rows[SCORES] = {
     [SCORE_DISTANCE] = {"distance", "how far it looks, in tokens", "distance", "dist.", NULL, 0,
                         false},
 };
-
-enum score score_find(const char *name)
-{
-    size_t score = SCORES;
-    names_find(&score, NAMES(score_rows, SCORES), name, strlen(name));
-    return (enum score)score;
-}
 
 int head_scores_open(struct head_scores *scores, const struct config *config, struct arena *arena,
                      struct err *err)

@@ -43,9 +43,6 @@ struct score_row {
 
 extern const struct score_row score_rows[SCORES];
 
-/* The score of that name; SCORES when there is none. */
-enum score score_find(const char *name);
-
 struct head_scores {
     const struct config *config;
     double *sums; /* [layers, heads, SCORES] */

@@ -133,22 +133,3 @@ const struct format *format_find(const char *name)
             return &format_rows[i];
     return NULL;
 }
-
-static bool ends_with(const char *path, const char *ending)
-{
-    size_t path_size = strlen(path);
-    size_t ending_size = strlen(ending);
-    return path_size >= ending_size && strcmp(path + path_size - ending_size, ending) == 0;
-}
-
-const struct format *format_of_path(const char *path)
-{
-    const struct format *found = NULL;
-    for (size_t i = 0; i < format_count; i++) {
-        const struct format *row = &format_rows[i];
-        bool fits = ends_with(path, row->ending);
-        if (fits && (!found || strlen(row->ending) > strlen(found->ending)))
-            found = row;
-    }
-    return found;
-}

@@ -65,10 +65,8 @@ struct format {
 extern const struct format format_rows[];
 extern const size_t format_count;
 
-/* By name; by the ending of a path, the longest that fits (`.tidy.csv` before `.csv`). NULL when
- * there is none. */
+/* By name; NULL when there is none. */
 const struct format *format_find(const char *name);
-const struct format *format_of_path(const char *path);
 
 /* What is shown where --show and --layer name nothing, written as they are: the format's own
  * choice, else that of most formats (NULL: that one). A model with an encoder has more to show. */

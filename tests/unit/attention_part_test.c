@@ -6,20 +6,6 @@ Suite *attention_part_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-START_TEST(parts_are_found_by_their_names)
-{
-    static const enum site_part parts[] = {PART_SENTENCE, PART_SOURCE, PART_CROSS};
-    enum site_part found = PART_SENTENCE;
-    ck_assert_uint_eq(attention_part_count, COUNT(parts));
-    for (size_t i = 0; i < COUNT(parts); i++) {
-        ck_assert(attention_part_find(&found, attention_parts[parts[i]].name));
-        ck_assert_int_eq(found, parts[i]);
-    }
-    ck_assert(!attention_part_find(&found, "") && !attention_part_find(&found, "selfish"));
-    ck_assert_int_eq(found, parts[COUNT(parts) - 1]);
-}
-END_TEST
-
 START_TEST(a_model_has_one_attention_or_three)
 {
     static const struct {
@@ -52,7 +38,6 @@ Suite *attention_part_suite(void)
 {
     Suite *suite = suite_create("attention_part");
     TCase *tests = tcase_create("attention_part");
-    tcase_add_test(tests, parts_are_found_by_their_names);
     tcase_add_test(tests, a_model_has_one_attention_or_three);
     suite_add_tcase(suite, tests);
     return suite;

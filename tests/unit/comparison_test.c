@@ -134,15 +134,6 @@ START_TEST(a_way_that_is_not_for_the_model_is_refused)
 }
 END_TEST
 
-START_TEST(formats_are_found_by_name_and_by_ending)
-{
-    ck_assert_str_eq(comparison_format_find("json")->name, "json");
-    ck_assert_ptr_null(comparison_format_find("jso"));
-    ck_assert_str_eq(comparison_format_of_path("a/b.json")->name, "json");
-    ck_assert_ptr_null(comparison_format_of_path("a/b.jso"));
-}
-END_TEST
-
 START_TEST(without_memory_no_page_is_written)
 {
     struct comparison_plan plan = plan_all();
@@ -224,7 +215,6 @@ Suite *comparison_suite(void)
     tcase_add_test(tests, layers_that_are_not_kept_together_give_the_same);
     tcase_add_test(tests, some_layers_and_heads_have_their_own_numbers);
     tcase_add_test(tests, a_way_that_is_not_for_the_model_is_refused);
-    tcase_add_test(tests, formats_are_found_by_name_and_by_ending);
     tcase_add_test(tests, without_memory_no_page_is_written);
     tcase_add_test(tests, every_allocation_may_fail);
     tcase_add_test(tests, a_stopwatch_runs_from_values_to_contexts);

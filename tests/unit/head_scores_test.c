@@ -83,14 +83,6 @@ START_TEST(random_tokens_come_twice)
 }
 END_TEST
 
-START_TEST(scores_are_found_by_name)
-{
-    for (int score = 0; score < SCORES; score++)
-        ck_assert_int_eq(score_find(score_rows[score].name), score);
-    ck_assert_int_eq(score_find("beauty"), SCORES);
-}
-END_TEST
-
 Suite *head_scores_suite(void)
 {
     Suite *suite = suite_create("head_scores");
@@ -98,7 +90,6 @@ Suite *head_scores_suite(void)
     tcase_add_test(tests, an_even_head_has_even_scores);
     tcase_add_test(tests, what_never_comes_again_is_not_counted);
     tcase_add_test(tests, random_tokens_come_twice);
-    tcase_add_test(tests, scores_are_found_by_name);
     suite_add_tcase(suite, tests);
     return suite;
 }
