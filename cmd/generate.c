@@ -237,7 +237,7 @@ static int type_text(struct job *job, struct err *err)
         return failed;
     typing_end(&typing);
     stream_char(job->typed, '\n');
-    stream_flush(job->typed); /* notes and errors come behind it */
+    stream_flush(job->typed); /* notes and errors come after it */
     return failed;
 }
 

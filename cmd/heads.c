@@ -114,6 +114,8 @@ static int measure(struct job *job, struct err *err)
         return -1;
     if (inputs_open_any(&job->inputs, job->options, err))
         return -1;
+    if (job->inputs.count)
+        print_note_of_tokenizer(job->options, job->viewer.tokenizer);
     progress_begin(&job->progress, job->options, "texts");
     size_t count = HEAD_SURVEY_REPEATS + job->inputs.count;
     for (size_t i = 0; i < HEAD_SURVEY_REPEATS; i++) {

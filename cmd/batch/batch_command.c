@@ -22,6 +22,12 @@ static void note_looks(const struct batch_work *work)
         looks_note(work->options, format);
 }
 
+static void note_tokenizers(const struct batch_work *work)
+{
+    for (const struct open_model *model = work->models.first; model; model = model->next)
+        print_note_of_tokenizer(work->options, model->readings[0]);
+}
+
 static int prepare(struct batch_work *work, struct err *err)
 {
     const struct options *options = work->options;
@@ -30,7 +36,10 @@ static int prepare(struct batch_work *work, struct err *err)
         jobs_open(&work->jobs, options, err))
         return -1;
     note_looks(work);
-    return batch_survey(work, err);
+    if (batch_survey(work, err))
+        return -1;
+    note_tokenizers(work);
+    return 0;
 }
 
 static int open_store(struct batch_work *work, struct err *err)
