@@ -36,7 +36,7 @@ static bool ends_with(const char *path, const char *ending)
 }
 
 /* The longest ending that fits: `.tidy.csv` before `.csv`. */
-static bool find_ending(size_t *index, const struct format_table *table, const char *path)
+bool format_find_ending(size_t *index, const struct format_table *table, const char *path)
 {
     size_t longest = 0;
     for (size_t i = 0; i < table->endings.count; i++) {
@@ -96,7 +96,7 @@ int format_choose(size_t *index, const struct format_table *table, const char *n
         return err_usage(err, "--output: expected a path, found ''");
     if (name && format_choose_name(index, table, name, err))
         return -1;
-    if (!name && !format_to_standard_output(path) && !find_ending(index, table, path))
+    if (!name && !format_to_standard_output(path) && !format_find_ending(index, table, path))
         return unknown_ending(table, path, err);
     if (!path && is_binary(table, *index) && isatty(STDOUT_FILENO))
         return err_usage(err,

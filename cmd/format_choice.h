@@ -42,6 +42,9 @@ int format_choose(size_t *index, const struct format_table *table, const char *n
 int format_choose_name(size_t *index, const struct format_table *table, const char *name,
                        struct err *err);
 
+/* The row whose ending a path has; false where it has none of them. */
+bool format_find_ending(size_t *index, const struct format_table *table, const char *path);
+
 /* True for standard output: no path, or `-`. */
 bool format_to_standard_output(const char *path);
 

@@ -95,6 +95,20 @@ static int set_real(struct reader *reader, const struct option_row *row, const c
                      row->name, row->min, row->max, text);
 }
 
+/* The last of several values holds, as in a line that is called up again and gone on with; but a
+ * file that was named and not read would be missed. */
+static int set_text(struct reader *reader, const struct option_row *row, const char *value,
+                    const char **field)
+{
+    if (*field && row->offset == offsetof(struct options, file))
+        return err_usage(reader->err,
+                         "--%s: expected one file, found '%s' as well: 'cat' joins files, and "
+                         "--%s - reads what it prints",
+                         row->name, value, row->name);
+    *field = value;
+    return 0;
+}
+
 /* Put an option's value, NULL for a flag, into its field. */
 static int set_option(struct reader *reader, const struct option_row *row, const char *value)
 {
@@ -104,8 +118,7 @@ static int set_option(struct reader *reader, const struct option_row *row, const
         *(bool *)field = true;
         return 0;
     case OPTION_TEXT:
-        *(const char **)field = value;
-        return 0;
+        return set_text(reader, row, value, field);
     case OPTION_TEXTS:
         return add_text(reader, field, value);
     case OPTION_NUMBER:

@@ -256,7 +256,8 @@ static int check_header(const struct csv_record *header, struct err *err)
             if (strcmp(header->fields[k], name) == 0)
                 return err_set(err, "expected every column once, found '%s' twice", name);
         if (!own && options_check_name(FOR_ITEM, name, err))
-            return err_prefix(err, "column %zu", i + 1);
+            return err_prefix(err, "expected columns id, sentence, ids or an option: column %zu",
+                              i + 1);
         texts = texts || is_text_field(name);
     }
     return texts ? 0 : err_set(err, "expected a column 'sentence' or 'ids', found none");

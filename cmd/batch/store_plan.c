@@ -68,8 +68,14 @@ bool store_has_errors(const struct store_plan *plan)
 
 static int choose_format(struct store_plan *plan, struct err *err)
 {
+    const char *output = plan->options->output;
+    bool in_folder = !plan->to_stdout && work_folder_is_folder(output);
     const char *name = plan->options->format ? plan->options->format : "jsonl";
-    bool in_folder = !plan->to_stdout && work_folder_is_folder(plan->options->output);
+    const struct format_table table = FORMAT_TABLE(format_rows, format_count);
+    size_t index = 0;
+    if (!plan->options->format && !plan->to_stdout && !in_folder &&
+        format_find_ending(&index, &table, output))
+        name = format_rows[index].name;
     plan->format = find_format(name, err);
     if (!plan->format)
         return -1;

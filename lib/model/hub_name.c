@@ -57,6 +57,8 @@ bool hub_name_read(char name[HUB_NAME_BYTES], const char *text)
 {
     const char *path = skip_address(text);
     bool is_address = path != text;
+    if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/')) /* the folder that is to come */
+        path += 2;
     size_t first = strcspn(path, "/");
     const struct known *row = is_address || !path[first] ? find_known(path, first) : NULL;
     if (row) {

@@ -24,10 +24,12 @@ static int found_nothing(const char *known, const char *name, struct names names
     char hub[HUB_NAME_BYTES];
     char guess[NAMES_GUESS_BYTES];
     if (hub_name_read(hub, name))
-        return err_set(err,
-                       "'%s': expected a model directory or a bundled model (%s), found nothing: "
-                       "'hf download %s --local-dir %s' gets one from the Hugging Face Hub",
-                       name, known, hub, hub_name_model(hub));
+        return err_set(
+            err,
+            "'%s': expected a model directory or a bundled model (%s), found nothing: "
+            "'hf download %s --include \"*.json\" \"*.txt\" \"*.safetensors\" --local-dir %s' "
+            "gets one from the Hugging Face Hub",
+            name, known, hub, hub_name_model(hub));
     return err_set(err, "'%s': expected a model directory or a bundled model (%s), found nothing%s",
                    name, known, names_guess(guess, names_nearest(names, name, strlen(name))));
 }

@@ -292,55 +292,55 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Cut the blanks off both ends. */
-static char *trim(char *text)
+/* How many ids a list may hold: one more than there are commas and blanks between them. */
+static size_t most_ids(const char *list)
 {
-    while (is_blank(*text))
-        text++;
-    size_t size = strlen(text);
-    while (size > 0 && is_blank(text[size - 1]))
-        size--;
-    text[size] = '\0';
-    return text;
+    size_t most = 1;
+    for (; *list; list++)
+        most += *list == ',' || is_blank(*list);
+    return most;
 }
 
-static size_t count_commas(const char *list)
-{
-    size_t count = 0;
-    while ((list = strchr(list, ','))) {
-        list++;
-        count++;
-    }
-    return count;
-}
-
-/* Read item `index` of the list, which ends with a 0. */
-static int read_id(struct token *token, char *item, size_t index, size_t id_limit, struct err *err)
+/* Read the ids up to a comma, or the end: one, or several with blanks between them. */
+static int read_ids(struct tokens *tokens, char *item, size_t id_limit, struct err *err)
 {
     long long max = id_limit > UINT32_MAX ? UINT32_MAX : (long long)id_limit - 1;
-    long long id = 0;
-    item = trim(item);
-    if (!num_parse_integer(item, 0, max, &id))
-        return id_list_refuse(item, strlen(item), index + 1, id_limit, err);
-    token->id = (uint32_t)id;
+    bool any = false;
+    while (*item || !any) {
+        while (is_blank(*item))
+            item++;
+        if (!*item && any)
+            break;
+        long long id = 0;
+        char *end = item;
+        while (*end && !is_blank(*end))
+            end++;
+        bool last = !*end;
+        *end = '\0';
+        if (!num_parse_integer(item, 0, max, &id))
+            return id_list_refuse(item, strlen(item), tokens->count + 1, id_limit, err);
+        tokens->items[tokens->count++].id = (uint32_t)id;
+        any = true;
+        item = last ? end : end + 1;
+    }
     return 0;
 }
 
 int tokens_from_ids(struct tokens *tokens, const char *list, size_t id_limit, struct arena *arena,
                     struct err *err)
 {
-    struct tokens read = {.count = count_commas(list) + 1};
+    struct tokens read = {0};
     char *item = arena_text(arena, list, strlen(list), err);
-    read.items = item ? arena_alloc(arena, read.count, sizeof *read.items, err) : NULL;
+    read.items = item ? arena_alloc(arena, most_ids(list), sizeof *read.items, err) : NULL;
     if (!read.items)
         return -1;
-    for (size_t i = 0; i < read.count; i++) {
+    for (bool more = true; more;) {
         char *end = item + strcspn(item, ",");
-        char *next = end + 1; /* behind the last item it is not used */
+        more = *end == ',';
         *end = '\0';
-        if (read_id(&read.items[i], item, i, id_limit, err))
+        if (read_ids(&read, item, id_limit, err))
             return -1;
-        item = next;
+        item = end + 1; /* after the last item it is not used */
     }
     *tokens = read;
     return 0;
