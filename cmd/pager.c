@@ -42,7 +42,7 @@ static const char *find_command(void)
         return NULL;
     if (!command)
         return "command -v less >/dev/null 2>&1 || exit 127; exec less";
-    return *command && strcmp(command, "cat") != 0 ? command : NULL;
+    return command[strspn(command, " ")] && strcmp(command, "cat") != 0 ? command : NULL;
 }
 
 static void close_page(void)

@@ -74,6 +74,7 @@ static void add_numbers(struct buf *line, const struct progress *progress, size_
 {
     char left[PROGRESS_TIME_BYTES];
     double seconds = clock_seconds() - progress->begin;
+    size_t rest = count > done ? count - done : 0;
     double speed = seconds > 0 ? (double)(done - progress->before) / seconds : 0;
     if (progress->things)
         buf_format(line, "%zu of %zu %s", done, count, progress->things);
@@ -82,7 +83,7 @@ static void add_numbers(struct buf *line, const struct progress *progress, size_
     if (speed > 0 && progress->things)
         buf_format(line, speed < 10 ? ", %.1f/s" : ", %.0f/s", speed);
     if (speed > 0)
-        buf_format(line, ", %s left", progress_time(left, (double)(count - done) / speed));
+        buf_format(line, ", %s left", progress_time(left, (double)rest / speed));
 }
 
 /* As wide as there is room for beside the text; none where there is little. */

@@ -126,7 +126,9 @@ try explain -m life-grouped -s "$life" --token all --full -o here.html
 try explain -m translate -s '<s> le petit chat' --source 'the small cat' --attention-of cross
 try explain -m life-causal -s "$life" --mask-method renormalise --dropout 0.5 -o here.md
 try tokenize -m "$in/pieces" "Anna sees"
+try tokenize -m "$in/pieces" --format json "Anna sees"
 try info "$in/school"
+try info "$in/school" --format json
 try info life
 try generate -m "$in/school" -s 'Anna is' -n 3
 try generate -m "$in/large" --ids 7 -n 8
