@@ -114,6 +114,18 @@ static void add_place(struct table *table, const struct head_line *line)
                (int)table->layout->head, line->head);
 }
 
+/* As many decimals as there is room for: a distance may have three digits before the point. */
+static size_t write_number(char text[NUMBER_BYTES], const struct layout *layout, double value)
+{
+    size_t size = 0;
+    for (int digits = layout->digits; digits >= 0; digits--) {
+        size = (size_t)snprintf(text, NUMBER_BYTES, "%.*f", digits, value);
+        if (size <= layout->width)
+            break;
+    }
+    return size;
+}
+
 /* The blank before a number has its colour, or its shade. */
 static void add_number(struct table *table, const struct head_line *line, int score)
 {
@@ -125,10 +137,10 @@ static void add_number(struct table *table, const struct head_line *line, int sc
     bool heated = counted && (heat->colours || heat->shades);
     unsigned level = heated ? tone_level(&heat->tones.whole, (float)value) : 0;
     const char *mark = heated && heat->shades ? text_heat_shade(heat, level) : " ";
+    size_t size = heat->numbers ? 0 : layout->width - 1;
     if (counted && heat->numbers)
-        snprintf(text, sizeof text, "%.*f", layout->digits, value);
-    size_t size = heat->numbers ? strlen(text) : layout->width - 1;
-    text_blanks(&table->line, layout->gap + layout->width - size - 1);
+        size = write_number(text, layout, value);
+    text_blanks_up_to(&table->line, layout->gap + layout->width, size + 1);
     if (heated)
         text_heat_set(&table->line, heat, level);
     buf_text(&table->line, mark);
