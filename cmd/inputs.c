@@ -149,9 +149,9 @@ static int check_word(const struct options *options, const char *word, struct er
                          word, word, word);
     if (!word[strspn(word, "0123456789,-")])
         return err_usage(err,
-                         "'%s': a list of numbers has commas and no blanks, as 0,1; --sentence "
-                         "%s reads it as a text",
-                         word, word);
+                         "'%s': a list for an option has commas and no blanks, as 0,1; by itself "
+                         "--ids %s reads it as ids, --sentence %s as a text",
+                         word, word, word);
     return text_count(options) > 1 ? forgotten_quotes(options, word, err) : 0;
 }
 
