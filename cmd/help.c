@@ -73,19 +73,19 @@ static void write_options(struct stream *out, const struct command *command)
 /* --- lists of values -------------------------------------------------------------------------- */
 
 /* Names below each other's heading, as a text: where the next one goes. */
-struct names {
+struct name_line {
     const char *heading; /* that they stand under; NULL: none yet */
     size_t column;       /* 0: no name stands on a line */
 };
 
-static void end_names(struct stream *out, struct names *names)
+static void end_names(struct stream *out, struct name_line *names)
 {
     if (names->column)
         stream_char(out, '\n');
-    *names = (struct names){0};
+    *names = (struct name_line){0};
 }
 
-static void write_name(struct stream *out, struct names *names, const char *heading,
+static void write_name(struct stream *out, struct name_line *names, const char *heading,
                        const char *name)
 {
     size_t size = strlen(name);
@@ -108,7 +108,7 @@ static void write_name(struct stream *out, struct names *names, const char *head
     names->column += size;
 }
 
-static void write_value(struct stream *out, struct names *names, const struct value *value)
+static void write_value(struct stream *out, struct name_line *names, const struct value *value)
 {
     if (value->heading || !value->about) {
         write_name(out, names, value->heading ? value->heading : "", value->name);
@@ -125,7 +125,7 @@ static void write_list(struct stream *out, const struct value_use *use,
                        const struct command *command)
 {
     struct value value;
-    struct names names = {0};
+    struct name_line names = {0};
     stream_char(out, '\n');
     value_use_title(out, use, command);
     stream_text(out, ":\n");

@@ -6,8 +6,8 @@
  *     return pager_end(failed, err);
  *
  * In between standard output is a page in memory, if it was a terminal. Elsewhere, where TERM is
- * dumb, and where the pager is blank or cat, nothing changes; a pager that is not there, or no memory,
- * leaves the page as it would have been without.
+ * dumb, and where the pager is blank or cat, nothing changes; a pager that is not there, or no
+ * memory, leaves the page as it would have been without.
  */
 #ifndef ATTN_CMD_PAGER_H
 #define ATTN_CMD_PAGER_H

@@ -44,17 +44,17 @@ ROWS(score_at, score_rows, SCORES, name, about)
 ROWS(part_at, attention_parts, attention_part_count, name, words)
 
 /* Names that need no explanation, with NULL after the last. */
-#define NAMES(list, names)                              \
+#define PLAIN_NAMES(list, names)                        \
     static bool list(struct value *value, size_t index) \
     {                                                   \
         value->name = (names)[index];                   \
         return value->name;                             \
     }
 
-NAMES(view_at, style_view_names)
-NAMES(cells_at, style_cells_names)
-NAMES(scale_of_colours_at, style_scale_names)
-NAMES(range_at, style_range_names)
+PLAIN_NAMES(view_at, style_view_names)
+PLAIN_NAMES(cells_at, style_cells_names)
+PLAIN_NAMES(scale_of_colours_at, style_scale_names)
+PLAIN_NAMES(range_at, style_range_names)
 
 static bool model_at(struct value *value, size_t index)
 {

@@ -94,7 +94,7 @@ static struct table make_table(const struct sheet *sheet, const struct place *pl
     return table;
 }
 
-/* Blanks of its colour stand on both sides of a number: the second comes with what stands behind
+/* Blanks of its colour stand on both sides of a number: the second comes with what stands after
  * it. */
 static void add_cell(struct buf *line, const struct table *table, const struct tone *tone,
                      size_t row, size_t column)

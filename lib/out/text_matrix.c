@@ -84,7 +84,7 @@ static void add_heat(struct buf *line, struct text_heat *heat, unsigned level)
         buf_text(line, heat->shades ? text_heat_shade(heat, level) : " ");
 }
 
-/* A number between two blanks of its colour: the second comes with what stands behind it. */
+/* A number between two blanks of its colour: the second comes with what stands after it. */
 static void add_cell(struct buf *line, const struct text_layout *layout, struct text_heat *heat,
                      const struct tone *tone, float value)
 {
