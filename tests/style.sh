@@ -18,7 +18,7 @@ c_files=$(find cmd lib models tests -name node_modules -prune -o -name '*.[ch]' 
 text_files="$c_files
 $(find lib -type f ! -name '*.[ch]' | sort)
 $(find . -maxdepth 1 -type f \( -name '*.sh' -o -name '*.md' -o -name Makefile \) | sort)
-$(find .ci make models tests -name node_modules -prune -o -type f \( -name '*.sh' -o -name '*.awk' \
+$(find .ci data models tests -name node_modules -prune -o -type f \( -name '*.sh' -o -name '*.awk' \
     -o -name 'run' -o -name '*.md' \) -print | sort)"
 
 rule() { # NAME COMMAND...: kept when the command prints nothing

@@ -18,8 +18,8 @@ refuse() { # WHY AND THE WAY OUT: before anything is begun
     printf '%s: %s\n' "${0##*/}" "$1" >&2
     exit 2
 }
-command -v parallel >/dev/null || refuse "GNU parallel is not installed: 'apt-get install parallel'; \
-or, without it, 'attn-cli batch', which takes every processor of this machine by itself"
+command -v parallel >/dev/null || refuse "GNU parallel is not installed: 'apt-get install \
+parallel'; or, without it, 'attn-cli batch', which takes every processor of this machine by itself"
 parallel --version 2>/dev/null | grep -q GNU ||
     refuse "expected GNU parallel, found another program of that name: 'apt-get install parallel'"
 command -v attn-cli >/dev/null ||

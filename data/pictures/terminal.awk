@@ -78,7 +78,8 @@ END {
     printf "<rect width=\"%d\" height=\"%d\" rx=\"10\" fill=\"#1b1f27\"/>\n", width, height
     split("#ff5f57 #febc2e #28c840", buttons)
     for (i = 1; i <= 3; i++)
-        printf "<circle cx=\"%d\" cy=\"22\" r=\"6\" fill=\"%s\"/>\n", left + (i - 1) * 20, buttons[i]
+        printf "<circle cx=\"%d\" cy=\"22\" r=\"6\" fill=\"%s\"/>\n",
+            left + (i - 1) * 20, buttons[i]
     print "<g font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"13\">"
     for (i = 0; i < count; i++) {
         y = top + i * line_height
