@@ -45,7 +45,7 @@ static int choose_format(struct job *job, struct err *err)
     if (format_choose(&index, &table, job->options->format, job->options->output, err))
         return -1;
     job->format = &explain_formats[index];
-    return 0;
+    return job->format->check ? job->format->check(err) : 0;
 }
 
 /* --attention-of, before there is a model to ask. */

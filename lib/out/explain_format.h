@@ -26,6 +26,7 @@ struct explain_format {
     bool is_binary;     /* nothing for a terminal */
     int (*write)(struct stream *out, const struct explanations *explanations,
                  const struct explain_page *page, struct err *err);
+    int (*check)(struct err *err); /* refuses what cannot be written here; NULL: it can */
 };
 
 extern const struct explain_format explain_formats[]; /* text first */
