@@ -16,6 +16,7 @@ START_TEST(names_of_the_hub_are_known_in_every_form)
         {"https://huggingface.co/gpt2/tree/main", "openai-community/gpt2"},
         {"http://www.huggingface.co/roneneldan/TinyStories-1M/", "roneneldan/TinyStories-1M"},
         {"hf.co/a/b.c_d", "a/b.c_d"},
+        {"./gpt2", "openai-community/gpt2"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char name[HUB_NAME_BYTES];
@@ -31,7 +32,8 @@ START_TEST(paths_are_none)
     static const char *const cases[] = {
         "",
         "life",
-        "./gpt2",
+        "./gpt3",
+        "./a/gpt2",
         "../a/b",
         "a/b/c",
         "/a/b",

@@ -133,6 +133,8 @@ START_TEST(a_list_of_ids_is_read)
         {" 3 , 1\t,4\n", 3, {3, 1, 4}},
         {"9,9,9,9", 4, {9, 9, 9, 9}},
         {"007", 1, {7}},
+        {"3 1  4", 3, {3, 1, 4}},
+        {"3\t1, 4 9\n", 4, {3, 1, 4, 9}},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct arena arena = {0};
@@ -165,7 +167,8 @@ START_TEST(what_is_no_id_is_named_with_the_range)
         {"1,3x,4", "id 2 of the list: expected a whole number from 0 to 9, found '3x'"},
         {"0x1", "id 1 of the list: expected a whole number from 0 to 9, found '0x1'"},
         {"1.0", "id 1 of the list: expected a whole number from 0 to 9, found '1.0'"},
-        {"1 2", "id 1 of the list: expected a whole number from 0 to 9, found '1␣2'"},
+        {"1 x", "id 2 of the list: expected a whole number from 0 to 9, found 'x'"},
+        {"1, ,2", "id 2 of the list: expected a whole number from 0 to 9, found ''"},
         {"99999999999999999999",
          "id 1 of the list: expected a whole number from 0 to 9, found '99999999999999999999'"},
     };
