@@ -30,20 +30,8 @@ END_TEST
 START_TEST(paths_are_none)
 {
     static const char *const cases[] = {
-        "",
-        "life",
-        "./gpt3",
-        "./a/gpt2",
-        "../a/b",
-        "a/b/c",
-        "/a/b",
-        "a/",
-        "C:\\a\\gpt2",
-        "~/gpt2",
-        "gpt2/",
-        "a b/c",
-        "gpt2/x/",
-        "https://huggingface.co/",
+        "",   "life",        "./gpt3", "./a/gpt2", "../a/b", "a/b/c",   "/a/b",
+        "a/", "C:\\a\\gpt2", "~/gpt2", "gpt2/",    "a b/c",  "gpt2/x/", "https://huggingface.co/",
     };
     char name[HUB_NAME_BYTES];
     char longest[2 * HUB_NAME_BYTES];
