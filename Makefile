@@ -219,6 +219,7 @@ asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
 		BREAK_EVERY=2 FLIPS_STRIDE=7 FAULT_EVERY=401 ENDURE_EVERY=17 LONG_HAULS_FREE=1 \
 		ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
+		GOLDEN='gpt2-micro-f16 life-cross transformer-pre' \
 		LSAN_OPTIONS="suppressions='$(CURDIR)/tests/leaks.txt':print_suppressions=0" \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/asan WERROR= \
 		CFLAGS='-O1 -g -fopenmp-simd -fno-math-errno -fno-trapping-math $(SANITIZE)'
