@@ -34,7 +34,7 @@ static void find_best_form(struct bench *bench)
 }
 
 static void measure_limits(struct bench_limits *limits, struct pool *pool,
-                           const struct peak_memory *memory)
+                           struct peak_memory *memory)
 {
     limits->threads = pool_threads(pool);
     for (int form = 0; form < FMA_FORMS; form++)
@@ -47,7 +47,7 @@ struct bracket {
     double compute, memory;
 };
 
-static struct bracket measure_bracket(const struct bench *bench)
+static struct bracket measure_bracket(struct bench *bench)
 {
     struct pool *pool = bench->subject.machine.pool;
     return (struct bracket){peak_fma(pool, bench->best), peak_read(pool, &bench->memory)};

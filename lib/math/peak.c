@@ -19,7 +19,8 @@ static const double SETTLING = 0.0003; /* before: until all threads are awake */
 static const double ALL_THREADS = 1e9; /* multiply-adds: work that is worth every thread */
 
 enum {
-    MEMORY_LEAST = 128 * 1024 * 1024, /* read in some milliseconds */
+    WINDOW_BYTES = 32 * 1024 * 1024, /* read in some milliseconds */
+    MEMORY_LEAST = WINDOWS * WINDOW_BYTES,
     MEMORY_MOST = 1024 * 1024 * 1024,
     CACHE_UNKNOWN = 64 * 1024 * 1024,
     PIECE_BYTES = 1024 * 1024, /* of memory, for one thread at a time */
@@ -86,7 +87,8 @@ int peak_memory_init(struct peak_memory *memory, struct arena *arena, struct err
     memory->cache_bytes = cache ? cache : CACHE_UNKNOWN;
     size = 2 * memory->cache_bytes;
     size = size < MEMORY_LEAST ? MEMORY_LEAST : size > MEMORY_MOST ? MEMORY_MOST : size;
-    memory->size_bytes = size / PIECE_BYTES * PIECE_BYTES;
+    memory->size_bytes = size / WINDOW_BYTES * WINDOW_BYTES;
+    memory->next_byte = 0;
     memory->data = arena_alloc(arena, memory->size_bytes, 1, err);
     if (!memory->data)
         return -1;
@@ -124,15 +126,18 @@ static void read_piece(void *context, size_t round, size_t thread)
     result = add_up(job->data + round * count, count);
 }
 
-double peak_read(struct pool *pool, const struct peak_memory *memory)
+/* The next windows in a row, round and round: whatever was read before has left the caches by then,
+ * and a call takes as long where these are large. */
+double peak_read(struct pool *pool, struct peak_memory *memory)
 {
     double best = 0;
-    struct read_job job = {memory->data, memory->size_bytes / WINDOWS / PIECE_BYTES};
     for (int i = 0; i < WINDOWS; i++) {
+        struct read_job job = {memory->data + memory->next_byte / sizeof *memory->data,
+                               WINDOW_BYTES / PIECE_BYTES};
         double start = clock_seconds();
         pool_run(pool, (struct loop){job.pieces, ALL_THREADS, read_piece}, &job);
-        best = fmax(best, (double)(job.pieces * PIECE_BYTES) / (clock_seconds() - start));
-        job.data += job.pieces * PIECE_BYTES / sizeof *job.data;
+        best = fmax(best, WINDOW_BYTES / (clock_seconds() - start));
+        memory->next_byte = (memory->next_byte + WINDOW_BYTES) % memory->size_bytes;
     }
     return best;
 }

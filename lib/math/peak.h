@@ -27,11 +27,12 @@ struct peak_memory {
     float *data;
     size_t size_bytes;
     size_t cache_bytes; /* the last level of the caches */
+    size_t next_byte;   /* where it is read next */
 };
 
 int peak_memory_init(struct peak_memory *memory, struct arena *arena, struct err *err);
 
 /* Bytes a second that all threads of the pool together read from memory. */
-double peak_read(struct pool *pool, const struct peak_memory *memory);
+double peak_read(struct pool *pool, struct peak_memory *memory);
 
 #endif
