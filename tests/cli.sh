@@ -4,6 +4,8 @@
 #     sh tests/cli.sh [BUILD [PATTERN]]           cases whose GROUP/CASE matches the shell pattern
 #     UPDATE=1 sh tests/cli.sh build 'run/*'      write what happens now as what is expected
 #
+# As many processes as there are processors take every so many-th case each: CLI_SHARE=1/2.
+#
 #     cmd      shell, run in a fresh temporary folder, standard input empty; $ATTN is the program,
 #              $ROOT the repository, by a path from that folder, $CASE the case's own; `need TOOL`
 #              skips where it is missing, `skip REASON` for any other reason; no tool is found that
@@ -18,8 +20,31 @@ cd "$(dirname "$0")/.." || exit 1
 build=${1:-build}
 pattern=${2:-*}
 
+# Not in the background, where interrupts are ignored. A share that ends early has failed.
+in_shares() { # COUNT ARGUMENT...
+    count=$1
+    shift
+    seq "$count" | xargs -P "$count" -I {} env "CLI_SHARE={}/$count" sh tests/cli.sh "$@" |
+        awk -v count="$count" '
+            /^[0-9]+ passed, [0-9]+ failed/ { passed += $1; failed += $3; skipped += $5; ended++ }
+            !/^[0-9]+ passed, [0-9]+ failed/ { print; fflush() }
+            END {
+                printf "%d passed, %d failed", passed, failed + (count - ended)
+                print (skipped ? ", " skipped " skipped" : "")
+                exit failed > 0 || ended != count
+            }'
+}
+
+if [ -z "${CLI_SHARE-}" ]; then
+    in_shares "$(nproc 2>/dev/null || echo 1)" "$build" "$pattern"
+    exit
+fi
+share=${CLI_SHARE%/*} shares=${CLI_SHARE#*/} number=0
+unset CLI_SHARE
+
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
+[ "$share" = 1 ] || progress_file='' # the first one's progress is that of all
 cases=$(pwd)/tests/cli
 case $build in
 /*) ATTN=$build/attn-cli ;;
@@ -148,10 +173,12 @@ for CASE in "$cases"/*/*/; do
     name=${CASE#"$cases/"}
     case ${name%/} in $pattern) total=$((total + 1)) ;; esac
 done
+total=$(((total + shares - 1) / shares))
 for CASE in "$cases"/*/*/; do
     CASE=${CASE%/}
     name=${CASE#"$cases/"}
     # shellcheck disable=SC2254
-    case $name in $pattern) try_case ;; esac
+    case $name in $pattern) number=$((number + 1)) ;; *) continue ;; esac
+    [ $((number % shares + 1)) != "$share" ] || try_case
 done
 closing
