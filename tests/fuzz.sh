@@ -5,16 +5,31 @@
 #     sh tests/fuzz.sh run BUILD SECONDS [NAME...]  look for new ones; BUILD has libFuzzer in it
 #     sh tests/fuzz.sh keep BUILD [NAME...]       of old and new ones, keep what is needed to reach
 #                                                 all that they reach: tests/fuzz/corpus anew
+#     sh tests/fuzz.sh add NAME FILE...           put inputs into a target's corpus
+#     sh tests/fuzz.sh unpack NAME FOLDER         write it there, a file an input, named after its
+#                                                 line in tests/fuzz/corpus/NAME.inputs
 #
 # New inputs gather in BUILD/fuzz/corpus, finds in BUILD/fuzz/found: `BUILD/fuzz/NAME FILE` shows
-# one again. All end with `N passed, N failed`, a target each.
+# one again. Those over targets end with `N passed, N failed`, a target each.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
+# shellcheck source=tests/fuzz/inputs.sh
+. tests/fuzz/inputs.sh
 action=${1:-replay}
 build=${2:-build}
 [ $# -lt 2 ] || shift 2
+case $action in # here the second word is the target
+add)
+    inputs_pack "$@" >>"tests/fuzz/corpus/$build.inputs"
+    exit
+    ;;
+unpack)
+    inputs_unpack "tests/fuzz/corpus/$build.inputs" "$1"
+    exit
+    ;;
+esac
 seconds=60
 if [ "$action" = run ]; then
     seconds=${1:-60}
@@ -40,18 +55,25 @@ verdict() { # NAME STATUS
     fi
 }
 
+# Sets `seeds`, the folder of a target's inputs.
+write_seeds() { # NAME
+    seeds=$scratch/$1.inputs
+    inputs_unpack "tests/fuzz/corpus/$1.inputs" "$seeds" >"$log" 2>&1
+}
+
 replay() { # NAME
-    "$build/fuzz/$1" "tests/fuzz/corpus/$1"/* >"$log" 2>&1
+    write_seeds "$1" && "$build/fuzz/$1" "$seeds"/* >"$log" 2>&1
 }
 
 run() { # NAME: what it says at its end has the number of executions
     new=$build/fuzz/corpus/$1
     found=$build/fuzz/found
     mkdir -p "$new" "$found"
+    write_seeds "$1" || return
     # A second is counted by engine.c; libFuzzer's own clock is the wall's.
     "$build/fuzz/$1" -max_total_time="$seconds" -timeout=600 -max_len=1024 -malloc_limit_mb=64 \
         -print_final_stats=1 -artifact_prefix="$found/$1-" \
-        "$new" "tests/fuzz/corpus/$1" >"$log" 2>&1
+        "$new" "$seeds" >"$log" 2>&1
     status=$?
     executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     printf '%s: %s executions\n' "$1" "${executions:-some}"
@@ -63,10 +85,10 @@ keep() { # NAME
     kept=$build/fuzz/kept/$1
     rm -rf "$kept"
     mkdir -p "$kept"
+    write_seeds "$1" || return
     "$build/fuzz/$1" -merge=1 -use_counters=0 -timeout=600 -max_len=8192 \
-        "$kept" "tests/fuzz/corpus/$1" "$build/fuzz/corpus/$1" >"$log" 2>&1 || return
-    rm -rf "tests/fuzz/corpus/$1"
-    mv "$kept" "tests/fuzz/corpus/$1"
+        "$kept" "$seeds" "$build/fuzz/corpus/$1" >"$log" 2>&1 || return
+    inputs_pack "$kept"/* >"tests/fuzz/corpus/$1.inputs"
 }
 
 for name in $names; do

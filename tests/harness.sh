@@ -1,6 +1,7 @@
 #!/bin/sh
 # The tests' own machinery, in a tree of its own with planted cases and stages: what spoils a case
-# spoils no other, a tool that was not asked for is not found, what dies is counted.
+# spoils no other, a tool that was not asked for is not found, what dies is counted. And what fuzzing
+# begins with comes out of its file as it went in.
 #
 #     sh tests/harness.sh
 # shellcheck disable=SC2016 # what is planted is for other shells
@@ -8,6 +9,8 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
+# shellcheck source=tests/fuzz/inputs.sh
+. tests/fuzz/inputs.sh
 
 tree=$scratch/tree
 mkdir -p "$tree/tests/cli/group" "$tree/build" "$tree/tests/page" "$tree/tmp -x"
@@ -100,6 +103,27 @@ if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/n
 else
     leave_out 'what a terminal is shown: none can be made here'
 fi
+
+# --- inputs of fuzzing ----------------------------------------------------------------------------
+
+mkdir "$scratch/inputs"
+awk 'BEGIN { for (i = 0; i < 256; i++) printf "\\%03o", i }' >"$scratch/octal"
+# shellcheck disable=SC2059 # it is a format
+{
+    printf "$(cat "$scratch/octal")" >"$scratch/inputs/a-every-byte"
+    printf '#<3c>%%s\\n<0a> ' >"$scratch/inputs/b"
+    printf '' >"$scratch/inputs/c"
+    printf -- '-n 1\n' >"$scratch/inputs/d"
+}
+inputs_pack "$scratch/inputs"/* >"$scratch/inputs.inputs"
+check 'inputs are unpacked' inputs_unpack "$scratch/inputs.inputs" "$scratch/unpacked"
+cat "$scratch/inputs"/* >"$scratch/packed-bytes"
+cat "$scratch/unpacked"/* >"$scratch/unpacked-bytes"
+same 'a file an input, named after its line' '2 3 4 5' \
+    "$(cd "$scratch/unpacked" && echo *)"
+check 'to the byte' cmp "$scratch/packed-bytes" "$scratch/unpacked-bytes"
+same 'a name that is no hash stands above its input' '# a-every-byte' \
+    "$(head -n 1 "$scratch/inputs.inputs")"
 
 # --- what is missing ------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 /* replay.c: give files to a target, one after another, as libFuzzer would.
  *
- *     build/fuzz/config tests/fuzz/corpus/config/...
+ *     sh tests/fuzz.sh unpack config FOLDER && build/fuzz/config FOLDER/...
  */
 #include <stdio.h>
 #include <stdlib.h>
