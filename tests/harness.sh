@@ -63,6 +63,16 @@ same "a tool that a case does not need is not found: $tool" \
 plant missing 'need no-such-tool-anywhere; echo fine'
 same 'a tool that is missing leaves a case out' '0 passed, 0 failed, 1 skipped;' "$(found)"
 
+plant refuses 'echo no >&2; exit 3'
+printf 'no\n[3]\n' >"$tree/tests/cli/group/refuses/err"
+rm "$tree/tests/cli/group/refuses/out"
+plant refuses_more 'echo no >&2; exit 4'
+cp "$tree/tests/cli/group/refuses/err" "$tree/tests/cli/group/refuses_more"
+rm "$tree/tests/cli/group/refuses_more/out"
+plant refuses_unheard 'echo fine; exit 3'
+same 'the exit status stands below what a case says on standard error' \
+    'failed: group/refuses_more;failed: group/refuses_unheard;1 passed, 2 failed;' "$(found)"
+
 plant path '[ "$(cd "$ROOT" && pwd -P)" = "$(cd "${ATTN%/*}/.." && pwd -P)" ] && echo fine
 case $ROOT in *[!a-z./]*) echo "a name of its own: $ROOT" ;; esac'
 same 'the path of the repository is plain' '1 passed, 0 failed;' "$(found)"
