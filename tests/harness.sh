@@ -1,7 +1,7 @@
 #!/bin/sh
 # The tests' own machinery, in a tree of its own with planted cases and stages: what spoils a case
-# spoils no other, a tool that was not asked for is not found, what dies is counted. And what fuzzing
-# begins with comes out of its file as it went in.
+# spoils no other, a tool that was not asked for is not found, what dies is counted. And the inputs
+# of fuzzing come out of their file as they went in.
 #
 #     sh tests/harness.sh
 # shellcheck disable=SC2016 # what is planted is for other shells

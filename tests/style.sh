@@ -12,6 +12,7 @@ cd "$(dirname "$0")/.." || exit 1
 LINES_OF_A_FILE=400
 LINES_OF_A_FUNCTION=60
 COLUMNS_OF_A_LINE=100
+MIB_OF_A_CHECKOUT=22
 CLANG_FORMAT=14 # versions differ in details; .clang-format is written for this one
 
 c_files=$(find cmd lib models tests -name node_modules -prune -o -name '*.[ch]' -print | sort)
@@ -85,6 +86,43 @@ unlisted_suites() {
     done
 }
 
+# What a disk of blocks of 4 KiB gives to the files that git has, and to their folders: for each
+# second level MiB and name, and a line for all. By git's own count of bytes, which is the same
+# wherever the checkout is.
+blocks_of_folders() {
+    git ls-files -s | cut -d ' ' -f 2 | git cat-file --batch-check='%(objectsize)' >"$scratch/sizes"
+    git ls-files | paste "$scratch/sizes" - | LC_ALL=C awk -F '\t' '
+        function take(blocks) { of[place] += blocks; all += blocks }
+        {
+            depth = split($2, part, "/") - 1
+            place = depth > 1 ? part[1] "/" part[2] : depth ? part[1] : "."
+            take(int(($1 + 4095) / 4096))
+            folder = ""
+            for (i = 1; i <= depth; i++) {
+                folder = folder part[i] "/"
+                if (!seen[folder]++)
+                    take(1)
+            }
+        }
+        END {
+            printf "%.2f all\n", all / 256
+            for (place in of)
+                printf "%.2f %s\n", of[place] / 256, place
+        }'
+}
+
+# A larger number is the last way out, and wants a reason.
+large_checkout() {
+    blocks_of_folders | sort -rn >"$scratch/blocks"
+    awk -v max="$MIB_OF_A_CHECKOUT" '
+        NR == 1 && $1 > max {
+            print "expected at most " max " MiB in blocks of 4 KiB, found " $1 ": put many small" \
+                " files into one, generate them, or raise MIB_OF_A_CHECKOUT; the largest folders:"
+            large = 1
+        }
+        NR > 1 && NR < 8 && large' "$scratch/blocks"
+}
+
 unformatted() {
     # shellcheck disable=SC2086 # a word a file
     clang-format --dry-run $c_files 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning: .*//p' | sort -u
@@ -97,6 +135,11 @@ rule 'tabs' tabs
 rule 'blanks at the end of a line' trailing_blanks
 rule 'names that repeat' repeated_names
 rule 'test suites that nobody runs' unlisted_suites
+if git ls-files --error-unmatch tests/style.sh >"$scratch/git" 2>&1; then
+    rule "a checkout of more than $MIB_OF_A_CHECKOUT MiB" large_checkout
+else
+    leave_out 'size of a checkout: git has no files here'
+fi
 case $(clang-format --version 2>/dev/null) in
 *"version $CLANG_FORMAT."*) rule 'not as clang-format has it' unformatted ;;
 *) leave_out "format: clang-format $CLANG_FORMAT is not installed" ;;
