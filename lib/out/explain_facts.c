@@ -2,6 +2,11 @@
 
 #include <string.h>
 
+const char *explain_token(const struct explanation *explanation)
+{
+    return explanation->text->labels[explanation->query].exact;
+}
+
 static void add_reading(struct buf *out, const char *name, const struct reading *reading,
                         explain_fact_writer add)
 {
@@ -24,7 +29,7 @@ static void add_words(struct buf *out, struct explain_fact fact, struct buf *wor
 static void add_place(struct buf *out, const struct explanation *explanation,
                       explain_fact_writer add)
 {
-    const char *token = explanation->text->labels[explanation->query].exact;
+    const char *token = explain_token(explanation);
     struct buf words = {0};
     if (explanation->part)
         buf_format(&words, ", %s", explanation->part->words);

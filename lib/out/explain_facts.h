@@ -19,6 +19,9 @@ struct explain_fact {
     bool is_query;     /* its token is marked in tables, too */
 };
 
+/* What the query's token is called. */
+const char *explain_token(const struct explanation *explanation);
+
 /* Writes one fact, which it may keep nothing of. */
 typedef void (*explain_fact_writer)(struct buf *out, const struct explain_fact *fact);
 

@@ -1,4 +1,5 @@
-/* explain_format.h: the forms that explanations take; one row and one file a form.
+/* explain_format.h: the forms that explanations take; one row and one file a form. What is to be
+ * read comes to its file piece by piece, by explain_walk.h.
  *
  *     const struct explain_format *format = &explain_formats[0];
  *     if (format->write(&stream, &explanations, &page, err)) ...

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "out/explain_facts.h"
-#include "out/explain_format.h"
-#include "out/explain_table.h"
+#include "out/explain_walk.h"
 #include "out/html_text.h"
 
 enum { PAGE_COLUMNS = 100 }; /* characters of a line of the page, as explain_layout counts them */
@@ -19,10 +18,9 @@ static const double bar_em = 7; /* the bar of a weight of 1 */
 /* What is written, and how. */
 struct page {
     struct buf text;
-    const struct explanation *explanation;
     const struct explain_table *table; /* that is being written */
-    bool full, several;
-    bool in_body; /* of that table */
+    bool several;                      /* explanations */
+    bool in_body;                      /* of that table */
 };
 
 static const char looks[] =
@@ -85,7 +83,7 @@ static void add_title(struct page *page, const struct explain_cell *cell)
 {
     buf_text(&page->text, "<th scope=\"col\">");
     if (cell->block->is_vector)
-        buf_format(&page->text, "%zu", cell->block->first + cell->element);
+        buf_format(&page->text, "%zu", cell->number);
     else
         html_formula(&page->text, cell->block->symbol.text);
     buf_text(&page->text, "</th>");
@@ -93,10 +91,12 @@ static void add_title(struct page *page, const struct explain_cell *cell)
 
 static void add_number(struct page *page, const struct explain_cell *cell)
 {
-    char digits[NUMERAL_BYTES] = "";
-    if (!isnan(cell->value))
-        numeral_write(digits, cell->block->numeral, cell->value);
-    buf_format(&page->text, "<td>%s</td>", isinf(cell->value) ? "−∞" : digits);
+    buf_format(&page->text, "<td>%s</td>", isinf(cell->value) ? "−∞" : cell->digits);
+}
+
+static void add_dots(struct page *page, const struct explain_cell *cell)
+{
+    buf_text(&page->text, cell->line == LINE_TITLES ? "<th>…</th>" : "<td>…</td>");
 }
 
 static void add_bar(struct page *page, const struct explain_cell *cell)
@@ -106,28 +106,6 @@ static void add_bar(struct page *page, const struct explain_cell *cell)
                    bar_em * (double)cell->value);
     else
         buf_text(&page->text, cell->line == LINE_TITLES ? "<th></th>" : "<td></td>");
-}
-
-static void add_cell(void *to, const struct explain_cell *cell)
-{
-    struct page *page = to;
-    switch (cell->kind) {
-    case CELL_HEADING:
-        add_heading(page, cell);
-        break;
-    case CELL_TITLE:
-        add_title(page, cell);
-        break;
-    case CELL_NUMBER:
-        add_number(page, cell);
-        break;
-    case CELL_DOTS:
-        buf_text(&page->text, cell->line == LINE_TITLES ? "<th>…</th>" : "<td>…</td>");
-        break;
-    case CELL_BAR:
-        add_bar(page, cell);
-        break;
-    }
 }
 
 static void add_label(struct page *page, size_t row)
@@ -151,9 +129,8 @@ static void begin_body(struct page *page)
     page->in_body = true;
 }
 
-static void begin_line(void *to, enum explain_line line, size_t row)
+static void begin_line(struct page *page, enum explain_line line, size_t row)
 {
-    struct page *page = to;
     if (line == LINE_ROW || line == LINE_GAP)
         begin_body(page);
     switch (line) {
@@ -176,63 +153,45 @@ static void begin_line(void *to, enum explain_line line, size_t row)
     }
 }
 
-static void end_line(void *to, enum explain_line line)
+static void end_line(struct page *page, enum explain_line line)
 {
-    struct page *page = to;
     (void)line;
     buf_text(&page->text, "</tr>\n");
 }
 
-static void begin_table(void *to, const struct explain_table *table)
+static void begin_table(struct page *page, const struct explain_table *table)
 {
-    struct page *page = to;
     page->table = table;
     page->in_body = false;
     buf_text(&page->text, "<div class=\"scroll\"><table><thead>\n");
 }
 
-static void end_table(void *to)
+static void end_table(struct page *page)
 {
-    struct page *page = to;
     buf_format(&page->text, "</%s></table></div>\n", page->table->data->total ? "tfoot" : "tbody");
-}
-
-static void add_table(struct page *page, const struct step_table *data)
-{
-    static const struct explain_form form = {begin_table, begin_line, add_cell, end_line,
-                                             end_table};
-    struct explain_table table = explain_table(page->explanation, data, PAGE_COLUMNS);
-    (page->full ? explain_table_write_parts : explain_table_write)(&table, &form, page);
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static void add_step(struct page *page, const struct step *step)
+static void begin_step(struct page *page, size_t number, const char *title)
 {
     const char *level = page->several ? "h3" : "h2";
-    buf_format(&page->text, "<section>\n<%s>%zu. %s</%s>\n", level,
-               (size_t)(step - page->explanation->steps) + 1, step->title, level);
-    for (size_t i = 0; i < step->formula_count; i++) {
-        buf_text(&page->text, "<p class=\"formula\">");
-        html_formula(&page->text, step->formulas[i].text);
-        buf_text(&page->text, "</p>\n");
-    }
-    if (step->note) {
-        buf_text(&page->text, "<p>");
-        html_prose(&page->text, step->note);
-        buf_text(&page->text, "</p>\n");
-    }
-    for (size_t i = 0; i < step->given_count; i++)
-        if (explain_shows(&step->givens[i], page->full))
-            add_table(page, &step->givens[i].table);
-    if (step->table.row_count)
-        add_table(page, &step->table);
-    if (step->worked.text) {
-        buf_text(&page->text, "<p class=\"worked\">");
-        html_formula(&page->text, step->worked.text);
-        buf_text(&page->text, "</p>\n");
-    }
+    buf_format(&page->text, "<section>\n<%s>%zu. %s</%s>\n", level, number, title, level);
+}
+
+static void end_section(struct page *page)
+{
     buf_text(&page->text, "</section>\n");
+}
+
+static void add_paragraph(struct page *page, enum explain_text kind, const char *text)
+{
+    static const char *const begin[] = {[EXPLAIN_FORMULA] = "<p class=\"formula\">",
+                                        [EXPLAIN_NOTE] = "<p>",
+                                        [EXPLAIN_WORKED] = "<p class=\"worked\">"};
+    buf_text(&page->text, begin[kind]);
+    (kind == EXPLAIN_NOTE ? html_prose : html_formula)(&page->text, text);
+    buf_text(&page->text, "</p>\n");
 }
 
 static void add_fact(struct buf *out, const struct explain_fact *fact)
@@ -247,27 +206,19 @@ static void add_fact(struct buf *out, const struct explain_fact *fact)
     buf_text(out, "</dd>\n");
 }
 
-static const char *name_of(const struct explanation *explanation)
+static void begin_query(struct page *page, const struct explanation *explanation, size_t place)
 {
-    return explanation->text->labels[explanation->query].exact;
-}
-
-static void add_explanation(struct page *page, const struct explanation *explanation)
-{
-    const char *name = name_of(explanation);
-    page->explanation = explanation;
+    const char *token = explain_token(explanation);
+    (void)place;
     buf_format(&page->text, "<section class=\"walk\" id=\"token-%zu\">\n", explanation->query);
     if (page->several) {
         buf_text(&page->text, "<h2><bdi>");
-        html_text(&page->text, name, strlen(name));
+        html_text(&page->text, token, strlen(token));
         buf_text(&page->text, "</bdi></h2>\n");
     }
     buf_text(&page->text, "<dl>\n");
     explain_facts_add_query(&page->text, explanation, add_fact);
     buf_text(&page->text, "</dl>\n");
-    for (size_t i = 0; i < explanation->step_count; i++)
-        add_step(page, &explanation->steps[i]);
-    buf_text(&page->text, "</section>\n");
 }
 
 /* A link to each of several. */
@@ -275,9 +226,9 @@ static void add_links(struct page *page, const struct explanations *explanations
 {
     buf_text(&page->text, "<nav>\n");
     for (size_t i = 0; i < explanations->count; i++) {
-        const char *name = name_of(&explanations->items[i]);
+        const char *token = explain_token(&explanations->items[i]);
         buf_format(&page->text, "<a href=\"#token-%zu\"><bdi>", explanations->items[i].query);
-        html_text(&page->text, name, strlen(name));
+        html_text(&page->text, token, strlen(token));
         buf_text(&page->text, "</bdi></a>\n");
     }
     buf_text(&page->text, "</nav>\n");
@@ -300,7 +251,20 @@ static void begin_page(struct page *page, const struct report *report)
 int explain_html_write(struct stream *out, const struct explanations *explanations,
                        const struct explain_page *how, struct err *err)
 {
-    struct page page = {.full = how->full, .several = explanations->several};
+    static const struct explain_form form = {
+        .begin_query = begin_query,
+        .begin_step = begin_step,
+        .add_text = add_paragraph,
+        .table = {begin_table,
+                  begin_line,
+                  NULL,
+                  {add_heading, add_title, add_number, add_dots, add_bar},
+                  end_line,
+                  end_table},
+        .end_step = end_section,
+        .end_query = end_section,
+    };
+    struct page page = {.several = explanations->several};
     const struct report *report = explanations->items->report;
     begin_page(&page, report);
     buf_format(&page.text, "<h1>%s, step by step</h1>\n<dl>\n",
@@ -309,12 +273,7 @@ int explain_html_write(struct stream *out, const struct explanations *explanatio
     buf_text(&page.text, "</dl>\n");
     if (page.several)
         add_links(&page, explanations);
-    for (size_t i = 0; i < explanations->count; i++)
-        add_explanation(&page, &explanations->items[i]);
+    explain_walk(explanations, &form, &page, &(struct explain_page){PAGE_COLUMNS, how->full});
     buf_text(&page.text, "</main>\n</body>\n</html>\n");
-    int failed = buf_check(&page.text, err);
-    if (!failed)
-        stream_bytes(out, page.text.bytes, page.text.size);
-    buf_release(&page.text);
-    return failed;
+    return explain_send(out, &page.text, err);
 }

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "out/explain_facts.h"
-#include "out/explain_format.h"
-#include "out/explain_table.h"
+#include "out/explain_walk.h"
 #include "out/latex_text.h"
 
 enum {
@@ -22,8 +21,7 @@ enum {
 /* What is written, and how. */
 struct page {
     struct buf text;
-    const struct explanation *explanation;
-    bool full;
+    bool several;                      /* explanations */
     const struct explain_table *table; /* that is being written */
     size_t before;                     /* columns of it, left of a block */
     size_t rows;                       /* of its tabular so far */
@@ -69,43 +67,32 @@ static void add_heading(struct page *page, const struct explain_cell *cell)
 
 static void add_number(struct page *page, const struct explain_cell *cell)
 {
-    char digits[NUMERAL_BYTES] = "";
-    if (!isnan(cell->value))
-        numeral_write(digits, cell->block->numeral, cell->value);
-    numeral_latex(&page->text, digits);
+    numeral_latex(&page->text, cell->digits);
 }
 
 static void add_title(struct page *page, const struct explain_cell *cell)
 {
     if (cell->block->is_vector)
-        buf_format(&page->text, "%zu", cell->block->first + cell->element);
+        buf_format(&page->text, "%zu", cell->number);
     else
         buf_text(&page->text, cell->block->symbol.latex);
 }
 
-static void add_cell(void *to, const struct explain_cell *cell)
+static void add_dots(struct page *page, const struct explain_cell *cell)
 {
-    struct page *page = to;
+    (void)cell;
+    buf_text(&page->text, "\\cdots");
+}
+
+static void add_bar(struct page *page, const struct explain_cell *cell)
+{
+    if (cell->line == LINE_ROW)
+        buf_format(&page->text, " \\rule{%.2fcm}{1.2ex}", BAR_CENTIMETRES * (double)cell->value);
+}
+
+static void separate(struct page *page, const struct explain_cell *cell)
+{
     buf_text(&page->text, cell->kind == CELL_HEADING ? "" : cell->kind == CELL_BAR ? " &" : " & ");
-    switch (cell->kind) {
-    case CELL_HEADING:
-        add_heading(page, cell);
-        break;
-    case CELL_TITLE:
-        add_title(page, cell);
-        break;
-    case CELL_NUMBER:
-        add_number(page, cell);
-        break;
-    case CELL_DOTS:
-        buf_text(&page->text, "\\cdots");
-        break;
-    case CELL_BAR:
-        if (cell->line == LINE_ROW)
-            buf_format(&page->text, " \\rule{%.2fcm}{1.2ex}",
-                       BAR_CENTIMETRES * (double)cell->value);
-        break;
-    }
 }
 
 static void begin_tabular(struct page *page)
@@ -116,15 +103,13 @@ static void begin_tabular(struct page *page)
     page->rows = 0;
 }
 
-static void end_table(void *to)
+static void end_table(struct page *page)
 {
-    struct page *page = to;
     buf_text(&page->text, "\\end{tabular}\\medskip\n");
 }
 
-static void begin_table(void *to, const struct explain_table *table)
+static void begin_table(struct page *page, const struct explain_table *table)
 {
-    struct page *page = to;
     page->table = table;
     begin_tabular(page);
 }
@@ -138,22 +123,16 @@ static void add_label(struct page *page, size_t row)
     add_text(page, table->rows[row].text);
 }
 
-static void begin_line(void *to, enum explain_line line, size_t row);
-static void end_line(void *to, enum explain_line line);
-
-static const struct explain_form form = {begin_table, begin_line, add_cell, end_line, end_table};
-
 /* A tabular does not break: where a page could be full, another one begins. */
 static void turn_page(struct page *page)
 {
     end_table(page);
     begin_tabular(page);
-    explain_table_begin(page->table, &form, page);
+    explain_table_begin(page->table);
 }
 
-static void begin_line(void *to, enum explain_line line, size_t row)
+static void begin_line(struct page *page, enum explain_line line, size_t row)
 {
-    struct page *page = to;
     if (page->rows == PAGE_ROWS && (line == LINE_ROW || line == LINE_GAP))
         turn_page(page);
     switch (line) {
@@ -177,36 +156,25 @@ static void begin_line(void *to, enum explain_line line, size_t row)
     }
 }
 
-static void end_line(void *to, enum explain_line line)
+static void end_line(struct page *page, enum explain_line line)
 {
-    struct page *page = to;
     buf_text(&page->text, line == LINE_HEADINGS ? "" : " \\\\\n");
     buf_text(&page->text, line == LINE_TITLES ? RULE : "");
 }
 
-static void add_table(struct page *page, const struct step_table *data)
+static void begin_step(struct page *page, size_t number, const char *title)
 {
-    struct explain_table table = explain_table(page->explanation, data, PAGE_COLUMNS);
-    (page->full ? explain_table_write_parts : explain_table_write)(&table, &form, page);
+    buf_format(&page->text, "\n\\subsection*{%zu\\quad %s}\n", number, title);
 }
 
-static void add_step(struct page *page, const struct step *step)
+static void add_paragraph(struct page *page, enum explain_text kind, const char *text)
 {
-    buf_format(&page->text, "\n\\subsection*{%zu\\quad %s}\n",
-               (size_t)(step - page->explanation->steps) + 1, step->title);
-    for (size_t i = 0; i < step->formula_count; i++)
-        buf_format(&page->text, "\\[ %s \\]\n", step->formulas[i].latex);
-    if (step->note) {
-        explain_prose(&page->text, step->note);
-        buf_text(&page->text, "\n");
-    }
-    for (size_t i = 0; i < step->given_count; i++)
-        if (explain_shows(&step->givens[i], page->full))
-            add_table(page, &step->givens[i].table);
-    if (step->table.row_count)
-        add_table(page, &step->table);
-    if (step->worked.latex)
-        buf_format(&page->text, "\n$%s$\n", step->worked.latex);
+    static const char *const around[][2] = {[EXPLAIN_FORMULA] = {"\\[ ", " \\]\n"},
+                                            [EXPLAIN_NOTE] = {"", "\n"},
+                                            [EXPLAIN_WORKED] = {"\n$", "$\n"}};
+    buf_text(&page->text, around[kind][0]);
+    (kind == EXPLAIN_NOTE ? explain_prose : buf_text)(&page->text, text);
+    buf_text(&page->text, around[kind][1]);
 }
 
 static void add_fact(struct buf *out, const struct explain_fact *fact)
@@ -240,55 +208,43 @@ static void add_preamble(struct page *page)
     buf_text(&page->text, "\\begin{document}\n\\raggedright\\small\n");
 }
 
-static void add_steps(struct page *page, const struct explanation *explanation)
+/* One query's facts go on in the list of those above; each of several has a page, and a list. */
+static void begin_query(struct page *page, const struct explanation *explanation, size_t place)
 {
-    page->explanation = explanation;
-    for (size_t i = 0; i < explanation->step_count; i++)
-        add_step(page, &explanation->steps[i]);
-}
-
-static void add_one(struct page *page, const struct explanation *explanation)
-{
-    buf_text(&page->text, "\\section*{One query, step by step}\n");
-    begin_facts(page);
-    explain_facts_add(&page->text, explanation->report, add_fact);
-    explain_facts_add_query(&page->text, explanation, add_fact);
-    end_facts(page);
-    add_steps(page, explanation);
-}
-
-/* A section and a page for each. */
-static void add_several(struct page *page, const struct explanations *explanations)
-{
-    buf_text(&page->text, "\\section*{Every query, step by step}\n");
-    begin_facts(page);
-    explain_facts_add(&page->text, explanations->items->report, add_fact);
-    end_facts(page);
-    for (size_t i = 0; i < explanations->count; i++) {
-        const struct explanation *explanation = &explanations->items[i];
-        buf_text(&page->text, i ? "\n\\clearpage\\section*{" : "\n\\section*{");
-        add_text(page, explanation->text->labels[explanation->query].exact);
+    if (page->several) {
+        buf_text(&page->text, place ? "\n\\clearpage\\section*{" : "\n\\section*{");
+        add_text(page, explain_token(explanation));
         buf_text(&page->text, "}\n");
         begin_facts(page);
-        explain_facts_add_query(&page->text, explanation, add_fact);
-        end_facts(page);
-        add_steps(page, explanation);
     }
+    explain_facts_add_query(&page->text, explanation, add_fact);
+    end_facts(page);
 }
 
 int explain_latex_write(struct stream *out, const struct explanations *explanations,
                         const struct explain_page *how, struct err *err)
 {
-    struct page page = {.full = how->full};
+    static const struct explain_form form = {
+        .latex = true,
+        .begin_query = begin_query,
+        .begin_step = begin_step,
+        .add_text = add_paragraph,
+        .table = {begin_table,
+                  begin_line,
+                  separate,
+                  {add_heading, add_title, add_number, add_dots, add_bar},
+                  end_line,
+                  end_table},
+    };
+    struct page page = {.several = explanations->several};
     add_preamble(&page);
-    if (explanations->several)
-        add_several(&page, explanations);
-    else
-        add_one(&page, explanations->items);
+    buf_format(&page.text, "\\section*{%s, step by step}\n",
+               page.several ? "Every query" : "One query");
+    begin_facts(&page);
+    explain_facts_add(&page.text, explanations->items->report, add_fact);
+    if (page.several)
+        end_facts(&page);
+    explain_walk(explanations, &form, &page, &(struct explain_page){PAGE_COLUMNS, how->full});
     buf_text(&page.text, "\\end{document}\n");
-    int failed = buf_check(&page.text, err);
-    if (!failed)
-        stream_bytes(out, page.text.bytes, page.text.size);
-    buf_release(&page.text);
-    return failed;
+    return explain_send(out, &page.text, err);
 }

@@ -15,8 +15,7 @@
 
 #include "base/bar.h"
 #include "out/explain_facts.h"
-#include "out/explain_format.h"
-#include "out/explain_table.h"
+#include "out/explain_walk.h"
 #include "out/markdown_text.h"
 
 enum { PAGE_COLUMNS = 100 }; /* what a table may take of a page in a browser */
@@ -24,11 +23,9 @@ enum { PAGE_COLUMNS = 100 }; /* what a table may take of a page in a browser */
 /* What is written, and how. */
 struct page {
     struct buf text;
-    struct buf dashes; /* the line below the titles of a table */
-    const struct explanation *explanation;
+    struct buf dashes;                 /* the line below the titles of a table */
     const struct explain_table *table; /* that is being written */
-    bool full;
-    bool several; /* explanations */
+    bool several;                      /* explanations */
 };
 
 static void add_text(struct page *page, const char *text)
@@ -41,7 +38,7 @@ static void add_title(struct page *page, const struct explain_cell *cell)
 {
     const struct block *block = cell->block;
     const char *symbol = block->symbol.latex;
-    size_t number = block->first + cell->element;
+    size_t number = cell->number;
     if (!block->is_vector)
         buf_format(&page->text, " $%s$ |", symbol);
     else if (*symbol == '\0')
@@ -52,10 +49,7 @@ static void add_title(struct page *page, const struct explain_cell *cell)
 
 static void add_number(struct page *page, const struct explain_cell *cell)
 {
-    char text[NUMERAL_BYTES] = "";
-    if (!isnan(cell->value))
-        numeral_write(text, cell->block->numeral, cell->value);
-    buf_format(&page->text, isinf(cell->value) ? " $-\\infty$ |" : " %s |", text);
+    buf_format(&page->text, isinf(cell->value) ? " $-\\infty$ |" : " %s |", cell->digits);
 }
 
 static void add_bar(struct page *page, const struct explain_cell *cell)
@@ -68,27 +62,17 @@ static void add_bar(struct page *page, const struct explain_cell *cell)
     buf_format(&page->text, " %s |", bar);
 }
 
-static void add_cell(void *to, const struct explain_cell *cell)
+static void add_dots(struct page *page, const struct explain_cell *cell)
 {
-    struct page *page = to;
+    (void)cell;
+    buf_text(&page->text, " … |");
+}
+
+/* Of the columns below it. */
+static void add_dashes(struct page *page, const struct explain_cell *cell)
+{
     if (cell->line == LINE_TITLES)
         buf_text(&page->dashes, cell->kind == CELL_BAR ? ":--|" : "--:|");
-    switch (cell->kind) {
-    case CELL_HEADING: /* titles have their symbols themselves */
-        break;
-    case CELL_TITLE:
-        add_title(page, cell);
-        break;
-    case CELL_NUMBER:
-        add_number(page, cell);
-        break;
-    case CELL_DOTS:
-        buf_text(&page->text, " … |");
-        break;
-    case CELL_BAR:
-        add_bar(page, cell);
-        break;
-    }
 }
 
 static void add_label(struct page *page, size_t row)
@@ -102,12 +86,11 @@ static void add_label(struct page *page, size_t row)
     buf_format(&page->text, "%s |", bold);
 }
 
-static void begin_line(void *to, enum explain_line line, size_t row)
+static void begin_line(struct page *page, enum explain_line line, size_t row)
 {
-    struct page *page = to;
     const struct step_table *table = page->table->data;
     switch (line) {
-    case LINE_HEADINGS:
+    case LINE_HEADINGS: /* titles have their symbols themselves */
         break;
     case LINE_TITLES:
         buf_format(&page->text, "\n| %s |", table->corner);
@@ -127,26 +110,22 @@ static void begin_line(void *to, enum explain_line line, size_t row)
     }
 }
 
-static void end_line(void *to, enum explain_line line)
+static void end_line(struct page *page, enum explain_line line)
 {
-    struct page *page = to;
     if (line == LINE_TITLES)
         buf_format(&page->text, "\n%s", page->dashes.bytes ? page->dashes.bytes : "");
-    if (line != LINE_HEADINGS)
-        buf_char(&page->text, '\n');
+    buf_char(&page->text, '\n');
 }
 
-static void begin_table(void *to, const struct explain_table *table)
+static void begin_table(struct page *page, const struct explain_table *table)
 {
-    struct page *page = to;
     page->table = table;
     buf_clear(&page->dashes);
 }
 
 /* A line that says what is shown in part. */
-static void end_table(void *to)
+static void end_table(struct page *page)
 {
-    struct page *page = to;
     for (size_t b = 0; b < page->table->data->block_count; b++) {
         const struct text_cut *cut = &page->table->layout.cuts[b];
         if (text_is_cut(cut))
@@ -154,34 +133,19 @@ static void end_table(void *to)
     }
 }
 
-static void add_table(struct page *page, const struct step_table *data)
+static void begin_step(struct page *page, size_t number, const char *title)
 {
-    static const struct explain_form form = {begin_table, begin_line, add_cell, end_line,
-                                             end_table};
-    struct explain_table table =
-        explain_table(page->explanation, data, page->full ? 0 : PAGE_COLUMNS);
-    explain_table_write(&table, &form, page);
-    page->text.out_of_memory |= page->dashes.out_of_memory;
+    buf_format(&page->text, "\n%s %zu. %s\n", page->several ? "###" : "##", number, title);
 }
 
-static void add_step(struct page *page, const struct step *step)
+static void add_paragraph(struct page *page, enum explain_text kind, const char *text)
 {
-    buf_format(&page->text, "\n%s %zu. %s\n", page->several ? "###" : "##",
-               (size_t)(step - page->explanation->steps) + 1, step->title);
-    for (size_t i = 0; i < step->formula_count; i++)
-        buf_format(&page->text, "\n$$%s$$\n", step->formulas[i].latex);
-    if (step->note) {
-        buf_char(&page->text, '\n');
-        explain_prose(&page->text, step->note);
-        buf_char(&page->text, '\n');
-    }
-    for (size_t i = 0; i < step->given_count; i++)
-        if (explain_shows(&step->givens[i], page->full))
-            add_table(page, &step->givens[i].table);
-    if (step->table.row_count)
-        add_table(page, &step->table);
-    if (step->worked.latex)
-        buf_format(&page->text, "\n$%s$\n", step->worked.latex);
+    static const char *const around[][2] = {[EXPLAIN_FORMULA] = {"\n$$", "$$\n"},
+                                            [EXPLAIN_NOTE] = {"\n", "\n"},
+                                            [EXPLAIN_WORKED] = {"\n$", "$\n"}};
+    buf_text(&page->text, around[kind][0]);
+    (kind == EXPLAIN_NOTE ? explain_prose : buf_text)(&page->text, text);
+    buf_text(&page->text, around[kind][1]);
 }
 
 static void add_fact(struct buf *out, const struct explain_fact *fact)
@@ -193,31 +157,38 @@ static void add_fact(struct buf *out, const struct explain_fact *fact)
     buf_format(out, "%s%s\n", bold, fact->words);
 }
 
-static void add_explanation(struct page *page, const struct explanation *explanation)
+static void begin_query(struct page *page, const struct explanation *explanation, size_t place)
 {
-    page->explanation = explanation;
+    (void)place;
     if (page->several) {
         buf_text(&page->text, "\n## ");
-        add_text(page, explanation->text->labels[explanation->query].exact);
+        add_text(page, explain_token(explanation));
         buf_text(&page->text, "\n\n");
     }
     explain_facts_add_query(&page->text, explanation, add_fact);
-    for (size_t i = 0; i < explanation->step_count; i++)
-        add_step(page, &explanation->steps[i]);
 }
 
 int explain_markdown_write(struct stream *out, const struct explanations *explanations,
                            const struct explain_page *how, struct err *err)
 {
-    struct page page = {.full = how->full, .several = explanations->several};
+    static const struct explain_form form = {
+        .latex = true,
+        .begin_query = begin_query,
+        .begin_step = begin_step,
+        .add_text = add_paragraph,
+        .table = {begin_table,
+                  begin_line,
+                  add_dashes,
+                  {NULL, add_title, add_number, add_dots, add_bar},
+                  end_line,
+                  end_table},
+    };
+    struct page page = {.several = explanations->several};
     buf_format(&page.text, "# %s, step by step\n\n", page.several ? "Every query" : "One query");
     explain_facts_add(&page.text, explanations->items->report, add_fact);
-    for (size_t i = 0; i < explanations->count; i++)
-        add_explanation(&page, &explanations->items[i]);
-    int failed = buf_check(&page.text, err);
-    if (!failed)
-        stream_bytes(out, page.text.bytes, page.text.size);
-    buf_release(&page.text);
+    explain_walk(explanations, &form, &page,
+                 &(struct explain_page){how->full ? 0 : PAGE_COLUMNS, how->full});
+    page.text.out_of_memory |= page.dashes.out_of_memory;
     buf_release(&page.dashes);
-    return failed;
+    return explain_send(out, &page.text, err);
 }

@@ -12,8 +12,7 @@
 #include "base/utf8.h"
 #include "draw/letters.h"
 #include "out/explain_facts.h"
-#include "out/explain_format.h"
-#include "out/explain_table.h"
+#include "out/explain_walk.h"
 #include "out/html_text.h"
 #include "out/paper.h"
 
@@ -36,9 +35,8 @@ enum { OWN = 0xfff0cc, BARS = 0x3b6fb6 };
 
 struct page {
     struct paper paper;
-    const struct explanation *explanation;
     const struct explain_table *table; /* that is being drawn */
-    bool full, several;
+    bool several;                      /* explanations */
     double x;  /* where the next cell begins; y of the paper is the base line of its line */
     bool bold; /* this line */
 };
@@ -82,7 +80,7 @@ static void add_title(struct page *page, const struct explain_cell *cell)
     struct lettering how = of_line(page, PAPER_FAINT);
     how.anchor = ANCHOR_END;
     if (cell->block->is_vector)
-        buf_format(&page->paper.text, "%zu", cell->block->first + cell->element);
+        buf_format(&page->paper.text, "%zu", cell->number);
     else
         html_markup(&page->paper.text, cell->block->symbol.text);
     page->x += width_of(page, cell);
@@ -94,18 +92,16 @@ static void add_title(struct page *page, const struct explain_cell *cell)
 
 static void add_number(struct page *page, const struct explain_cell *cell)
 {
-    char digits[NUMERAL_BYTES] = "";
     struct lettering how = of_line(page, PAPER_INK);
     how.anchor = ANCHOR_END;
-    if (!isnan(cell->value))
-        numeral_write(digits, cell->block->numeral, cell->value);
     page->x += width_of(page, cell);
     canvas_text(&page->paper.cairo.canvas, (struct point){page->x, page->paper.y},
-                isinf(cell->value) ? "−∞" : digits, &how);
+                isinf(cell->value) ? "−∞" : cell->digits, &how);
 }
 
-static void add_dots(struct page *page)
+static void add_dots(struct page *page, const struct explain_cell *cell)
 {
+    (void)cell;
     struct lettering how = of_line(page, PAPER_FAINT);
     canvas_text(&page->paper.cairo.canvas, (struct point){page->x, page->paper.y}, "…", &how);
     page->x += CHARACTER;
@@ -119,28 +115,11 @@ static void add_bar(struct page *page, const struct explain_cell *cell)
         canvas_rect(&page->paper.cairo.canvas, bar, colour_of_hex(BARS));
 }
 
-static void add_cell(void *to, const struct explain_cell *cell)
+/* A bar stands in the room that follows. */
+static void leave_gap(struct page *page, const struct explain_cell *cell)
 {
-    struct page *page = to;
     if (cell->kind != CELL_BAR)
         page->x += CHARACTER * (double)(cell->first ? page->table->layout.gap : EXPLAIN_GAP);
-    switch (cell->kind) {
-    case CELL_HEADING:
-        add_heading(page, cell);
-        break;
-    case CELL_TITLE:
-        add_title(page, cell);
-        break;
-    case CELL_NUMBER:
-        add_number(page, cell);
-        break;
-    case CELL_DOTS:
-        add_dots(page);
-        break;
-    case CELL_BAR:
-        add_bar(page, cell);
-        break;
-    }
 }
 
 static double table_width(const struct page *page)
@@ -180,23 +159,15 @@ static void mark_own(struct page *page)
     page->bold = true;
 }
 
-static void begin_line(void *to, enum explain_line line, size_t row);
-static void end_line(void *to, enum explain_line line);
-static void begin_table(void *to, const struct explain_table *table);
-static void end_table(void *to);
-
-static const struct explain_form form = {begin_table, begin_line, add_cell, end_line, end_table};
-
 static void go_on(struct page *page)
 {
     paper_turn(&page->paper);
     page->paper.y += LETTERS;
-    explain_table_begin(page->table, &form, page);
+    explain_table_begin(page->table);
 }
 
-static void begin_line(void *to, enum explain_line line, size_t row)
+static void begin_line(struct page *page, enum explain_line line, size_t row)
 {
-    struct page *page = to;
     bool is_title = line == LINE_HEADINGS || line == LINE_TITLES;
     if (!is_title && page->paper.y + LINE > PAPER_BOTTOM)
         go_on(page);
@@ -217,18 +188,16 @@ static void begin_line(void *to, enum explain_line line, size_t row)
                   is_title ? PAPER_FAINT : PAPER_INK);
 }
 
-static void end_line(void *to, enum explain_line line)
+static void end_line(struct page *page, enum explain_line line)
 {
-    struct page *page = to;
     if (line == LINE_TITLES)
         paper_rule(&page->paper, PAPER_MARGIN, PAPER_MARGIN + table_width(page),
                    page->paper.y + LINE - LETTERS);
     page->paper.y += line == LINE_TITLES || line == LINE_HEADINGS ? LINE + 1 : LINE;
 }
 
-static void begin_table(void *to, const struct explain_table *table)
+static void begin_table(struct page *page, const struct explain_table *table)
 {
-    struct page *page = to;
     page->table = table;
     page->paper.y += LETTERS + 2;
     if (page->paper.y + LINE * (2 + ROWS_AHEAD) > PAPER_BOTTOM) {
@@ -238,16 +207,9 @@ static void begin_table(void *to, const struct explain_table *table)
 }
 
 /* From the base line of what would follow to what stands below the table. */
-static void end_table(void *to)
+static void end_table(struct page *page)
 {
-    struct page *page = to;
     page->paper.y += LINE - LETTERS;
-}
-
-static void add_table(struct page *page, const struct step_table *data)
-{
-    struct explain_table table = explain_table(page->explanation, data, PAGE_COLUMNS);
-    (page->full ? explain_table_write_parts : explain_table_write)(&table, &form, page);
 }
 
 /* --- the document ----------------------------------------------------------------------------- */
@@ -262,31 +224,19 @@ static void add_section(struct page *page, double size, const char *title)
     paper_paragraph(&page->paper, &how, 0, size / 2);
 }
 
-static void add_step(struct page *page, const struct step *step)
+static void begin_step(struct page *page, size_t number, const char *title)
 {
-    struct lettering text = paper_letters(TEXT_SIZE, PAPER_INK);
-    struct lettering worked = paper_letters(TEXT_SIZE - 1, PAPER_INK);
-    char title[NUMBER_BYTES + 64];
-    snprintf(title, sizeof title, "%zu. %s", (size_t)(step - page->explanation->steps) + 1,
-             step->title);
-    add_section(page, 12, title);
-    for (size_t i = 0; i < step->formula_count; i++) {
-        html_markup(&page->paper.text, step->formulas[i].text);
-        paper_paragraph(&page->paper, &text, 2 * TEXT_SIZE, 3);
-    }
-    if (step->note) {
-        html_prose(&page->paper.text, step->note);
-        paper_paragraph(&page->paper, &text, 0, 3);
-    }
-    for (size_t i = 0; i < step->given_count; i++)
-        if (explain_shows(&step->givens[i], page->full))
-            add_table(page, &step->givens[i].table);
-    if (step->table.row_count)
-        add_table(page, &step->table);
-    if (step->worked.text) {
-        html_markup(&page->paper.text, step->worked.text);
-        paper_paragraph(&page->paper, &worked, 0, 3);
-    }
+    char numbered[NUMBER_BYTES + 64];
+    snprintf(numbered, sizeof numbered, "%zu. %s", number, title);
+    add_section(page, 12, numbered);
+}
+
+static void add_paragraph(struct page *page, enum explain_text kind, const char *text)
+{
+    double size = kind == EXPLAIN_WORKED ? TEXT_SIZE - 1 : TEXT_SIZE;
+    struct lettering how = paper_letters(size, PAPER_INK);
+    (kind == EXPLAIN_NOTE ? html_prose : html_markup)(&page->paper.text, text);
+    paper_paragraph(&page->paper, &how, kind == EXPLAIN_FORMULA ? 2 * TEXT_SIZE : 0, 3);
 }
 
 /* A paragraph a line: of a text that fills pages several. */
@@ -315,44 +265,52 @@ static void add_facts(struct page *page, const struct buf *facts)
     }
 }
 
-static void add_explanation(struct page *page, const struct explanation *explanation)
+/* On a page of its own. */
+static void begin_query(struct page *page, const struct explanation *explanation, size_t place)
 {
     struct buf facts = {0};
-    page->explanation = explanation;
+    if (place > 0)
+        paper_turn(&page->paper);
     if (page->several)
-        add_section(page, 14, explanation->text->labels[explanation->query].exact);
+        add_section(page, 14, explain_token(explanation));
     explain_facts_add_query(&facts, explanation, add_fact);
     add_facts(page, &facts);
     buf_release(&facts);
-    for (size_t i = 0; i < explanation->step_count; i++)
-        add_step(page, &explanation->steps[i]);
 }
 
-static void add_document(struct page *page, const struct explanations *explanations)
+static void begin_document(struct page *page, const struct report *report)
 {
     struct buf facts = {0};
     add_section(page, 16, page->several ? "Every query, step by step" : "One query, step by step");
-    explain_facts_add(&facts, explanations->items->report, add_fact);
+    explain_facts_add(&facts, report, add_fact);
     add_facts(page, &facts);
     buf_release(&facts);
-    for (size_t i = 0; i < explanations->count; i++) {
-        if (i > 0)
-            paper_turn(&page->paper);
-        add_explanation(page, &explanations->items[i]);
-    }
 }
 
 int explain_pdf_write(struct stream *out, const struct explanations *explanations,
                       const struct explain_page *how, struct err *err)
 {
+    static const struct explain_form form = {
+        .begin_query = begin_query,
+        .begin_step = begin_step,
+        .add_text = add_paragraph,
+        .table = {begin_table,
+                  begin_line,
+                  leave_gap,
+                  {add_heading, add_title, add_number, add_dots, add_bar},
+                  end_line,
+                  end_table},
+    };
+    const struct report *report = explanations->items->report;
     struct buf title = {0};
-    struct page page = {.full = how->full, .several = explanations->several};
-    reading_visible(&title, &explanations->items->report->sentence);
+    struct page page = {.several = explanations->several};
+    reading_visible(&title, &report->sentence);
     int failed = buf_check(&title, err) ||
                  paper_begin(&page.paper, out, title.bytes ? title.bytes : "", err);
     buf_release(&title);
     if (failed)
         return -1;
-    add_document(&page, explanations);
+    begin_document(&page, report);
+    explain_walk(explanations, &form, &page, &(struct explain_page){PAGE_COLUMNS, how->full});
     return paper_end(&page.paper, err);
 }

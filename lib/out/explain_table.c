@@ -2,12 +2,6 @@
 
 #include <math.h>
 
-struct explain_table explain_table(const struct explanation *explanation,
-                                   const struct step_table *data, size_t columns)
-{
-    return (struct explain_table){explanation, data, explain_layout(explanation, data, columns)};
-}
-
 /* --- one line --------------------------------------------------------------------------------- */
 
 static float value_of(const struct block *block, enum explain_line line, size_t row, size_t element)
@@ -15,36 +9,51 @@ static float value_of(const struct block *block, enum explain_line line, size_t 
     return line == LINE_TOTAL ? explain_total(block, element) : explain_cell(block, row, element);
 }
 
-static void write_cells(const struct explain_table *table, const struct explain_form *form,
-                        void *page, enum explain_line line, size_t row)
+static void write_cell(const struct explain_table *table, struct explain_cell *cell)
 {
-    for (size_t b = 0; b < table->data->block_count; b++) {
-        const struct block *block = &table->data->blocks[b];
-        const struct text_cut *cut = &table->layout.cuts[b];
-        struct explain_cell cell = {.line = line, .place = b, .block = block, .cut = cut};
-        for (size_t slot = 0; slot < text_cut_slots(cut); slot++) {
-            cell.kind = line == LINE_TITLES ? CELL_TITLE : CELL_NUMBER;
-            cell.first = slot == 0;
-            cell.element = text_cut_place(cut, slot);
-            if (text_cut_between(cut, slot))
-                cell.kind = CELL_DOTS;
-            else if (line != LINE_TITLES)
-                cell.value = value_of(block, line, row, cell.element);
-            form->cell(page, &cell);
-        }
-        cell.kind = CELL_BAR;
-        if (block->is_share)
-            form->cell(page, &cell);
-    }
+    char digits[NUMERAL_BYTES] = "";
+    if (cell->kind == CELL_NUMBER && !isnan(cell->value))
+        numeral_write(digits, cell->block->numeral, cell->value);
+    cell->digits = digits;
+    if (table->form->begin_cell)
+        table->form->begin_cell(table->page, cell);
+    table->form->cells[cell->kind](table->page, cell);
 }
 
-static void write_line(const struct explain_table *table, const struct explain_form *form,
-                       void *page, enum explain_line line, size_t row)
+static void write_block(const struct explain_table *table, struct explain_cell *cell, size_t row)
 {
-    form->begin_line(page, line, row);
-    if (line != LINE_GAP)
-        write_cells(table, form, page, line, row);
-    form->end_line(page, line);
+    for (size_t slot = 0; slot < text_cut_slots(cell->cut); slot++) {
+        size_t element = text_cut_place(cell->cut, slot);
+        cell->kind = cell->line == LINE_TITLES ? CELL_TITLE : CELL_NUMBER;
+        cell->first = slot == 0;
+        cell->number = cell->block->first + element;
+        if (text_cut_between(cell->cut, slot))
+            cell->kind = CELL_DOTS;
+        else if (cell->line != LINE_TITLES)
+            cell->value = value_of(cell->block, cell->line, row, element);
+        write_cell(table, cell);
+    }
+    cell->kind = CELL_BAR;
+    if (cell->block->is_share)
+        write_cell(table, cell);
+}
+
+static void write_line(const struct explain_table *table, enum explain_line line, size_t row)
+{
+    table->form->begin_line(table->page, line, row);
+    for (size_t b = 0; b < table->data->block_count && line != LINE_GAP; b++) {
+        struct explain_cell cell = {.kind = CELL_HEADING,
+                                    .line = line,
+                                    .place = b,
+                                    .block = &table->data->blocks[b],
+                                    .cut = &table->layout.cuts[b],
+                                    .first = true};
+        if (line == LINE_HEADINGS)
+            write_cell(table, &cell);
+        else
+            write_block(table, &cell, row);
+    }
+    table->form->end_line(table->page, line);
 }
 
 /* --- the lines above -------------------------------------------------------------------------- */
@@ -59,46 +68,33 @@ static bool has_headings(const struct explain_table *table)
     return false;
 }
 
-static void write_headings(const struct explain_table *table, const struct explain_form *form,
-                           void *page)
+void explain_table_begin(const struct explain_table *table)
 {
-    form->begin_line(page, LINE_HEADINGS, NO_ROW);
-    for (size_t b = 0; b < table->data->block_count; b++)
-        form->cell(page, &(struct explain_cell){.kind = CELL_HEADING,
-                                                .line = LINE_HEADINGS,
-                                                .place = b,
-                                                .block = &table->data->blocks[b],
-                                                .cut = &table->layout.cuts[b],
-                                                .first = true});
-    form->end_line(page, LINE_HEADINGS);
-}
-
-void explain_table_begin(const struct explain_table *table, const struct explain_form *form,
-                         void *page)
-{
-    if (has_headings(table))
-        write_headings(table, form, page);
-    write_line(table, form, page, LINE_TITLES, NO_ROW);
+    if (table->form->cells[CELL_HEADING] && has_headings(table))
+        write_line(table, LINE_HEADINGS, NO_ROW);
+    write_line(table, LINE_TITLES, NO_ROW);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-void explain_table_write(const struct explain_table *table, const struct explain_form *form,
-                         void *page)
+void explain_table_write(const struct explanation *explanation, const struct step_table *data,
+                         const struct explain_table_form *form, struct page *page, size_t columns)
 {
-    const struct explanation *explanation = table->explanation;
-    size_t count = explain_row_count(explanation, table->data);
-    form->begin(page, table);
-    explain_table_begin(table, form, page);
+    const struct explain_table table = {explanation, data,
+                                        explain_layout(explanation, data, columns), form, page};
+    size_t count = explain_row_count(explanation, data);
+    form->begin(page, &table);
+    explain_table_begin(&table);
     for (size_t slot = 0; slot <= count; slot++) {
-        if (explain_gap(explanation, table->data, slot))
-            write_line(table, form, page, LINE_GAP, NO_ROW);
+        if (explain_gap(explanation, data, slot))
+            write_line(&table, LINE_GAP, NO_ROW);
         if (slot < count)
-            write_line(table, form, page, LINE_ROW, explain_row(explanation, table->data, slot));
+            write_line(&table, LINE_ROW, explain_row(explanation, data, slot));
     }
-    if (table->data->total)
-        write_line(table, form, page, LINE_TOTAL, NO_ROW);
-    form->end(page);
+    if (data->total)
+        write_line(&table, LINE_TOTAL, NO_ROW);
+    if (form->end)
+        form->end(page);
 }
 
 /* The part of a table that shows so many elements of its vectors. */
@@ -119,19 +115,20 @@ static struct step_table part_of(const struct step_table *table, size_t first, s
     return part;
 }
 
-void explain_table_write_parts(const struct explain_table *table, const struct explain_form *form,
-                               void *page)
+void explain_table_write_parts(const struct explanation *explanation, const struct step_table *data,
+                               const struct explain_table_form *form, struct page *page,
+                               size_t columns)
 {
+    struct explain_layout layout = explain_layout(explanation, data, columns);
     size_t longest = 0;
     size_t shown = 0;
-    for (size_t b = 0; b < table->data->block_count; b++) {
-        const struct text_cut *cut = &table->layout.cuts[b];
+    for (size_t b = 0; b < data->block_count; b++) {
+        const struct text_cut *cut = &layout.cuts[b];
         longest = cut->size > longest ? cut->size : longest;
         shown = cut->front + cut->back > shown ? cut->front + cut->back : shown;
     }
     for (size_t first = 0; first < longest; first += shown) {
-        struct step_table part = part_of(table->data, first, shown);
-        struct explain_table whole = explain_table(table->explanation, &part, 0);
-        explain_table_write(&whole, form, page);
+        struct step_table part = part_of(data, first, shown);
+        explain_table_write(explanation, &part, form, page, 0);
     }
 }

@@ -19,8 +19,8 @@
 
 #include "base/bar.h"
 #include "base/utf8.h"
-#include "out/explain_format.h"
-#include "out/explain_table.h"
+#include "out/explain_facts.h"
+#include "out/explain_walk.h"
 #include "out/text_titles.h"
 
 enum {
@@ -34,14 +34,13 @@ static const char rule[] = "─";
 static const char left_out[] =
     "(left out: matrices, inputs of all keys; --full prints them, JSON has them)";
 
-/* A table on its way out. */
-struct table {
+/* Where it is written, and its line on the way out. */
+struct page {
     struct stream *out;
-    const struct step_table *data;
-    const struct explain_layout *layout;
-    size_t room; /* columns; 0: endless */
-    struct buf line;
-    bool failed;
+    size_t columns; /* 0: endless */
+    size_t room;    /* of them, for a table */
+    const struct explain_table *table;
+    struct buf line; /* memory that is not there sticks to it */
     struct err *err;
 };
 
@@ -69,211 +68,137 @@ static void add_centred(struct buf *line, const struct buf *heading, size_t colu
 }
 
 /* The symbol of vectors, above the numbers of their elements. */
-static void add_heading(struct table *table, const struct explain_cell *cell)
+static void add_heading(struct page *page, const struct explain_cell *cell)
 {
     struct buf heading = {0};
     if (cell->block->is_vector)
         explain_heading(&heading, cell->block->symbol.text, cell->cut);
-    table->line.out_of_memory |= heading.out_of_memory;
-    add_centred(&table->line, &heading, explain_block_width(table->layout, cell->place));
+    page->line.out_of_memory |= heading.out_of_memory;
+    add_centred(&page->line, &heading, explain_block_width(&page->table->layout, cell->place));
     buf_release(&heading);
 }
 
-static void add_title(struct table *table, const struct explain_cell *cell)
+static void add_title(struct page *page, const struct explain_cell *cell)
 {
     const struct block *block = cell->block;
-    size_t width = table->layout->cells[cell->place];
+    size_t width = page->table->layout.cells[cell->place];
     struct buf number = {0};
-    buf_format(&number, "%zu", block->first + cell->element);
+    buf_format(&number, "%zu", cell->number);
     if (!number.out_of_memory)
-        text_right(&table->line, block->is_vector ? number.bytes : block->symbol.text, width);
-    table->line.out_of_memory |= number.out_of_memory;
+        text_right(&page->line, block->is_vector ? number.bytes : block->symbol.text, width);
+    page->line.out_of_memory |= number.out_of_memory;
     buf_release(&number);
 }
 
-static void add_number(struct table *table, const struct explain_cell *cell)
+static void add_number(struct page *page, const struct explain_cell *cell)
 {
-    char text[NUMERAL_BYTES] = "";
-    if (!isnan(cell->value))
-        numeral_write(text, cell->block->numeral, cell->value);
-    text_right(&table->line, text, table->layout->cells[cell->place]);
+    text_right(&page->line, cell->digits, page->table->layout.cells[cell->place]);
 }
 
-static void add_bar(struct table *table, const struct explain_cell *cell)
+static void add_dots(struct page *page, const struct explain_cell *cell)
+{
+    (void)cell;
+    buf_text(&page->line, "…");
+}
+
+static void add_bar(struct page *page, const struct explain_cell *cell)
 {
     char bar[BAR_BYTES];
-    bool fits = table->room == 0 || table->layout->width + EXPLAIN_GAP + BAR_COLUMNS <= table->room;
-    if (fits && cell->line == LINE_ROW)
-        buf_format(&table->line, "  %s", bar_draw(bar, (double)cell->value));
+    size_t width = page->table->layout.width + EXPLAIN_GAP + BAR_COLUMNS;
+    if (cell->line == LINE_ROW && (page->room == 0 || width <= page->room))
+        buf_format(&page->line, "  %s", bar_draw(bar, (double)cell->value));
 }
 
-static void add_cell(void *page, const struct explain_cell *cell)
+static void leave_gap(struct page *page, const struct explain_cell *cell)
 {
-    struct table *table = page;
     if (cell->kind != CELL_BAR)
-        text_blanks(&table->line, cell->first ? table->layout->gap : EXPLAIN_GAP);
-    switch (cell->kind) {
-    case CELL_HEADING:
-        add_heading(table, cell);
-        break;
-    case CELL_TITLE:
-        add_title(table, cell);
-        break;
-    case CELL_NUMBER:
-        add_number(table, cell);
-        break;
-    case CELL_DOTS:
-        buf_text(&table->line, "…");
-        break;
-    case CELL_BAR:
-        add_bar(table, cell);
-        break;
-    }
+        text_blanks(&page->line, cell->first ? page->table->layout.gap : EXPLAIN_GAP);
 }
 
-static void add_label(struct table *table, size_t row)
+static void add_label(struct page *page, size_t row)
 {
-    const struct explain_layout *layout = table->layout;
+    const struct explain_layout *layout = &page->table->layout;
+    const struct step_table *table = page->table->data;
     size_t width = layout->label_width;
-    buf_text(&table->line, row == table->data->own_row ? own_mark : "   ");
+    buf_text(&page->line, row == table->own_row ? own_mark : "   ");
     if (layout->number_width) {
-        buf_format(&table->line, "%*zu ", layout->number_width, row);
+        buf_format(&page->line, "%*zu ", layout->number_width, row);
         width -= (size_t)layout->number_width + 1;
     }
-    text_left(&table->line, table->data->rows[row].text, width);
+    text_left(&page->line, table->rows[row].text, width);
 }
 
-static void end_line(void *page, enum explain_line line)
+static void end_line(struct page *page, enum explain_line line)
 {
-    struct table *table = page;
     (void)line;
-    table->failed |= text_end(table->out, &table->line, table->err) != 0;
+    text_end(page->out, &page->line, page->err);
 }
 
-static void begin_line(void *page, enum explain_line line, size_t row)
+static void begin_line(struct page *page, enum explain_line line, size_t row)
 {
-    struct table *table = page;
-    const struct explain_layout *layout = table->layout;
+    const struct explain_layout *layout = &page->table->layout;
+    const struct step_table *table = page->table->data;
     if (line == LINE_ROW) {
-        add_label(table, row);
+        add_label(page, row);
         return;
     }
-    text_blanks(&table->line, INDENT);
+    text_blanks(&page->line, INDENT);
     if (line == LINE_TOTAL) {
-        add_rule(&table->line, layout->width);
+        add_rule(&page->line, layout->width);
         end_line(page, line);
-        text_blanks(&table->line, INDENT);
+        text_blanks(&page->line, INDENT);
     }
     if (line == LINE_GAP)
-        text_right(&table->line, "…", (size_t)layout->number_width);
+        text_right(&page->line, "…", (size_t)layout->number_width);
     else
-        text_left(&table->line,
-                  line == LINE_TOTAL    ? table->data->total
-                  : line == LINE_TITLES ? table->data->corner
+        text_left(&page->line,
+                  line == LINE_TOTAL    ? table->total
+                  : line == LINE_TITLES ? table->corner
                                         : "",
                   layout->label_width);
 }
 
-static void begin_table(void *page, const struct explain_table *from)
+static void begin_table(struct page *page, const struct explain_table *table)
 {
-    struct table *table = page;
-    table->data = from->data;
-    table->layout = &from->layout;
-    stream_char(table->out, '\n');
+    page->table = table;
+    stream_char(page->out, '\n');
 }
 
-static void end_table(void *page)
+static void begin_step(struct page *page, size_t number, const char *title)
 {
-    (void)page;
+    stream_format(page->out, "\n%zu  %s\n", number, title);
 }
 
-static int write_table(struct stream *out, const struct explanation *explanation,
-                       const struct step_table *data, size_t room, struct err *err)
+static void add_paragraph(struct page *page, enum explain_text kind, const char *text)
 {
-    static const struct explain_form form = {begin_table, begin_line, add_cell, end_line,
-                                             end_table};
-    struct table table = {.out = out, .room = room, .err = err};
-    struct explain_table whole = explain_table(explanation, data, room);
-    explain_table_write(&whole, &form, &table);
-    buf_release(&table.line);
-    return table.failed ? -1 : 0;
+    stream_format(page->out, kind == EXPLAIN_WORKED ? "\n%*s" : "%*s", INDENT, "");
+    text_wrap(page->out, text, INDENT, GO_ON, page->columns);
 }
 
-static void write_indented(struct stream *out, const char *text, size_t columns)
-{
-    stream_format(out, "%*s", INDENT, "");
-    text_wrap(out, text, INDENT, GO_ON, columns);
-}
-
-static int write_tables(struct stream *out, const struct explanation *explanation,
-                        const struct step *step, const struct explain_page *page, struct err *err)
-{
-    size_t room = page->columns > INDENT ? page->columns - INDENT : page->columns;
-    for (size_t i = 0; i < step->given_count; i++)
-        if (explain_shows(&step->givens[i], page->full) &&
-            write_table(out, explanation, &step->givens[i].table, room, err))
-            return -1;
-    return step->table.row_count ? write_table(out, explanation, &step->table, room, err) : 0;
-}
-
-static int write_step(struct stream *out, const struct explanation *explanation,
-                      const struct step *step, const struct explain_page *page, struct err *err)
-{
-    size_t columns = page->columns;
-    stream_format(out, "\n%zu  %s\n", (size_t)(step - explanation->steps) + 1, step->title);
-    for (size_t i = 0; i < step->formula_count; i++)
-        write_indented(out, step->formulas[i].text, columns);
-    if (step->note)
-        write_indented(out, step->note, columns);
-    if (write_tables(out, explanation, step, page, err))
-        return -1;
-    if (step->worked.text) {
-        stream_char(out, '\n');
-        write_indented(out, step->worked.text, columns);
-    }
-    return 0;
-}
-
-static int write_part(struct stream *out, const struct explanation *explanation, size_t columns,
-                      struct err *err)
+static void add_part(struct page *page, const struct explanation *explanation)
 {
     struct buf note = {0};
     buf_format(&note,
                "(%zu of %zu keys shown, those with the most weight: %.2f of it; --full shows all)",
                explanation->shown_count, explanation->key_count, (double)explanation->shown_weight);
-    int failed = buf_check(&note, err);
-    if (!failed)
-        text_wrap(out, note.bytes, 0, 1, columns);
+    if (!note.out_of_memory)
+        text_wrap(page->out, note.bytes, 0, 1, page->columns);
+    page->line.out_of_memory |= note.out_of_memory;
     buf_release(&note);
-    return failed;
 }
 
 /* Which query it is, and how many of its keys are shown. */
-static int write_query(struct stream *out, const struct explanation *explanation, size_t columns,
-                       struct err *err)
+static void begin_query(struct page *page, const struct explanation *explanation, size_t place)
 {
-    struct buf line = {0};
-    buf_format(&line, "query · %s · ", explanation->text->labels[explanation->query].exact);
+    stream_text(page->out, place ? "\n" : "");
+    buf_format(&page->line, "query · %s · ", explain_token(explanation));
     if (explanation->part)
-        buf_format(&line, "%s · ", explanation->part->words);
-    buf_format(&line, "layer %zu · head %zu", explanation->layer, explanation->head);
-    text_shorten(&line, columns);
-    int failed = text_end(out, &line, err);
-    buf_release(&line);
-    if (!failed && explanation->shown_count < explanation->key_count)
-        failed = write_part(out, explanation, columns, err);
-    return failed;
-}
-
-static int write_explanation(struct stream *out, const struct explanation *explanation,
-                             const struct explain_page *page, struct err *err)
-{
-    if (write_query(out, explanation, page->columns, err))
-        return -1;
-    for (size_t i = 0; i < explanation->step_count; i++)
-        if (write_step(out, explanation, &explanation->steps[i], page, err))
-            return -1;
-    return 0;
+        buf_format(&page->line, "%s · ", explanation->part->words);
+    buf_format(&page->line, "layer %zu · head %zu", explanation->layer, explanation->head);
+    text_shorten(&page->line, page->columns);
+    text_end(page->out, &page->line, page->err);
+    if (explanation->shown_count < explanation->key_count)
+        add_part(page, explanation);
 }
 
 /* Is anything left out that the steps take? */
@@ -289,19 +214,30 @@ static bool hides_givens(const struct explanation *explanation, bool full)
 }
 
 int explain_text_write(struct stream *out, const struct explanations *explanations,
-                       const struct explain_page *page, struct err *err)
+                       const struct explain_page *how, struct err *err)
 {
-    struct place place = {.count = 1, .columns = page->columns};
+    static const struct explain_form form = {
+        .begin_query = begin_query,
+        .begin_step = begin_step,
+        .add_text = add_paragraph,
+        .table = {begin_table,
+                  begin_line,
+                  leave_gap,
+                  {add_heading, add_title, add_number, add_dots, add_bar},
+                  end_line,
+                  NULL},
+    };
+    struct page page = {.out = out, .columns = how->columns, .err = err};
+    struct place place = {.count = 1, .columns = how->columns};
     if (text_titles_write(out, explanations->items->report, &place, err))
         return -1;
-    for (size_t i = 0; i < explanations->count; i++) {
-        stream_text(out, i ? "\n" : "");
-        if (write_explanation(out, &explanations->items[i], page, err))
-            return -1;
-    }
-    if (hides_givens(explanations->items, page->full)) {
+    page.room = how->columns > INDENT ? how->columns - INDENT : how->columns;
+    explain_walk(explanations, &form, &page, &(struct explain_page){page.room, how->full});
+    if (hides_givens(explanations->items, how->full)) {
         stream_char(out, '\n');
-        text_wrap(out, left_out, 0, 1, page->columns);
+        text_wrap(out, left_out, 0, 1, how->columns);
     }
-    return 0;
+    int failed = buf_check(&page.line, err);
+    buf_release(&page.line);
+    return failed;
 }
