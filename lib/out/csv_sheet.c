@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "out/csv_field.h"
+#include "out/text_line.h"
 
 static void add_columns(struct buf *line, const struct axis *columns)
 {
@@ -13,23 +14,15 @@ static void add_columns(struct buf *line, const struct axis *columns)
     buf_char(line, '\n');
 }
 
-static int put_line(struct stream *out, struct buf *line, struct err *err)
-{
-    if (buf_check(line, err))
-        return -1;
-    stream_bytes(out, line->bytes, line->size);
-    buf_clear(line);
-    return 0;
-}
-
 /* Rows that begin with `place`. */
 static int write_rows(struct stream *out, struct buf *line, const struct buf *place,
                       const struct sheet *sheet, struct err *err)
 {
     for (size_t r = 0; r < sheet->rows.size; r++) {
+        buf_clear(line);
         buf_bytes(line, place->bytes, place->size);
         csv_field(line, sheet->rows.labels[r].exact);
-        if (put_line(out, line, err))
+        if (text_send(out, line, err))
             return -1;
         for (size_t c = 0; c < sheet->columns.size; c++) {
             stream_char(out, ',');
@@ -45,7 +38,7 @@ int csv_sheet_write(struct stream *out, const struct sheet *sheet, struct err *e
     struct buf line = {0};
     buf_format(&line, "%s\\%s", sheet->rows.name, sheet->columns.name);
     add_columns(&line, &sheet->columns);
-    int failed = put_line(out, &line, err) || write_rows(out, &line, &(struct buf){0}, sheet, err);
+    int failed = text_send(out, &line, err) || write_rows(out, &line, &(struct buf){0}, sheet, err);
     buf_release(&line);
     return failed ? -1 : 0;
 }
@@ -56,7 +49,7 @@ int csv_table_begin(struct stream *out, const char *names, const struct sheet *s
     struct buf line = {0};
     buf_text(&line, names);
     add_columns(&line, &sheet->columns);
-    int failed = put_line(out, &line, err);
+    int failed = text_send(out, &line, err);
     buf_release(&line);
     return failed;
 }

@@ -275,5 +275,7 @@ int explain_html_write(struct stream *out, const struct explanations *explanatio
         add_links(&page, explanations);
     explain_walk(explanations, &form, &page, &(struct explain_page){PAGE_COLUMNS, how->full});
     buf_text(&page.text, "</main>\n</body>\n</html>\n");
-    return explain_send(out, &page.text, err);
+    int failed = text_send(out, &page.text, err);
+    buf_release(&page.text);
+    return failed;
 }

@@ -3,7 +3,6 @@
  * A vector that is wide and to be shown whole comes in several tables, some elements each, and so
  * do many keys: paper has no endless lines, and no endless pages.
  */
-#include <math.h>
 #include <string.h>
 
 #include "out/explain_facts.h"
@@ -246,5 +245,7 @@ int explain_latex_write(struct stream *out, const struct explanations *explanati
         end_facts(&page);
     explain_walk(explanations, &form, &page, &(struct explain_page){PAGE_COLUMNS, how->full});
     buf_text(&page.text, "\\end{document}\n");
-    return explain_send(out, &page.text, err);
+    int failed = text_send(out, &page.text, err);
+    buf_release(&page.text);
+    return failed;
 }

@@ -190,5 +190,7 @@ int explain_markdown_write(struct stream *out, const struct explanations *explan
                  &(struct explain_page){how->full ? 0 : PAGE_COLUMNS, how->full});
     page.text.out_of_memory |= page.dashes.out_of_memory;
     buf_release(&page.dashes);
-    return explain_send(out, &page.text, err);
+    int failed = text_send(out, &page.text, err);
+    buf_release(&page.text);
+    return failed;
 }

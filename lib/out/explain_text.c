@@ -14,7 +14,6 @@
  *
  *        score_0 = 0.5667 · (-0.0823) + 1.8269 · (-0.3031) = -0.6004
  */
-#include <math.h>
 #include <string.h>
 
 #include "base/bar.h"

@@ -52,12 +52,3 @@ void explain_walk(const struct explanations *explanations, const struct explain_
             form->end_query(page);
     }
 }
-
-int explain_send(struct stream *out, struct buf *text, struct err *err)
-{
-    int failed = buf_check(text, err);
-    if (!failed)
-        stream_bytes(out, text->bytes, text->size);
-    buf_release(text);
-    return failed;
-}

@@ -5,7 +5,7 @@
  *         .begin_query = begin_query, .begin_step = begin_step, .add_text = add_text, ...
  *     struct page page = {0};
  *     explain_walk(explanations, &form, &page, &(struct explain_page){.columns = 100});
- *     return explain_send(out, &page.text, err);
+ *     int failed = text_send(out, &page.text, err);
  */
 #ifndef ATTN_OUT_EXPLAIN_WALK_H
 #define ATTN_OUT_EXPLAIN_WALK_H
@@ -34,8 +34,5 @@ struct explain_form {
  * wide. */
 void explain_walk(const struct explanations *explanations, const struct explain_form *form,
                   struct page *page, const struct explain_page *how);
-
-/* Send what a form gathered, and release it; -1 when it is not whole, for want of memory. */
-int explain_send(struct stream *out, struct buf *text, struct err *err);
 
 #endif

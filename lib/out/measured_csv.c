@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "out/csv_sheet.h"
 #include "out/measured_data.h"
+#include "out/text_line.h"
 
 struct table {
     struct stream *out;
@@ -65,20 +66,12 @@ static int find_columns(struct table *table, const struct measured_list *list, s
     return 0;
 }
 
-static int put_before(struct table *table, struct err *err)
-{
-    if (buf_check(&table->before, err))
-        return -1;
-    stream_bytes(table->out, table->before.bytes, table->before.size);
-    return 0;
-}
-
 static int write_header(struct table *table, const struct measured *measured, struct err *err)
 {
     buf_text(&table->before, "measure,");
     measured_columns(&table->before, measured, true);
     buf_text(&table->before, table->of_cells ? "layer,head,query" : "layer");
-    if (put_before(table, err))
+    if (text_send(table->out, &table->before, err))
         return -1;
     for (size_t number = 0; number < table->columns; number++)
         if (table->has_column[number])
@@ -110,7 +103,7 @@ static int write_sheet(struct table *table, const struct measured *measured,
     if (item->of_cells)
         buf_format(&table->before, "%d,%d,", sheet->layer, sheet->head);
     for (size_t row = 0; row < sheet->rows.size; row++) {
-        if (put_before(table, err))
+        if (text_send(table->out, &table->before, err))
             return -1;
         stream_text(table->out, sheet->rows.labels[row].plain);
         stream_text(table->out, table->of_cells && !item->of_cells ? ",," : "");

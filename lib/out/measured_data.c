@@ -5,6 +5,7 @@
 
 #include "format/json_text.h"
 #include "out/csv_field.h"
+#include "out/text_line.h"
 
 /* --- lines -------------------------------------------------------------------------------------
  */
@@ -25,9 +26,7 @@ int measured_tidy_head(struct stream *out, const struct measured *measured, stru
     buf_text(&line, "measure,");
     measured_columns(&line, measured, true);
     buf_text(&line, "layer,head,query,key,count,value\n");
-    int failed = buf_check(&line, err);
-    if (!failed)
-        stream_bytes(out, line.bytes, line.size);
+    int failed = text_send(out, &line, err);
     buf_release(&line);
     return failed;
 }

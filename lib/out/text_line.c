@@ -68,6 +68,14 @@ void text_shorten(struct buf *line, size_t width)
     buf_text(line, ellipsis);
 }
 
+int text_send(struct stream *out, const struct buf *text, struct err *err)
+{
+    if (buf_check(text, err))
+        return -1;
+    stream_bytes(out, text->bytes, text->size);
+    return 0;
+}
+
 int text_end(struct stream *out, struct buf *line, struct err *err)
 {
     if (buf_check(line, err))

@@ -31,6 +31,9 @@ void text_shorten(struct buf *line, size_t width);
  * there was no memory for it. */
 int text_end(struct stream *out, struct buf *line, struct err *err);
 
+/* Send what was gathered, as it is; -1 when it is not whole, because there was no memory for it. */
+int text_send(struct stream *out, const struct buf *text, struct err *err);
+
 /* Send a text, broken at blanks into lines of at most `width` columns (0: one line). The first goes
  * on at `column`, the others are indented. */
 void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width);
