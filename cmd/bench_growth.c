@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/stream.h"
@@ -68,10 +67,8 @@ static int write_growth(const struct options *options, const struct growth *grow
 {
     struct stream out = {0};
     const struct form *form = find_form(options, err);
-    int failed = format_to_standard_output(options->output)
-                     ? stream_to(&out, STDOUT_FILENO, err)
-                     : stream_open(&out, options->output, err);
-    failed = failed || form->write(&out, growth, err) || stream_commit(&out, err);
+    int failed = format_open_output(&out, options->output, err) || form->write(&out, growth, err) ||
+                 stream_commit(&out, err);
     stream_discard(&out);
     return failed ? -1 : 0;
 }

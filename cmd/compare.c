@@ -1,7 +1,6 @@
 /* compare.c: `attn-cli compare`: ways to attend beside each other: how far every head is from dense
  * attention, and what each way costs. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/stream.h"
 #include "bench/comparison.h"
@@ -105,13 +104,9 @@ static int prepare(struct job *job, struct err *err)
 
 static int write_comparison(struct job *job, const struct comparison *comparison, struct err *err)
 {
-    const struct options *options = job->options;
-    int failed = format_to_standard_output(options->output)
-                     ? stream_to(&job->out, STDOUT_FILENO, err)
-                     : stream_open(&job->out, options->output, err);
-    return failed || job->format->write(&job->out, comparison, err) || stream_commit(&job->out, err)
-               ? -1
-               : 0;
+    int failed = format_open_output(&job->out, job->options->output, err) ||
+                 job->format->write(&job->out, comparison, err) || stream_commit(&job->out, err);
+    return failed ? -1 : 0;
 }
 
 static int compare(struct job *job, struct err *err)

@@ -1,12 +1,13 @@
 /* corpus.c: `attn-cli corpus`: texts drawn from a grammar, a line each. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/stream.h"
 #include "command.h"
+#include "format_choice.h"
 #include "inputs.h"
 #include "math/keyed.h"
+#include "out/text_line.h"
 #include "progress.h"
 #include "train/grammar_write.h"
 
@@ -42,20 +43,11 @@ static int write_texts(struct stream *out, const struct grammar *grammar, size_t
         buf_clear(&text);
         failed = grammar_write(grammar, &text, rule, key, err);
         buf_char(&text, '\n');
-        failed = failed || buf_check(&text, err);
-        if (!failed)
-            stream_bytes(out, text.bytes, text.size);
+        failed = failed || text_send(out, &text, err);
     }
     progress_end(&progress);
     buf_release(&text);
     return failed ? -1 : 0;
-}
-
-static int open_output(struct stream *out, const char *path, struct err *err)
-{
-    if (!path || strcmp(path, "-") == 0)
-        return stream_to(out, STDOUT_FILENO, err);
-    return stream_open(out, path, err);
 }
 
 int corpus_command(const struct options *options, struct err *err)
@@ -70,7 +62,7 @@ int corpus_command(const struct options *options, struct err *err)
     if (!failed && grammar_read(&grammar, file.bytes, file.size, err))
         failed = err_prefix(err, "'%s'", path);
     failed = failed || find_rule(&rule, &grammar, options->rule, err) ||
-             open_output(&out, options->output, err);
+             format_open_output(&out, options->output, err);
     if (!failed && write_texts(&out, &grammar, rule, options, err))
         failed = err_prefix(err, "'%s'", path);
     failed = failed || stream_commit(&out, err);

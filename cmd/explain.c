@@ -1,6 +1,5 @@
 /* explain.c: `attn-cli explain`: one query of one head, from its embedding to what comes out. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/names.h"
@@ -211,13 +210,10 @@ static int write_explanations(struct job *job, const struct explanations *explan
 {
     const struct options *options = job->options;
     struct explain_page page = {page_columns(options), options->full};
-    int failed = format_to_standard_output(options->output)
-                     ? stream_to(&job->out, STDOUT_FILENO, err)
-                     : stream_open(&job->out, options->output, err);
-    return failed || job->format->write(&job->out, explanations, &page, err) ||
-                   stream_commit(&job->out, err)
-               ? -1
-               : 0;
+    int failed = format_open_output(&job->out, options->output, err) ||
+                 job->format->write(&job->out, explanations, &page, err) ||
+                 stream_commit(&job->out, err);
+    return failed ? -1 : 0;
 }
 
 static int explain(struct job *job, struct err *err)

@@ -21,6 +21,12 @@ bool format_to_standard_output(const char *path)
     return !path || strcmp(path, "-") == 0;
 }
 
+int format_open_output(struct stream *out, const char *path, struct err *err)
+{
+    return format_to_standard_output(path) ? stream_to(out, STDOUT_FILENO, err)
+                                           : stream_open(out, path, err);
+}
+
 static struct names names_of(const struct format_table *table)
 {
     struct names names = table->names;

@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/names.h"
+#include "base/stream.h"
 
 struct format_table {
     struct names names, endings; /* a row has both; endings with their dots */
@@ -47,5 +48,8 @@ bool format_find_ending(size_t *index, const struct format_table *table, const c
 
 /* True for standard output: no path, or `-`. */
 bool format_to_standard_output(const char *path);
+
+/* Open what -o names: that, or the file that a commit puts there. */
+int format_open_output(struct stream *out, const char *path, struct err *err);
 
 #endif

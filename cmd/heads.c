@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/names.h"
 #include "base/stream.h"
@@ -29,7 +28,6 @@ struct row {
 struct job {
     const struct options *options;
     enum score sort, map;             /* SCORES: none */
-    const char *path;                 /* NULL: standard output */
     bool table, csv;                  /* a line a head … */
     const struct measured_form *form; /* … else layers by heads, in this form */
     struct style style;
@@ -64,7 +62,6 @@ static int choose_form(struct job *job, struct err *err)
     job->form = &measured_forms[index];
     if (job->form->check && job->form->check(err))
         return -1;
-    job->path = format_to_standard_output(options->output) ? NULL : options->output;
     job->csv = strcmp(job->form->name, "csv") == 0;
     job->table = job->map == SCORES && (job->csv || strcmp(job->form->name, "text") == 0);
     if (job->sort < SCORES && !job->table)
@@ -221,9 +218,9 @@ static int write_all(struct job *job, struct err *err)
         .lines = page_lines(job->options),
         .style = &job->style,
     };
-    int failed =
-        (job->path ? stream_open(&out, job->path, err) : stream_to(&out, STDOUT_FILENO, err)) ||
-        (job->table ? write_table : write_maps)(&out, job, &place, err) || stream_commit(&out, err);
+    int failed = format_open_output(&out, job->options->output, err) ||
+                 (job->table ? write_table : write_maps)(&out, job, &place, err) ||
+                 stream_commit(&out, err);
     stream_discard(&out);
     return failed ? -1 : 0;
 }
