@@ -86,6 +86,12 @@ unlisted_suites() {
     done
 }
 
+# What goes without saying: silence. And a status in a file of its own; UPDATE=1 moves it.
+idle_files() {
+    find tests/cli -name status | sed 's/$/: the exit status is the last line of err, as in [3]/'
+    find tests/cli \( -name out -o -name err \) -size 0 | sed 's/$/: empty is as good as absent/'
+}
+
 # What a disk of blocks of 4 KiB gives to the files that git has, and to their folders: for each
 # second level MiB and name, and a line for all. By git's own count of bytes, which is the same
 # wherever the checkout is.
@@ -135,6 +141,7 @@ rule 'tabs' tabs
 rule 'blanks at the end of a line' trailing_blanks
 rule 'names that repeat' repeated_names
 rule 'test suites that nobody runs' unlisted_suites
+rule 'files of cases that say nothing' idle_files
 if git ls-files --error-unmatch tests/style.sh >"$scratch/git" 2>&1; then
     rule "a checkout of more than $MIB_OF_A_CHECKOUT MiB" large_checkout
 else
