@@ -34,7 +34,8 @@ struct entry {
 };
 
 struct kernels {
-    int target;    /* libxsmm's number of an instruction set, or LIBXSMM_X86_GENERIC: plain C */
+    int target;    /* libxsmm's number of an instruction set; below LIBXSMM_X86_AVX2: plain C */
+    bool soft;     /* there is no fused multiply-add */
     bool all_code; /* for little work, too */
     struct hash_index index;
     struct entry *entries; /* [count], with room for KERNELS_MAX */
@@ -59,9 +60,14 @@ static const struct target_row {
 };
 
 #if defined(__x86_64__) && defined(__GNUC__)
+static bool has_fma(void)
+{
+    return __builtin_cpu_supports("fma");
+}
+
 static bool has_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return __builtin_cpu_supports("avx2") && has_fma();
 }
 
 static bool has_avx512(void)
@@ -89,6 +95,11 @@ static int best_target(void)
     return __builtin_cpu_supports("sse3") ? LIBXSMM_X86_SSE3 : LIBXSMM_X86_GENERIC;
 }
 #else
+static bool has_fma(void)
+{
+    return true; /* or the C library knows better */
+}
+
 static int best_target(void)
 {
     return LIBXSMM_X86_GENERIC;
@@ -104,6 +115,12 @@ static int choose_target(void)
         if (strcasecmp(wish, target_rows[i].name) == 0 && target_rows[i].target < target)
             target = target_rows[i].target;
     return target;
+}
+
+/* Is it one of those between plain C and AVX2? */
+static bool is_before_fma(int target)
+{
+    return target > LIBXSMM_X86_GENERIC && target < LIBXSMM_X86_AVX2;
 }
 
 /* Two views of the same pages: code is written through one and run through the other, so that no
@@ -126,7 +143,7 @@ static void map_code(struct kernels *kernels)
 /* Is there room for code? It is mapped when somebody asks. */
 static bool can_write(struct kernels *kernels)
 {
-    if (kernels->target == LIBXSMM_X86_GENERIC)
+    if (kernels->target < LIBXSMM_X86_AVX2)
         return false;
     if (!kernels->written && !kernels->run)
         map_code(kernels);
@@ -141,6 +158,7 @@ int kernels_open(struct kernels **kernels, struct err *err)
     if (!opened)
         return -1;
     opened->target = choose_target();
+    opened->soft = !has_fma() || is_before_fma(opened->target);
     opened->entries = arena_room(&opened->arena, KERNELS_MAX, sizeof *opened->entries, err);
     if (!opened->entries || hash_index_init(&opened->index, KERNELS_MAX, &opened->arena, err)) {
         kernels_free(opened);
@@ -173,11 +191,7 @@ const char *kernels_target(struct kernels *kernels)
         return "c";
     if (kernels->target >= LIBXSMM_X86_AVX512)
         return "avx512";
-    if (kernels->target >= LIBXSMM_X86_AVX2)
-        return "avx2";
-    if (kernels->target >= LIBXSMM_X86_AVX)
-        return "avx";
-    return "sse";
+    return "avx2";
 }
 
 bool kernels_have_bf16(struct kernels *kernels)
@@ -230,7 +244,7 @@ static struct entry *entry_of(struct kernels *kernels, const struct kernel_shape
     assert(kernels->count < KERNELS_MAX);
     number = (uint32_t)kernels->count++;
     hash_put(&probe, number);
-    kernels->entries[number] = (struct entry){.kernel.shape = *shape};
+    kernels->entries[number] = (struct entry){.kernel = {*shape, NULL, kernels->soft}};
     return &kernels->entries[number];
 }
 
@@ -292,12 +306,10 @@ static void *generate(struct kernels *kernels, const struct kernel_shape *shape)
     return size ? kernels->run + at : NULL;
 }
 
-/* Before AVX2 code has no fused multiply-add, and other bits than C: there it is all code. C for
- * pairs is slow. */
+/* C for pairs is slow. */
 static bool is_worth_code(const struct kernels *kernels, const struct entry *entry)
 {
-    return kernels->all_code || entry->work >= WORK_FOR_CODE || entry->kernel.shape.pairs ||
-           kernels->target < LIBXSMM_X86_AVX2;
+    return kernels->all_code || entry->work >= WORK_FOR_CODE || entry->kernel.shape.pairs;
 }
 
 void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape,
@@ -318,6 +330,8 @@ void kernel_call(const struct kernel *kernel, const float *a, const float *b, fl
 {
     if (kernel->code)
         kernel->code(a, b, c, next_a, b, c);
+    else if (kernel->soft)
+        plain_kernel_product_softly(&kernel->shape, a, b, c);
     else
         plain_kernel_product(&kernel->shape, a, b, c);
 }

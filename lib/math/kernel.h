@@ -5,10 +5,10 @@
  * B hold floats, or pairs of bf16 numbers (bf16.h); C holds floats.
  *
  * Machine code comes from libxsmm's generator straight into memory of ours: no start-up, no lock
- * file, no exit handler. Where there is none (LIBXSMM_TARGET=generic, another processor), or the
- * work is less than that of writing code, plain C takes over. Every element is one chain of fused
- * multiply-adds in the order of k, whatever the shape, so AVX-512, AVX2, C and the tiling of a
- * product all give the same bits.
+ * file, no exit handler. Where there is none (LIBXSMM_TARGET=generic, another processor, one older
+ * than AVX2, whose code would have no fused multiply-add), or the work is less than that of writing
+ * code, plain C takes over. Every element is one chain of fused multiply-adds in the order of k,
+ * whatever the shape, so AVX-512, AVX2, C and the tiling of a product all give the same bits.
  * So do pairs, in the order of the processor's own instruction, vdpbf16ps: of each pair the second
  * product comes first, and what is subnormal counts as 0, before and after.
  *
@@ -39,7 +39,8 @@ typedef void kernel_code(const void *a, const void *b, float *c, const void *nex
 
 struct kernel {
     struct kernel_shape shape;
-    kernel_code *code; /* NULL: plain C */
+    kernel_code *code; /* NULL: plain C … */
+    bool soft;         /* … whose multiply-adds are fused by soft_fma.h */
 };
 
 enum { KERNELS_AT_ONCE = 64 }; /* this many kernels fetched in a row stay valid together */
@@ -61,7 +62,7 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
 /* From now on write code for any work. */
 void kernels_write_all(struct kernels *kernels);
 
-/* "avx512", "avx2", "avx", "sse" or "c", for --version. */
+/* "avx512", "avx2" or "c", for --version. */
 const char *kernels_target(struct kernels *kernels);
 
 /* Does the processor, or the older one that LIBXSMM_TARGET names, have instructions for bf16? Where

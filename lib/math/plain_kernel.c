@@ -6,6 +6,7 @@
 
 #include "math/bf16.h"
 #include "math/isa.h"
+#include "math/soft_fma.h"
 
 enum { WIDE = 4 * LANES };
 
@@ -56,6 +57,24 @@ void plain_kernel_product(const struct kernel_shape *shape, const float *a, cons
         for (; shape->m - column >= LANES; column += LANES)
             add_narrow(shape, a + column, b, c + column);
         add_rest(shape, a + column, b, c + column, shape->m - column);
+    }
+}
+
+FOR_EACH_ISA
+static void add_softly(float *restrict c, float b, const float *restrict a, int columns)
+{
+    for (int column = 0; column < columns; column++)
+        c[column] = soft_fmaf(b, a[column], c[column]);
+}
+
+void plain_kernel_product_softly(const struct kernel_shape *shape, const float *a, const float *b,
+                                 float *c)
+{
+    for (int row = 0; row < shape->n; row++, b += shape->b_stride, c += shape->c_stride) {
+        if (!shape->accumulate)
+            memset(c, 0, (size_t)shape->m * sizeof *c);
+        for (int i = 0; i < shape->k; i++)
+            add_softly(c, b[i], a + (size_t)i * (size_t)shape->a_stride, shape->m);
     }
 }
 

@@ -11,9 +11,12 @@
 
 #include "math/kernel.h"
 
-/* C (+)= B · A, of floats, and of pairs of bf16 numbers. */
+/* C (+)= B · A, of floats; the same where the processor has no fused multiply-add (soft_fma.h); of
+ * pairs of bf16 numbers. */
 void plain_kernel_product(const struct kernel_shape *shape, const float *a, const float *b,
                           float *c);
+void plain_kernel_product_softly(const struct kernel_shape *shape, const float *a, const float *b,
+                                 float *c);
 void plain_kernel_product_of_pairs(const struct kernel_shape *shape, const uint32_t *a,
                                    const uint32_t *b, float *c);
 

@@ -16,8 +16,9 @@ enum {
     BATCH_ROWS = 600, /* more than weights are worked through at a time, and worth two threads */
 };
 
-/* What LIBXSMM_TARGET may say. NULL: nothing; the processor has the word. */
-static const char *const targets[] = {NULL, "hsw", "snb", "sse3", "generic"};
+/* What LIBXSMM_TARGET may say. NULL: nothing; the processor has the word. "snb": C that has to do
+ * without fused multiply-adds. */
+static const char *const targets[] = {NULL, "hsw", "snb", "generic"};
 
 /* What weights are read from. Where a processor has no instructions for bf16 plain C computes what
  * they would. */
@@ -41,7 +42,6 @@ struct subject {
 
 struct path {
     struct machine *machine;
-    bool same_bits;
     const struct storage *storage;
     const struct way *way;
 };
@@ -155,10 +155,7 @@ static bool can_be_cached(const struct config *config)
 static int check_text(const struct path *path, struct subject *subject, struct path_text *text,
                       double *worst, struct err *err)
 {
-    struct path_run run = {.text = text,
-                           .texts = 1,
-                           .same_bits = path->same_bits,
-                           .tolerance = path->storage->tolerance};
+    struct path_run run = {.text = text, .texts = 1, .tolerance = path->storage->tolerance};
     int failed = path->way->go(path, subject, &run, err);
     failed |= path_run_finish(&run, err); /* in any case: it counts anew */
     *worst = run.worst > *worst ? run.worst : *worst;
@@ -169,12 +166,11 @@ static int check_text(const struct path *path, struct subject *subject, struct p
 static int check_subject(const struct path *path, struct subject *subject, double *worst,
                          struct err *err)
 {
-    bool far = path->same_bits && path->way->far;
     subject->model.weights.packing = path->storage->packed;
     subject->model.weights.packing_words = path->storage->packed;
     subject->model.weights.precision = path->storage->precision;
     int failed = check_text(path, subject, &subject->sentence, worst, err) ||
-                 (far && check_text(path, subject, &subject->context, worst, err));
+                 (path->way->far && check_text(path, subject, &subject->context, worst, err));
     return failed ? err_prefix(err, "%s", subject->golden->folder) : 0;
 }
 
@@ -195,16 +191,8 @@ static void check_path(struct tally *tally, const struct path *path, struct subj
     snprintf(name, sizeof name, "%-6s  %zu %s  %-8s  %-14s", kernels_target(path->machine->kernels),
              threads, threads == 1 ? "thread " : "threads", path->storage->name, path->way->name);
     if (err.kind == ERR_NONE)
-        printf("%s  %3zu tensors, largest error %.1e%s\n", name, tensors, worst,
-               path->same_bits ? ", same bits" : "");
+        printf("%s  %3zu tensors, largest error %.1e, same bits\n", name, tensors, worst);
     tally_judge(tally, "path", name, &err);
-}
-
-/* Old processors have no fused multiply-add: their bits are their own, but in bf16. */
-static bool is_fused(const struct machine *machine)
-{
-    const char *target = kernels_target(machine->kernels);
-    return strcmp(target, "avx") != 0 && strcmp(target, "sse") != 0;
 }
 
 static void check_machine(struct tally *tally, struct machine *machine, enum precision precision,
@@ -213,13 +201,8 @@ static void check_machine(struct tally *tally, struct machine *machine, enum pre
     for (size_t i = 0; i < sizeof storages / sizeof *storages; i++)
         for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
             if (storages[i].precision == precision)
-                check_path(
-                    tally,
-                    &(struct path){.machine = machine,
-                                   .same_bits = precision == PRECISION_BF16 || is_fused(machine),
-                                   .storage = &storages[i],
-                                   .way = &ways[way]},
-                    subjects, count);
+                check_path(tally, &(struct path){machine, &storages[i], &ways[way]}, subjects,
+                           count);
 }
 
 static int open_subject(struct subject *subject, const struct golden *golden, struct err *err)

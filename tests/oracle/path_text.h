@@ -52,8 +52,7 @@ struct path_run {
                                          comes next where there is a cache */
     size_t past;                      /* tokens in the cache */
     const struct tolerance *tolerance;
-    bool same_bits; /* those of the first run are asked for */
-    double worst;   /* of golden_error, so far */
+    double worst; /* of golden_error, so far */
 };
 
 /* A tap_sink that compares, and keeps what comes for the first time; the context is a path_run. */

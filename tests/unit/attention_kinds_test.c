@@ -219,7 +219,7 @@ END_TEST
 
 START_TEST(every_instruction_set_gives_the_same_bits)
 {
-    static const char *const targets[] = {"hsw", "generic"};
+    static const char *const targets[] = {"hsw", "snb", "generic"};
     static struct recording best, other;
     precision = (enum precision)_i;
     for (size_t k = 0; k < COUNT(few); k += one_of(2)) {

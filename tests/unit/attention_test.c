@@ -179,7 +179,7 @@ END_TEST
  * AVX-512 would split a sum. */
 START_TEST(every_instruction_set_gives_the_same_bits)
 {
-    static const char *const targets[] = {"hsw", "generic"};
+    static const char *const targets[] = {"hsw", "snb", "generic"};
     static struct recording best, other;
     for (size_t c = 0; c < COUNT(self_configs); c += one_of(3)) {
         ck_assert_int_eq(unsetenv("LIBXSMM_TARGET"), 0);

@@ -34,7 +34,10 @@ static const struct edges tall = {all_rows, few_columns, COUNT(all_rows), COUNT(
 static const struct edges wide = {few_rows, all_columns, COUNT(few_rows), COUNT(all_columns)};
 
 /* Every instruction set that LIBXSMM_TARGET leads to, but for plain C. NULL: the processor's. */
-static const char *const targets[] = {NULL, "hsw", "snb", "sse3"};
+static const char *const targets[] = {NULL, "hsw"};
+
+/* Plain C, with the processor's fused multiply-add and without. */
+static const char *const plain[] = {"generic", "snb"};
 
 static struct gemm_rig rig;
 
@@ -60,7 +63,6 @@ static void sweep(const struct edges *edges, const char *target, size_t step)
 {
     struct machine machine;
     gemm_rig_machine(&machine, target, 1);
-    bool fused = gemm_rig_is_fused(&machine);
     size_t sizes = edges->row_count * edges->column_count * rig.judge.depth_count;
     for (size_t i = 0; i < sizes; i += step) {
         size_t weight = i / edges->row_count; /* the same one for all rows */
@@ -68,8 +70,8 @@ static void sweep(const struct edges *edges, const char *target, size_t step)
                                  .columns = edges->columns[weight % edges->column_count],
                                  .depth = weight / edges->column_count,
                                  .far = weight % 4 == 3,
-                                 .bias = fused && i % 2,
-                                 .add = fused && i % 3 == 0};
+                                 .bias = i % 2,
+                                 .add = i % 3 == 0};
         e.pad = gemm_rig_pad(weight, e.columns);
         gemm_rig_check(&rig, &machine, &e);
         e.packed = true;
@@ -93,13 +95,13 @@ END_TEST
 /* It takes its time where it is not vectorised: a few of all sizes, which step over all edges. */
 START_TEST(plain_c_around_every_edge)
 {
-    sweep(&tall, "generic", 7);
+    sweep(&tall, plain[_i], 7);
 }
 END_TEST
 
 START_TEST(plain_c_around_every_edge_of_wide_matrices)
 {
-    sweep(&wide, "generic", 37);
+    sweep(&wide, plain[_i], 37);
 }
 END_TEST
 
@@ -110,10 +112,10 @@ Suite *gemm_edges_suite(void)
     TCase *wide_tests = tcase_create("wide");
     tcase_add_unchecked_fixture(tall_tests, open_tall, close_rig);
     tcase_add_loop_test(tall_tests, rows_around_every_edge, 0, COUNT(targets));
-    tcase_add_test(tall_tests, plain_c_around_every_edge);
+    tcase_add_loop_test(tall_tests, plain_c_around_every_edge, 0, COUNT(plain));
     tcase_add_unchecked_fixture(wide_tests, open_wide, close_rig);
     tcase_add_loop_test(wide_tests, columns_and_sums_around_every_edge, 0, COUNT(targets));
-    tcase_add_test(wide_tests, plain_c_around_every_edge_of_wide_matrices);
+    tcase_add_loop_test(wide_tests, plain_c_around_every_edge_of_wide_matrices, 0, COUNT(plain));
     suite_add_tcase(suite, tall_tests);
     suite_add_tcase(suite, wide_tests);
     return suite;

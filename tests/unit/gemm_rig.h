@@ -47,12 +47,8 @@ size_t gemm_rig_pad(size_t turn, size_t columns);
 /* A machine for LIBXSMM_TARGET = `target` (NULL: as it is). */
 void gemm_rig_machine(struct machine *machine, const char *target, size_t threads);
 
-/* Old processors have no fused multiply-add: their bits are their own. */
-bool gemm_rig_is_fused(const struct machine *machine);
-
 /* Compute the example, every operand ending at a forbidden page. Each element has the bits of the
- * judge's chain; or, without fused multiply-adds (and then without bias, activation and total), is
- * as near as rounding allows. Nothing beside y is written. */
+ * judge's chain. Nothing beside y is written. */
 void gemm_rig_check(struct gemm_rig *rig, struct machine *machine, const struct gemm_example *e);
 
 #endif

@@ -176,7 +176,7 @@ END_TEST
 
 START_TEST(older_processors_have_no_instructions_for_it)
 {
-    static const char *const targets[] = {"generic", "sse3", "snb", "hsw", "skx", "clx"};
+    static const char *const targets[] = {"generic", "snb", "hsw", "skx", "clx"};
     for (size_t i = 0; i < COUNT(targets); i++) {
         struct kernels *kernels = opened(targets[i]);
         ck_assert_msg(!kernels_have_bf16(kernels), "%s", targets[i]);
