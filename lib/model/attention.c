@@ -53,6 +53,7 @@ static bool add_up(size_t *bytes, const struct attention_size *size)
         {size->panels, 1},
         {size->rows, size->stride},
         {size->rows, size->context_stride},
+        {size->part_rows, size->context_stride},
         {size->row, 1},
         {size->sums, 1},
         {size->single_rows, size->single_room},
@@ -151,6 +152,7 @@ static int take_for_thread(struct pass *pass, struct attention_memory *memory,
         .panels = take_floats(pass, size->panels),
         .scores = take_floats(pass, size->rows * size->stride),
         .context = take_floats(pass, size->rows * size->context_stride),
+        .part = take_floats(pass, size->part_rows * size->context_stride),
         .row = take_floats(pass, size->row),
         .sums = take_floats(pass, size->sums),
         .singles = arena_room(pass->arena, singles, sizeof(uint32_t), pass->err),
@@ -159,8 +161,8 @@ static int take_for_thread(struct pass *pass, struct attention_memory *memory,
         .context_stride = size->context_stride,
         .single_room = size->single_room,
     };
-    return memory->panels && memory->scores && memory->context && memory->row && memory->sums &&
-                   memory->singles
+    return memory->panels && memory->scores && memory->context && memory->part && memory->row &&
+                   memory->sums && memory->singles
                ? take_for_bf16(pass, &memory->pairs, &size->pairs)
                : -1;
 }

@@ -101,10 +101,9 @@ const uint32_t *attention_bf16_weights(const struct head_job *head, const struct
 }
 
 void attention_bf16_context(const struct head_job *head, const struct kernel *kernel, size_t key,
-                            const uint32_t *weights)
+                            const uint32_t *weights, float *to)
 {
     const uint32_t *values = find_values(head, key) + key % KEY_PANEL / 2 * PAIR_COLUMNS;
-    float *to = head->memory->context;
     for (size_t i = 0; i < head->v.columns; i += PAIR_COLUMNS, values += HEAD_PAIRS_APART)
         kernel_call_pairs(kernel, values, weights, to + i, values);
 }

@@ -26,7 +26,7 @@ void attention_bf16_begin(const struct head_job *head);
 void attention_bf16_scores(const struct head_job *head, const struct strip *strip,
                            const struct kernel *kernel, size_t key, float *to);
 void attention_bf16_context(const struct head_job *head, const struct kernel *kernel, size_t key,
-                            const uint32_t *weights);
+                            const uint32_t *weights, float *to);
 
 /* A strip's weights for a stretch of keys, rounded: what attention_bf16_context takes. */
 const uint32_t *attention_bf16_weights(const struct head_job *head, const struct strip *strip,

@@ -149,7 +149,7 @@ static void compute_block(const struct head_job *head, const struct strip *strip
         memset(row + end - steps.first, 0, (steps.end - end) * sizeof *row);
     }
     if (head->layer->wants_context)
-        strip_context(head, strip, steps, memory->scores, true);
+        strip_add_context(head, strip, steps, memory->scores);
 }
 
 static enum head_fault finish(const struct head_job *head, const struct strip *strip)

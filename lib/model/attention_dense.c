@@ -28,7 +28,7 @@ static void fetch_kernels_of(struct layer_job *layer, size_t rows, size_t keys)
     if (keys >= 2 * KEY_PANEL)
         strip_fetch_context(layer, rows, KEY_PANEL, true);
     if (rest)
-        strip_fetch_context(layer, rows, rest, keys > KEY_PANEL);
+        strip_fetch_context(layer, rows, rest, keys / KEY_PANEL * KEY_PANEL % CHAIN > 0);
 }
 
 static int prepare(struct layer_job *layer)
@@ -133,7 +133,7 @@ static enum head_fault compute_strip(const struct head_job *head, const struct s
     strip_scores(head, strip, scored, memory->scores);
     enum head_fault fault = weigh_strip(head, strip, seen.end);
     if (head->layer->wants_context) {
-        strip_context(head, strip, seen, memory->scores, false);
+        strip_context(head, strip, &seen, 1, memory->scores);
         strip_write_context(head, strip);
     }
     return fault;

@@ -13,6 +13,7 @@ enum {
     STEP = 16,  /* kernels exist for one row, and for multiples of this many rows and keys */
     ROW_SIZES = 1 + STRIP / STEP,
     KEY_SIZES = KEY_PANEL / STEP,
+    CHAIN = 256, /* keys whose values are summed in one chain; a multiple of KEY_PANEL */
 };
 
 /* In bf16: what is rounded, in pairs. */
@@ -28,6 +29,7 @@ struct attention_memory {
     float *panels;  /* [slots][dk, KEY_PANEL] keys of one head, transposed; or the last of them */
     float *scores;  /* [rows of a strip, stride] */
     float *context; /* [rows of a strip, context_stride] */
+    float *part;    /* the same for a chain that is added to it, where there may be several */
     float *row;     /* of one query, or a few numbers for each of a strip */
     float *sums;    /* of linear attention */
     uint32_t *singles;
@@ -43,7 +45,7 @@ struct attention_pairs_size {
 };
 
 struct attention_size {
-    size_t panels, rows, stride, context_stride, row, sums;
+    size_t panels, rows, stride, context_stride, part_rows, row, sums;
     size_t single_rows, single_room;
     struct attention_pairs_size pairs;
 };

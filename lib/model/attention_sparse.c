@@ -43,6 +43,7 @@ static bool measure(struct attention_size *size, const struct attention_demand *
     size->context_stride = c->d_v;
     size->single_rows = rows;
     size->single_room = pattern_singles(pattern_of(c), demand->keys);
+    size->part_rows = demand->keys > CHAIN ? size->rows : 0;
     if (size->single_room) /* gathered, and single weights */
         size->row = demand->keys + rows * size->single_room;
     return num_multiply(&size->panels, panels_of(demand, reach), c->d_k);
@@ -125,6 +126,7 @@ static void compute_context(const struct head_job *head, const struct strip *str
 {
     const struct attention_memory *memory = head->memory;
     size_t rows_of_kernel = strip_rows_of_size(strip_row_size(strip->rows));
+    const struct stretch keys[] = {reach->low, reach->window};
     bool low = reach->low.end > 0;
     bool window = reach->window.end > reach->window.first;
     if (window && !low && strip_is_whole(head, strip, reach->window)) {
@@ -133,10 +135,7 @@ static void compute_context(const struct head_job *head, const struct strip *str
     }
     if (!low && !window)
         memset(memory->context, 0, rows_of_kernel * memory->context_stride * sizeof(float));
-    if (low)
-        strip_context(head, strip, reach->low, memory->scores, false);
-    if (window)
-        strip_context(head, strip, reach->window, memory->scores + reach->low.end, low);
+    strip_context(head, strip, keys, 2, memory->scores);
     for (size_t i = 0; memory->single_room && i < strip->rows; i++)
         sparse_row_add_singles(&rows[i], head);
     strip_write_context(head, strip);

@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "math/chance.h"
 #include "math/dropout.h"
+#include "math/rows.h"
 #include "math/spill.h"
 #include "math/transpose.h"
 #include "model/attention_bf16.h"
@@ -34,6 +35,8 @@ bool strip_measure(struct attention_size *size, const struct attention_demand *d
 {
     const struct config *c = demand->config;
     size->context_stride = c->d_v;
+    if (demand->keys > CHAIN)
+        size->part_rows = size->rows;
     if (demand->bf16)
         return attention_bf16_measure(size, demand);
     return num_multiply(&size->panels, strip_round_up(demand->fresh_keys, KEY_PANEL), c->d_k);
@@ -185,28 +188,92 @@ void strip_scores(const struct head_job *head, const struct strip *strip, struct
     }
 }
 
-void strip_context(const struct head_job *head, const struct strip *strip, struct stretch keys,
-                   const float *weights, bool add)
+/* --- sums over values ------------------------------------------------------------------------- */
+
+enum { NO_CHAIN = -1 };
+
+/* A context as it grows. */
+struct sum {
+    const float *weights;    /* of what comes next … */
+    const uint32_t *rounded; /* … and in bf16, else NULL */
+    float *to;               /* of the chain that is worked on: memory->context, or memory->part */
+    ptrdiff_t chain;         /* its number, or NO_CHAIN */
+};
+
+static void end_chain(const struct head_job *head, const struct strip *strip, struct sum *sum)
+{
+    const struct attention_memory *memory = head->memory;
+    size_t stride = memory->context_stride;
+    struct matrix context = {memory->context, strip->rows, head->v.columns, stride};
+    struct matrix part = {memory->part, strip->rows, head->v.columns, stride};
+    if (sum->chain != NO_CHAIN && sum->to == memory->part)
+        add_rows(context, part);
+    sum->to = memory->part;
+}
+
+/* Some keys of one panel. */
+static void add_part(const struct head_job *head, const struct strip *strip, struct sum *sum,
+                     struct stretch keys)
 {
     const struct kernel(*kernels)[2] = head->layer->context_kernels[strip_row_size(strip->rows)];
-    const uint32_t *rounded = NULL;
-    if (head->layer->bf16)
-        rounded = attention_bf16_weights(head, strip, weights, keys.end - keys.first);
-    for (size_t key = keys.first, count = 0; key < keys.end; key += count, add = true) {
-        count = part_of_panel(keys, key);
-        const struct kernel *kernel = &kernels[count / STEP - 1][add];
-        if (rounded) {
-            attention_bf16_context(head, kernel, key, rounded + (key - keys.first) / 2);
-            continue;
-        }
-        const float *v = strip_values(head, key);
-        kernel_call(kernel, v, weights + key - keys.first, head->memory->context, v);
+    size_t count = keys.end - keys.first;
+    ptrdiff_t chain = (ptrdiff_t)(keys.first / CHAIN);
+    bool goes_on = chain == sum->chain;
+    if (!goes_on && sum->chain != NO_CHAIN)
+        end_chain(head, strip, sum);
+    sum->chain = chain;
+    const struct kernel *kernel = &kernels[count / STEP - 1][goes_on];
+    if (sum->rounded) {
+        attention_bf16_context(head, kernel, keys.first, sum->rounded, sum->to);
+        sum->rounded += count / 2;
+    } else {
+        const float *v = strip_values(head, keys.first);
+        kernel_call(kernel, v, sum->weights, sum->to, v);
+        sum->weights += count;
     }
+}
+
+static void add_stretch(const struct head_job *head, const struct strip *strip, struct sum *sum,
+                        struct stretch keys)
+{
+    for (size_t key = keys.first, count = 0; key < keys.end; key += count) {
+        count = part_of_panel(keys, key);
+        add_part(head, strip, sum, (struct stretch){key, key + count});
+    }
+}
+
+void strip_context(const struct head_job *head, const struct strip *strip,
+                   const struct stretch *keys, size_t count, const float *weights)
+{
+    struct sum sum = {weights, NULL, head->memory->context, NO_CHAIN};
+    size_t all = 0;
+    for (size_t i = 0; i < count; i++)
+        all += keys[i].end - keys[i].first;
+    if (head->layer->bf16)
+        sum.rounded = attention_bf16_weights(head, strip, weights, all);
+    for (size_t i = 0; i < count; i++)
+        add_stretch(head, strip, &sum, keys[i]);
+    end_chain(head, strip, &sum);
+}
+
+void strip_add_context(const struct head_job *head, const struct strip *strip, struct stretch keys,
+                       const float *weights)
+{
+    const struct attention_memory *memory = head->memory;
+    struct sum sum = {weights, NULL, memory->context, 0}; /* of the first chain, which goes on */
+    if (keys.first >= CHAIN)
+        sum = (struct sum){weights, NULL, memory->part, NO_CHAIN};
+    if (head->layer->bf16)
+        sum.rounded = attention_bf16_weights(head, strip, weights, keys.end - keys.first);
+    add_stretch(head, strip, &sum, keys);
+    end_chain(head, strip, &sum);
 }
 
 bool strip_is_whole(const struct head_job *head, const struct strip *strip, struct stretch keys)
 {
-    return strip->rows == STEP && !head->cache && keys.end - keys.first == head->layer->whole_keys;
+    return strip->rows == STEP && !head->cache &&
+           keys.end - keys.first == head->layer->whole_keys &&
+           keys.first / CHAIN == (keys.end - 1) / CHAIN;
 }
 
 void strip_whole_context(const struct head_job *head, const struct strip *strip,

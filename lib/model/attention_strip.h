@@ -6,10 +6,15 @@
  * multiples of STEP; keys that do not exist score 0, and values there are numbers: their weight
  * must be 0.
  *
+ * A context is a sum over keys, in chains of multiply-adds: one for every CHAIN keys of the text,
+ * and these are added in their order. One chain over thousands of keys would lose four times as
+ * much to rounding. Where a chain begins depends on the key alone: not on the strip, nor on what
+ * of the text is in a cache.
+ *
  *     strip_begin(head);
  *     strip_scores(head, &strip, stretch, memory->scores);
  *     ... weights in place of scores ...
- *     strip_context(head, &strip, stretch, memory->scores, false);
+ *     strip_context(head, &strip, &stretch, 1, memory->scores);
  *     strip_write_context(head, &strip);
  */
 #ifndef ATTN_MODEL_ATTENTION_STRIP_H
@@ -74,15 +79,19 @@ const float *strip_values(const struct head_job *head, size_t key);
 void strip_scores(const struct head_job *head, const struct strip *strip, struct stretch keys,
                   float *to);
 
-/* memory->context [rows, dv] = weights [rows, stride] · v of the stretch; or that, added. */
-void strip_context(const struct head_job *head, const struct strip *strip, struct stretch keys,
-                   const float *weights, bool add);
+/* memory->context [rows, dv] = weights [rows, stride] · v of the stretches, which come one after
+ * the other in both; or that, added, to a context that is 0 or has a sum: the first chain goes on
+ * from stretch to stretch, later ones begin anew with each. */
+void strip_context(const struct head_job *head, const struct strip *strip,
+                   const struct stretch *keys, size_t count, const float *weights);
+void strip_add_context(const struct head_job *head, const struct strip *strip, struct stretch keys,
+                       const float *weights);
 
 /* memory->context to where the head's context is. */
 void strip_write_context(const struct head_job *head, const struct strip *strip);
 
-/* Where such a kernel is for just this strip and stretch, whose values lie side by side: both of
- * that in one go, straight to where the context is. */
+/* Where such a kernel is for just this strip and stretch, whose values lie side by side and are one
+ * chain: both of that in one go, straight to where the context is. */
 bool strip_is_whole(const struct head_job *head, const struct strip *strip, struct stretch keys);
 void strip_whole_context(const struct head_job *head, const struct strip *strip,
                          struct stretch keys, const float *weights);

@@ -74,14 +74,14 @@ struct sparse_reach sparse_reach_of(const struct head_job *head, const struct sp
 
 /* --- single keys ------------------------------------------------------------------------------ */
 
+enum { FEW = 64 }; /* at a time */
+
 /* Their weights, which stay beside the strip. */
 static float *weights_alone(const struct sparse_row *row, const struct head_job *head)
 {
     const struct attention_memory *memory = head->memory;
     return memory->row + head->keys + row->index * memory->single_room;
 }
-
-enum { FEW = 64 }; /* at a time */
 
 static size_t few_of(size_t rest)
 {
@@ -133,17 +133,33 @@ static void score_singles(const struct sparse_row *row, const struct head_job *h
     score_some(row, head, (struct stretch){cached, row->sight.single_count}, 1, to);
 }
 
+/* The values of some single keys, weighed, added to a sum. */
+static void add_some(const struct sparse_row *row, const struct head_job *head,
+                     struct stretch singles, float *to)
+{
+    for (size_t first = singles.first; first < singles.end; first += FEW) {
+        const float *values[FEW];
+        size_t count = few_of(singles.end - first);
+        for (size_t i = 0; i < count; i++)
+            values[i] = value_at(head, row->sight.singles[first + i]);
+        scattered_sum(to, values, weights_alone(row, head) + first, count, head->v.columns);
+    }
+}
+
+/* The first ones go on with the chain of all other keys. */
 void sparse_row_add_singles(const struct sparse_row *row, const struct head_job *head)
 {
     const struct attention_memory *memory = head->memory;
+    size_t all = row->sight.single_count;
+    size_t width = head->v.columns;
     float *context = memory->context + row->index * memory->context_stride;
-    for (size_t first = 0; first < row->sight.single_count; first += FEW) {
-        const float *values[FEW];
-        const float *weights = weights_alone(row, head) + first;
-        size_t count = few_of(row->sight.single_count - first);
-        for (size_t i = 0; i < count; i++)
-            values[i] = value_at(head, row->sight.singles[first + i]);
-        scattered_sum(context, values, weights, count, head->v.columns);
+    add_some(row, head, (struct stretch){0, all < CHAIN ? all : CHAIN}, context);
+    for (size_t first = CHAIN; first < all; first += CHAIN) {
+        size_t end = all - first < CHAIN ? all : first + CHAIN;
+        memset(memory->part, 0, width * sizeof *memory->part);
+        add_some(row, head, (struct stretch){first, end}, memory->part);
+        add_rows((struct matrix){context, 1, width, width},
+                 (struct matrix){memory->part, 1, width, width});
     }
 }
 
