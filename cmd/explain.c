@@ -158,6 +158,10 @@ static int choose_query(struct job *job, struct err *err)
     if (name && !pick_token(&pick, reading, name))
         return unknown_token(job, name, err);
     job->wish.query = pick.index;
+    if (name && pick.place != pick.index)
+        print_note(job->options,
+                   "--token %s is the token '%s' at place %zu: --token %s is the one at place %zu",
+                   name, name, pick.index, reading->labels[pick.place].exact, pick.place);
     if (pick.alike)
         print_note(job->options,
                    "'%s' stands %zu times in the %s: this is the first, --token %s "

@@ -103,7 +103,8 @@ const struct option_row option_rows[] = {
     {"source", 0, OPTION_TEXT, "TEXT", FIELD(source), FOR_GENERATE, 0, 0,
      "the text that an encoder reads: the one to translate"},
     {"token", 0, OPTION_TEXT, "TOKEN", FIELD(token), FOR_EXPLAIN, 0, 0,
-     "the query: a token's text (is), its place from 0 (1, or -1 for the last), or both (1:is); "
+     "the query: a token's text (is), where none reads so its place from 0 (1, or -1 for the "
+     "last), or both (1:is); "
      "all: every token, one after another; "
      "default: the last"},
     {"show", 0, OPTION_TEXT, "LIST", FIELD(show), FOR_RUN | VIEW, 0, 0,

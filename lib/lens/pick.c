@@ -46,7 +46,8 @@ static bool find_place(struct pick *pick, const struct reading *reading, const c
     digits[size] = '\0';
     if (!num_parse_integer(digits, -count, count - 1, &place))
         return false;
-    *pick = (struct pick){.index = (size_t)(place < 0 ? place + count : place)};
+    size_t index = (size_t)(place < 0 ? place + count : place);
+    *pick = (struct pick){.index = index, .place = index};
     return true;
 }
 
@@ -59,6 +60,13 @@ static bool find_both(struct pick *pick, const struct reading *reading, const ch
 
 bool pick_token(struct pick *pick, const struct reading *reading, const char *name)
 {
-    return find_text(pick, reading, name) || find_both(pick, reading, name) ||
-           find_place(pick, reading, name, strlen(name));
+    struct pick place;
+    bool is_place = find_place(&place, reading, name, strlen(name));
+    if (find_text(pick, reading, name)) {
+        pick->place = is_place ? place.index : pick->index;
+        return true;
+    }
+    if (is_place)
+        *pick = place;
+    return is_place || find_both(pick, reading, name);
 }

@@ -21,8 +21,9 @@
 
 struct pick {
     size_t index;
-    size_t alike; /* tokens behind it that go by the same name … */
+    size_t alike; /* tokens after it that go by the same name … */
     size_t next;  /* … and the first of them */
+    size_t place; /* the token whose place the name is, should it be a number, too; else index */
 };
 
 bool pick_token(struct pick *pick, const struct reading *reading, const char *name);

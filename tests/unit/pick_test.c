@@ -1,6 +1,7 @@
 #include "lens/pick.h"
 
 #include <check.h>
+#include <string.h>
 
 Suite *pick_suite(void);
 
@@ -67,6 +68,8 @@ START_TEST(a_token_goes_by_its_text_its_label_or_its_place)
         ck_assert_msg(pick.index == cases[i].index, "'%s' is %zu", cases[i].name, pick.index);
         ck_assert_uint_eq(pick.alike, cases[i].alike);
         ck_assert_uint_eq(pick.next, cases[i].next);
+        bool is_place_too = strcmp(cases[i].name, "3") == 0;
+        ck_assert_uint_eq(pick.place, is_place_too ? 3 : pick.index);
     }
 }
 END_TEST
