@@ -1,10 +1,37 @@
-/* work_folder.h: the folder in which the results of a batch are put together, and what is in it.
+/* work_folder.h: the folder in which the results of a batch are put together, what in it is the
+ * batch's, and what may happen to it. No other file of `batch` and `merge` decides that.
  *
- *     -o DIR/          DIR
- *     -o FILE          FILE.part, until its one result becomes FILE
+ *     -o DIR/          DIR, which is made; its parent must be there
+ *     -o FILE          FILE.part, until its one result becomes FILE; FILE.manifest stays beside it
  *     with --shard     DIR.2-of-16 or FILE.2-of-16, for `merge`
  *
- * While work goes on there is a `journal`; when it is done, a `manifest.json`.
+ * A batch owns, in DIR:
+ *
+ *     .attn-cli/       `lock`, `sums` so far, and whatever is half made: all of it is the batch's
+ *     journal          while work goes on: what the batch is, and what is done
+ *     manifest.json    in its place when all is done; both are known by their first lines
+ *     results.jsonl, sums, MEASURE.txt and so on: those that the command in the journal makes, and
+ *                      those that the manifest lists
+ *     ITEM/FILE        those that the journal or the manifest lists
+ *
+ * and FILE.part with all of these in it, FILE.manifest, and FILE when that holds what FILE.manifest
+ * has the hash of. Nothing else is the batch's: it is not written to, replaced or removed, with no
+ * option, and no symbolic link below DIR is followed.
+ *
+ * The lock is taken before anything else. It goes with its process, so that after a SIGKILL the
+ * next one has it; meanwhile others are refused and told who holds it. Then
+ *
+ *     nothing, or an empty folder      a batch begins
+ *     a journal                        refused; --resume goes on, if it is the same batch;
+ *                                      --force removes what is the batch's, and begins
+ *     a manifest                       refused; --resume does nothing, if it is the same batch, and
+ *                                      ends as that did; --force as above
+ *     anything else, or a `journal` or `manifest.json` of something else: refused
+ *
+ * A FILE that is there is refused; --resume checks it against FILE.manifest, as above; --force
+ * replaces it, whatever it holds, by a rename, but no link and no device. An item's folder is made
+ * in .attn-cli and renamed, so that one that is there is whole, or someone else's, and refused.
+ *
  */
 #ifndef ATTN_CMD_WORK_FOLDER_H
 #define ATTN_CMD_WORK_FOLDER_H
