@@ -1,0 +1,134 @@
+#include "base/lock_file.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scratch.h"
+
+Suite *lock_file_suite(void);
+
+static struct lock_file lock;
+static struct err err;
+
+static void take(void)
+{
+    err = (struct err){0};
+    ck_assert_msg(!lock_file_take(&lock, "lock", &err), "%s", err.text);
+}
+
+START_TEST(one_process_at_a_time_holds_it)
+{
+    char expected[400];
+    char host[256] = "";
+    struct lock_file second;
+    take();
+    ck_assert_int_eq(lock_file_take(&second, "lock", &err), -1);
+    ck_assert_int_eq(gethostname(host, sizeof host - 1), 0);
+    snprintf(expected, sizeof expected,
+             "'lock': process %ld on '%s' is at work there: wait until it has ended",
+             (long)getpid(), host);
+    ck_assert_str_eq(err.text, expected);
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+    lock_file_release(&second);
+    lock_file_release(&lock);
+    ck_assert_int_eq(access("lock", F_OK), -1);
+    take();
+    lock_file_release(&lock);
+}
+END_TEST
+
+START_TEST(what_a_killed_process_leaves_is_taken)
+{
+    int ready[2];
+    char byte;
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        take();
+        if (write(ready[1], "x", 1) == 1)
+            pause();
+        _exit(1);
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    ck_assert_int_eq(lock_file_take(&lock, "lock", &err), -1);
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    ck_assert_int_eq(access("lock", F_OK), 0);
+    take();
+    lock_file_release(&lock);
+}
+END_TEST
+
+/* Its holder lets go between our opening the file and our locking it. */
+START_TEST(a_file_without_its_name_is_no_lock)
+{
+    take();
+    ck_assert_int_eq(unlink("lock"), 0);
+    struct lock_file second;
+    ck_assert_int_eq(lock_file_take(&second, "lock", &err), 0);
+    ck_assert_int_eq(access("lock", F_OK), 0);
+    lock_file_release(&second);
+}
+END_TEST
+
+START_TEST(a_folder_that_is_gone_is_to_be_made)
+{
+    ck_assert_int_eq(lock_file_take(&lock, "no/lock", &err), LOCK_FILE_LOST);
+    ck_assert_int_eq(err.kind, ERR_NONE);
+    lock_file_release(&lock);
+}
+END_TEST
+
+START_TEST(who_holds_it_is_told_in_plain_letters_alone)
+{
+    static const char *const texts[] = {"", "process 1 \033[2J\n", "boo\n", "process 1"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        err = (struct err){0};
+        scratch_write("lock", texts[i]);
+        int other = open("lock", O_RDWR);
+        ck_assert_int_eq(flock(other, LOCK_EX), 0);
+        ck_assert_int_eq(lock_file_take(&lock, "lock", &err), -1);
+        ck_assert_str_eq(err.text,
+                         "'lock': another process is at work there: wait until it has ended");
+        close(other);
+    }
+}
+END_TEST
+
+START_TEST(links_pipes_and_folders_are_refused)
+{
+    scratch_write("mine", "mine");
+    ck_assert_int_eq(symlink("mine", "link"), 0);
+    ck_assert_int_eq(mkfifo("pipe", 0666), 0);
+    ck_assert_int_eq(mkdir("folder", 0777), 0);
+    static const char *const names[] = {"link", "pipe", "folder"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        err = (struct err){0};
+        ck_assert_int_eq(lock_file_take(&lock, names[i], &err), -1);
+        ck_assert_ptr_nonnull(strstr(err.text, names[i]));
+        lock_file_release(&lock);
+    }
+    scratch_expect("mine", "mine");
+}
+END_TEST
+
+Suite *lock_file_suite(void)
+{
+    Suite *suite = suite_create("lock_file");
+    TCase *tests = tcase_create("lock_file");
+    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
+    tcase_add_test(tests, one_process_at_a_time_holds_it);
+    tcase_add_test(tests, what_a_killed_process_leaves_is_taken);
+    tcase_add_test(tests, a_file_without_its_name_is_no_lock);
+    tcase_add_test(tests, a_folder_that_is_gone_is_to_be_made);
+    tcase_add_test(tests, who_holds_it_is_told_in_plain_letters_alone);
+    tcase_add_test(tests, links_pipes_and_folders_are_refused);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
