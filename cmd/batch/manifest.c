@@ -31,7 +31,8 @@ static void add_hash_of(struct buf *out, const char *bytes, size_t size)
     add_hash(out, size, digits);
 }
 
-int manifest_file(struct buf *out, const char *folder, const char *file, struct err *err)
+int manifest_file_as(struct buf *out, const char *folder, const char *file, const char *name,
+                     struct err *err)
 {
     struct buf path = {0};
     char digits[SHA256_DIGITS + 1];
@@ -40,10 +41,15 @@ int manifest_file(struct buf *out, const char *folder, const char *file, struct 
     int failed = buf_check(&path, err) || sha256_file(path.bytes, &size, digits, err);
     buf_release(&path);
     buf_text(out, "{\"file\": ");
-    add_text(out, file);
+    add_text(out, name);
     buf_text(out, ", ");
     add_hash(out, size, digits);
     return failed ? -1 : 0;
+}
+
+int manifest_file(struct buf *out, const char *folder, const char *file, struct err *err)
+{
+    return manifest_file_as(out, folder, file, file, err);
 }
 
 /* --- the head --------------------------------------------------------------------------------- */
@@ -289,16 +295,17 @@ static int write_head(struct stream *out, const struct journal *journal, struct 
 }
 
 int manifest_write(const char *path, const struct journal *journal, const char *files,
-                   size_t failed_items, struct err *err)
+                   size_t failed_items, bool with_items, struct err *err)
 {
     struct stream out = {0};
     if (stream_open(&out, path, err))
         return -1;
     stream_text(&out, "{\n");
     int failed = write_head(&out, journal, err);
-    stream_text(&out, " \"items\": [");
-    failed = failed || write_items(&out, journal, err);
-    stream_text(&out, "],\n \"files\": [");
+    if (with_items)
+        stream_text(&out, " \"items\": [");
+    failed = failed || (with_items && write_items(&out, journal, err));
+    stream_text(&out, with_items ? "],\n \"files\": [" : " \"files\": [");
     stream_text(&out, files);
     stream_format(&out, "],\n \"count\": %zu,\n \"failed\": %zu}\n", journal->count, failed_items);
     if (!failed)

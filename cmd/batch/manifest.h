@@ -16,7 +16,8 @@
  *
  * The lines up to the items are the head of the journal, the items its pieces: a manifest is a
  * journal that came to its end. The command is told without what does not change results: threads,
- * shards, where to. A shard says which one it is in a line of its own.
+ * shards, where to. A shard says which one it is in a line of its own. The manifest of a single
+ * file, FILE.manifest, has no items.
  */
 #ifndef ATTN_CMD_MANIFEST_H
 #define ATTN_CMD_MANIFEST_H
@@ -48,8 +49,11 @@ int manifest_open(struct manifest *manifest, const struct items *items,
                   const struct open_models *models, const struct job_shard *shard, struct err *err);
 void manifest_release(struct manifest *manifest);
 
-/* Append {"file": "…", "bytes": 12, "sha256": "…"} of a file in a folder. */
+/* Append {"file": "…", "bytes": 12, "sha256": "…"} of a file in a folder; the same by the name that
+ * it is to have. */
 int manifest_file(struct buf *out, const char *folder, const char *file, struct err *err);
+int manifest_file_as(struct buf *out, const char *folder, const char *file, const char *name,
+                     struct err *err);
 
 /* Append what a job is: "id": "a", "sweep": {"head": "2"}, "repeat": 1. */
 void manifest_identity(struct buf *out, const struct job *job);
@@ -65,8 +69,8 @@ struct item_fault {
 void manifest_error(struct buf *out, const struct item_fault *fault);
 
 /* Write the manifest from a journal; `files` are those of all items, as manifest_file has them,
- * with commas between. */
+ * with commas between. That of a single file, which may be small, leaves its items out. */
 int manifest_write(const char *path, const struct journal *journal, const char *files,
-                   size_t failed, struct err *err);
+                   size_t failed, bool with_items, struct err *err);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/transfer.h"
 #include "../command.h"
 #include "../progress.h"
+#include "recorded_command.h"
 #include "shard_list.h"
 #include "shard_manifest.h"
 #include "store.h"
@@ -32,87 +33,8 @@ struct merging {
     struct arena arena;
 };
 
-/* --- what they were made with ----------------------------------------------------------------- */
-
-static int no_command(struct err *err)
-{
-    return err_set(err, "expected the command of a batch");
-}
-
-/* ["attn-cli", "batch", …] as a command line. */
-static int read_words(struct merging *merging, const struct json *words, struct err *err)
-{
-    size_t count = json_is_array(words) ? json_count(words) : 0;
-    char **arguments = arena_alloc(&merging->arena, count + 1, sizeof *arguments, err);
-    const struct json *word = count ? json_first(words) : NULL;
-    if (!arguments)
-        return -1;
-    for (size_t i = 0; word; word = json_next(word)) {
-        const char *text = NULL;
-        if (!json_get_text(word, &text))
-            return no_command(err);
-        arguments[i] = arena_text(&merging->arena, text, strlen(text), err);
-        if (!arguments[i++])
-            return -1;
-    }
-    if (count < 3)
-        return no_command(err);
-    return options_parse(&merging->batch, FOR_BATCH, arguments + 2, &merging->arena, err);
-}
-
-static int read_command(struct merging *merging, const char *line, struct err *err)
-{
-    static const char name[] = " \"command\": ";
-    static const char end[] = ",\n";
-    size_t begin = sizeof name - 1;
-    size_t size = strlen(line);
-    struct json *root = NULL;
-    if (size < begin + strlen(end) || strncmp(line, name, begin) != 0 ||
-        strcmp(line + size - strlen(end), end) != 0)
-        return no_command(err);
-    int failed = json_parse(&root, line + begin, size - begin - strlen(end), err) ||
-                 read_words(merging, root, err);
-    json_free(root);
-    return failed ? -1 : 0;
-}
-
-/* A merge that did not come to its end is begun anew: it has taken nothing away. */
-static bool is_interrupted(const struct merging *merging)
-{
-    struct work_folder folder;
-    struct job_shard whole = {0};
-    if (work_folder_find(&folder, merging->options->operands.items[0], &whole, NULL))
-        return false;
-    bool interrupted = file_exists(folder.journal) && !file_exists(folder.manifest);
-    work_folder_release(&folder);
-    return interrupted;
-}
-
-/* Options, places and the head of the manifest are those of the first shard, which is to be as its
- * folder's name says. */
-static int open_target(struct merging *merging, struct err *err)
-{
-    static const char *const names[] = {"version", "command", "input", "models"};
-    struct shard_manifest shard;
-    if (shard_manifest_open(&shard, merging->shards.folders[0], err))
-        return -1;
-    struct journal_head head = {names, shard.lines, sizeof names / sizeof *names};
-    merging->batch = (struct options)OPTIONS_DEFAULT;
-    int failed = shard.line_count != MANIFEST_LINES
-                     ? err_set(err, "expected the manifest of a shard")
-                     : read_command(merging, shard.lines[1], err);
-    if (failed)
-        err_prefix(err, "'%s'", shard.path);
-    merging->batch.output = merging->options->operands.items[0];
-    merging->batch.force = merging->options->force || is_interrupted(merging);
-    failed = failed || store_choose(&merging->plan, &merging->batch, err) ||
-             tallies_open(&merging->tallies, &merging->batch, err) ||
-             store_open(&merging->store, &merging->plan, &merging->tallies, &head, err);
-    shard_manifest_close(&shard);
-    return failed ? -1 : 0;
-}
-
-/* --- one shard -------------------------------------------------------------------------------- */
+/* --- what they are -----------------------------------------------------------------------------
+ */
 
 static int check_head(const struct merging *merging, const struct shard_manifest *shard,
                       size_t index, struct err *err)
@@ -134,6 +56,76 @@ static int check_head(const struct merging *merging, const struct shard_manifest
     shard_manifest_close(&first);
     return failed;
 }
+
+/* The files of one item are in one folder. */
+static int check_files(const struct shard_manifest *shard, const struct json *files,
+                       struct err *err)
+{
+    struct shard_file first = {0};
+    const struct json *entry = files ? json_first(files) : NULL;
+    for (; entry; entry = json_next(entry)) {
+        struct shard_file file;
+        if (shard_manifest_file(shard, entry, &file, err))
+            return -1;
+        first = first.name ? first : file;
+        size_t size = strcspn(first.name, "/") + 1;
+        if (!strchr(file.name, '/') || strncmp(first.name, file.name, size) != 0)
+            return err_set(err, "'%s': expected the files of an item in one folder, found '%s'",
+                           shard->path, file.name);
+    }
+    return 0;
+}
+
+static int check_shard(const struct merging *merging, size_t index, struct err *err)
+{
+    struct shard_manifest shard;
+    bool more = true;
+    if (shard_manifest_open(&shard, merging->shards.folders[index], err))
+        return -1;
+    int failed = check_head(merging, &shard, index, err);
+    while (more && !failed) {
+        failed = shard_manifest_next(&shard, &more, err);
+        if (more && !failed)
+            failed = check_files(&shard, json_member(shard.root, "files"), err);
+    }
+    shard_manifest_close(&shard);
+    return failed;
+}
+
+/* All of them, before anything of an earlier result goes. */
+static int check_shards(const struct merging *merging, struct err *err)
+{
+    for (size_t i = 0; i < merging->shards.count; i++)
+        if (check_shard(merging, i, err))
+            return -1;
+    return 0;
+}
+
+/* Options, places and the head of the manifest are those of the first shard, which is to be as its
+ * folder's name says. A merge that did not come to its end is begun anew: it has taken nothing
+ * away. */
+static int open_target(struct merging *merging, struct err *err)
+{
+    static const char *const names[] = {"version", "command", "input", "models"};
+    struct shard_manifest shard;
+    if (shard_manifest_open(&shard, merging->shards.folders[0], err))
+        return -1;
+    struct journal_head head = {names, shard.lines, sizeof names / sizeof *names};
+    const char *command = shard.line_count == MANIFEST_LINES ? shard.lines[1] : "";
+    int failed = recorded_command(&merging->batch, command, strlen(command), &merging->arena, err);
+    if (failed)
+        err_prefix(err, "'%s'", shard.path);
+    merging->batch.output = merging->options->operands.items[0];
+    merging->batch.force = merging->options->force;
+    failed = failed || store_choose(&merging->plan, &merging->batch, err);
+    merging->plan.begins_anew = true;
+    failed = failed || tallies_open(&merging->tallies, &merging->batch, err) ||
+             store_open(&merging->store, &merging->plan, &merging->tallies, &head, err);
+    shard_manifest_close(&shard);
+    return failed ? -1 : 0;
+}
+
+/* --- one shard -------------------------------------------------------------------------------- */
 
 /* Copy what is left of a file, and hash it. */
 static int copy_bytes(struct stream *out, int descriptor, struct sha256 *hash)
@@ -177,50 +169,50 @@ static int copy_file(struct stream *out, const struct shard_manifest *shard,
     return failed;
 }
 
-/* FOLDER/FILE of the target, whose sub-folder is made. */
-static int open_copy(struct merging *merging, struct stream *out, const char *name, struct err *err)
+/* Of ITEM/FILE, the folder. */
+static int name_item(struct buf *name, const struct shard_file *file, struct err *err)
+{
+    buf_bytes(name, file->name, strcspn(file->name, "/"));
+    return buf_check(name, err);
+}
+
+/* Where the files of an item are copied to before they get their name. */
+static int make_draft(const struct merging *merging, const char *item, struct err *err)
 {
     struct buf path = {0};
-    const char *slash = strchr(name, '/');
-    buf_format(&path, "%s/%.*s", merging->store.folder.path, slash ? (int)(slash - name) : 0, name);
-    int failed = buf_check(&path, err) || file_make_directory(path.bytes, err);
-    buf_clear(&path);
-    buf_format(&path, "%s/%s", merging->store.folder.path, name);
-    failed = failed || buf_check(&path, err) || stream_open(out, path.bytes, err);
+    work_folder_draft(&path, &merging->store.folder, item);
+    int failed = buf_check(&path, err) ||
+                 work_folder_check_free(&merging->store.folder, item, err) ||
+                 file_make_directory(path.bytes, err);
     buf_release(&path);
     return failed ? -1 : 0;
 }
 
-/* What an interrupted merge had begun of an item's folder goes. */
-static int clear_place(const struct merging *merging, const char *name, struct err *err)
+static int copy_to_draft(const struct merging *merging, const struct shard_manifest *shard,
+                         const struct shard_file *file, struct err *err)
 {
     struct buf path = {0};
-    const char *slash = strchr(name, '/');
-    buf_format(&path, "%s/%.*s", merging->store.folder.path, slash ? (int)(slash - name) : 0, name);
-    int failed = buf_check(&path, err);
-    if (!failed && slash && merging->batch.force)
-        failed = work_folder_remove(path.bytes, err);
+    struct stream out = {0};
+    work_folder_draft(&path, &merging->store.folder, file->name);
+    int failed = buf_check(&path, err) || stream_open(&out, path.bytes, err) ||
+                 copy_file(&out, shard, file, err) || stream_commit(&out, err);
+    stream_discard(&out);
     buf_release(&path);
-    return failed;
+    return failed ? -1 : 0;
 }
 
-/* Copy the files of one item. */
-static int copy_files(struct merging *merging, const struct shard_manifest *shard, struct err *err)
+/* Copy the files of one item, and name its folder: nothing where it has none. */
+static int copy_files(const struct merging *merging, const struct shard_manifest *shard,
+                      struct buf *item, struct err *err)
 {
     const struct json *files = json_member(shard->root, "files");
     const struct json *entry = files ? json_first(files) : NULL;
-    struct shard_file first;
-    if (entry &&
-        (shard_manifest_file(shard, entry, &first, err) || clear_place(merging, first.name, err)))
-        return -1;
     for (; entry; entry = json_next(entry)) {
         struct shard_file file;
-        struct stream out = {0};
-        int failed = shard_manifest_file(shard, entry, &file, err) ||
-                     open_copy(merging, &out, file.name, err) ||
-                     copy_file(&out, shard, &file, err) || stream_commit(&out, err);
-        stream_discard(&out);
-        if (failed)
+        if (shard_manifest_file(shard, entry, &file, err) ||
+            (!item->size &&
+             (name_item(item, &file, err) || make_draft(merging, item->bytes, err))) ||
+            copy_to_draft(merging, shard, &file, err))
             return -1;
     }
     return 0;
@@ -249,6 +241,20 @@ static int take_files(struct merging *merging, const struct shard_manifest *shar
     return failed ? -1 : 0;
 }
 
+/* The journal speaks of an item before its folder has its name, as in a batch. */
+static int take_item(struct merging *merging, const struct shard_manifest *shard, struct err *err)
+{
+    struct store *store = &merging->store;
+    struct buf item = {0};
+    bool failed_item = json_member(shard->root, "error") != NULL;
+    int failed = (merging->plan.kind == STORE_ITEMS && copy_files(merging, shard, &item, err)) ||
+                 store_adopt(store, shard->item, shard->item_size, failed_item, err);
+    if (!failed && item.size)
+        failed = store_settle(store, err) || work_folder_place(&store->folder, item.bytes, err);
+    buf_release(&item);
+    return failed ? -1 : 0;
+}
+
 static int take_items(struct merging *merging, struct shard_manifest *shard, struct err *err)
 {
     bool more = true;
@@ -257,10 +263,7 @@ static int take_items(struct merging *merging, struct shard_manifest *shard, str
             return -1;
         if (!more)
             return take_files(merging, shard, err) || store_settle(&merging->store, err) ? -1 : 0;
-        bool failed_item = json_member(shard->root, "error") != NULL;
-        if (merging->plan.kind == STORE_ITEMS && copy_files(merging, shard, err))
-            return -1;
-        if (store_adopt(&merging->store, shard->item, shard->item_size, failed_item, err))
+        if (take_item(merging, shard, err))
             return -1;
     }
 }
@@ -284,7 +287,8 @@ static int merge_all(struct merging *merging, struct err *err)
         return err_usage(err,
                          "expected one place, that of the whole: what --output said, found %zu",
                          operands->count);
-    if (shard_list_find(&merging->shards, operands->items[0], err) || open_target(merging, err))
+    if (shard_list_find(&merging->shards, operands->items[0], err) || check_shards(merging, err) ||
+        open_target(merging, err))
         return -1;
     struct progress progress;
     int failed = 0;

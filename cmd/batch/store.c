@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,8 +11,11 @@
 #include "base/file.h"
 #include "base/listing.h"
 #include "out/folder_out.h"
+#include "result_files.h"
 #include "store_resume.h"
 #include "tallies_file.h"
+#include "work_clear.h"
+#include "work_record.h"
 
 /* Sums are saved so often, or so that it takes a twentieth of the time. */
 static const double SAVE_SECONDS = 0.2;
@@ -21,58 +25,74 @@ static const double SAVE_SHARE = 20;
 
 static int open_lines(struct store *store, struct err *err)
 {
+    const char *path = store->folder.lines;
     if (store->plan->to_stdout)
         return store_open_stream(&store->lines, store->plan, err);
-    store->descriptor = open(store->folder.lines, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    store->descriptor =
+        open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (store->descriptor < 0)
-        return err_output(err, "cannot write '%s': %s", store->folder.lines, strerror(errno));
+        return err_output(err, "cannot write '%s': %s", path, strerror(errno));
     return stream_to(&store->lines, store->descriptor, err);
 }
 
-/* What is there already, and what that means. */
-static int check_place(struct store *store, struct err *err)
+/* What is there already, where nothing was said of it. */
+static int refuse_results(const struct work_folder *folder, struct err *err)
 {
-    const struct options *options = store->plan->options;
-    const struct work_folder *folder = &store->folder;
-    bool finished = file_exists(folder->manifest);
-    bool begun = file_exists(folder->journal);
-    bool taken = folder->target && file_exists(folder->target);
-    if (options->force)
-        return work_folder_clear(folder, err);
-    if (options->resume) {
-        store->complete = finished || (taken && !begun);
-        return 0;
-    }
-    if (begun && !finished)
+    if (folder->state == WORK_BEGUN)
         return err_usage(err,
                          "'%s': an interrupted batch is here: --resume goes on with it, "
                          "--force begins anew",
                          folder->path);
-    if (finished || taken)
+    if (folder->state == WORK_FINISHED || folder->has_target)
         return err_usage(err, "'%s': results are here already: --force begins anew",
-                         taken ? folder->target : folder->path);
+                         folder->has_target ? folder->target : folder->path);
     return 0;
 }
 
-static int open_folder(struct store *store, const struct journal_head *head, struct err *err)
+/* Make room: what an earlier batch left goes, where that was asked for; all else is in the way. */
+static int begin_anew(struct store *store, const struct journal_head *head, struct err *err)
 {
-    const struct options *options = store->plan->options;
-    const struct work_folder *folder = &store->folder;
-    if (work_folder_find(&store->folder, options->output, &store->plan->shard, err) ||
-        check_place(store, err))
+    struct work_folder *folder = &store->folder;
+    struct result_file file;
+    folder->may_replace = store->plan->options->force;
+    if (work_clear(folder, err))
         return -1;
+    for (size_t i = 0; result_files_next(&file, store->plan, store->tallies->measures, &i);)
+        if (work_folder_check_free(folder, file.name, err))
+            return -1;
+    return store_begin(store, head, err);
+}
+
+/* Go on after what is done, if anything is. */
+static int go_on(struct store *store, const struct journal_head *head, struct err *err)
+{
+    struct work_folder *folder = &store->folder;
+    folder->may_replace = folder->state != WORK_NONE;
+    store->complete =
+        folder->state == WORK_FINISHED || (folder->state == WORK_NONE && folder->has_target);
     if (store->complete &&
         (store_check_complete(store, head, err) || store_reopen(store, head, err)))
         return -1;
     if (store->complete)
         return 0;
-    stream_sync_later(true);
-    if (file_make_directory(folder->path, err) ||
-        journal_open(&store->journal, folder->journal, err))
+    return folder->state == WORK_NONE ? begin_anew(store, head, err)
+                                      : store_resume(store, head, err);
+}
+
+static int open_folder(struct store *store, const struct journal_head *head, struct err *err)
+{
+    const struct store_plan *plan = store->plan;
+    struct work_folder *folder = &store->folder;
+    if (work_folder_find(folder, plan->options->output, &plan->shard, err) ||
+        work_folder_open(folder, err))
         return -1;
-    if (options->resume)
-        return journal_resume(&store->journal, head, err) || store_resume(store, err) ? -1 : 0;
-    return journal_begin(&store->journal, head, err) || store_truncate(store, 0, err) ? -1 : 0;
+    if (plan->options->resume)
+        return go_on(store, head, err);
+    bool anew = plan->begins_anew && folder->state == WORK_BEGUN && !plan->options->force;
+    if (anew ? work_record_check(folder->journal, head, NULL, err)
+             : !plan->options->force && refuse_results(folder, err))
+        return -1;
+    return begin_anew(store, head, err);
 }
 
 int store_open(struct store *store, const struct store_plan *plan, struct tallies *tallies,
@@ -156,7 +176,7 @@ static int list_files(struct store *store, const char *name, struct err *err)
     struct arena arena = {0};
     struct listing listing;
     struct buf path = {0};
-    buf_format(&path, "%s/%s", store->folder.path, name);
+    work_folder_draft(&path, &store->folder, name);
     int failed = buf_check(&path, err) || listing_read(&listing, path.bytes, &arena, err);
     buf_text(&store->pieces, ", \"files\": [");
     for (size_t i = 0; !failed && i < listing.count; i++) {
@@ -164,7 +184,7 @@ static int list_files(struct store *store, const char *name, struct err *err)
         buf_format(&path, "%s/%s", name, listing.names[i]);
         buf_text(&store->pieces, i ? ", " : "");
         failed = buf_check(&path, err) ||
-                 manifest_file(&store->pieces, store->folder.path, path.bytes, err);
+                 manifest_file(&store->pieces, store->folder.drafts, path.bytes, err);
     }
     buf_char(&store->pieces, ']');
     buf_release(&path);
@@ -172,31 +192,25 @@ static int list_files(struct store *store, const char *name, struct err *err)
     return failed ? -1 : 0;
 }
 
-/* What stands where an item is to be written is what was begun when another process ended; where no
- * other process has been, it is somebody else's. */
-static int clear_place(const struct store *store, const char *path, struct err *err)
-{
-    const struct options *options = store->plan->options;
-    if (options->force || options->resume)
-        return work_folder_remove(path, err);
-    if (file_exists(path))
-        return err_output(err, "'%s': expected nothing there, found something: --force removes it",
-                          path);
-    return 0;
-}
-
+/* The files are made where no one looks for them; once the journal speaks of them, they get their
+ * name. Who is killed in between has lost an item, and knows. */
 static int write_files(struct store *store, const struct job *job, const struct report *report,
                        const struct place *page, struct err *err)
 {
-    struct buf path = {0};
+    struct buf name = {0};
+    struct buf draft = {0};
     const struct format *format = store_format(store->plan, &job->item.options, err);
-    buf_format(&path, "%s/", store->folder.path);
-    size_t name = path.size;
-    work_folder_name(&path, job->name);
-    int failed = !format || buf_check(&path, err) || clear_place(store, path.bytes, err);
-    failed = failed || folder_out_write(path.bytes, format, report, page, err) ||
-             list_files(store, path.bytes + name, err);
-    buf_release(&path);
+    work_folder_name(&name, job->name);
+    work_folder_draft(&draft, &store->folder, name.bytes ? name.bytes : "");
+    int failed = !format || buf_check(&name, err) || buf_check(&draft, err) ||
+                 work_folder_check_free(&store->folder, name.bytes, err) ||
+                 folder_out_write(draft.bytes, format, report, page, err) ||
+                 list_files(store, name.bytes, err);
+    end_piece(store);
+    failed =
+        failed || store_settle(store, err) || work_folder_place(&store->folder, name.bytes, err);
+    buf_release(&name);
+    buf_release(&draft);
     return failed ? -1 : 0;
 }
 
@@ -208,13 +222,11 @@ int store_report(struct store *store, const struct job *job, const struct subjec
     add_ids(&store->pieces, "ids", &subject->sentence);
     if (subject->source.count)
         add_ids(&store->pieces, "source_ids", &subject->source);
+    if (store->plan->kind == STORE_ITEMS)
+        return write_files(store, job, report, page, err);
     if (store->plan->kind == STORE_LINES)
         failed = write_line(store, job, report, page, err);
-    else if (store->plan->kind == STORE_ITEMS)
-        failed = write_files(store, job, report, page, err);
     end_piece(store);
-    if (!failed && store->plan->kind == STORE_ITEMS) /* one at a time can be half-written */
-        failed = store_settle(store, err);
     return failed ? -1 : 0;
 }
 
@@ -269,17 +281,22 @@ int store_adopt(struct store *store, const char *piece, size_t size, bool failed
 
 /* --- settle ---------------------------------------------------------------------------------- */
 
+/* The journal holds no sums: this file must be whole whatever comes. */
 int store_save_sums(struct store *store, struct err *err)
 {
     double now = clock_seconds();
-    stream_sync_later(
-        false); /* the journal holds no sums: this file must be whole whatever comes */
-    if (tallies_save(store->tallies, store->folder.sums, store->done, err))
-        return -1;
+    struct buf draft = {0};
+    work_folder_draft(&draft, &store->folder, "sums");
+    stream_sync_later(false);
+    int failed =
+        buf_check(&draft, err) || tallies_save(store->tallies, draft.bytes, store->done, err);
     stream_sync_later(true);
+    if (!failed && rename(draft.bytes, store->folder.sums))
+        failed = err_output(err, "cannot write '%s': %s", store->folder.sums, strerror(errno));
+    buf_release(&draft);
     store->saved = clock_seconds();
     store->saving = store->saved - now;
-    return 0;
+    return failed ? -1 : 0;
 }
 
 static int flush_lines(struct store *store, struct err *err)

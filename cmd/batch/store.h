@@ -44,6 +44,7 @@ struct store {
     size_t failed;       /* of them */
     size_t resumed;      /* items that another process had finished */
     bool complete;       /* it had finished all */
+    bool retries;        /* … but for items that failed because of the machine */
     double saved;        /* when sums were saved last, and how long that took */
     double saving;
 };

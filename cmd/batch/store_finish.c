@@ -1,13 +1,11 @@
 /* store_finish.c: the end of a batch: results get their names, and the manifest says what they are.
  */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "manifest.h"
+#include "result_files.h"
 #include "store.h"
+#include "tallies_file.h"
 #include "tallies_measured.h"
 
 static int write_form(struct stream *out, const struct store *store, unsigned measures,
@@ -35,82 +33,84 @@ static int print_tallies(struct store *store, struct err *err)
     return failed;
 }
 
-/* One file of the folder, listed in `files`. */
-static int write_result(struct store *store, const char *name, unsigned measures,
-                        const struct measured_form *form, struct buf *files, struct err *err)
+static int write_sums(struct store *store, const struct result_file *file, struct stream *out,
+                      struct err *err)
 {
-    struct stream out = {0};
-    struct buf path = {0};
-    buf_format(&path, "%s/%s", store->folder.path, name);
-    int failed = buf_check(&path, err) || stream_open(&out, path.bytes, err) ||
-                 write_form(&out, store, measures, form, err) || stream_commit(&out, err);
-    stream_discard(&out);
-    buf_release(&path);
-    buf_text(files, files->size ? ", " : "");
-    return failed || manifest_file(files, store->folder.path, name, err) ? -1 : 0;
+    return file->form ? write_form(out, store, file->measures, file->form, err)
+                      : tallies_write(out, store->tallies, store->done, err);
 }
 
-static int write_results(struct store *store, struct buf *files, struct err *err)
+/* A file of the folder that is made of sums. */
+static int make_result(struct store *store, const struct result_file *file, struct err *err)
 {
-    for (int i = 0; i < MEASURE_COUNT; i++) {
-        for (size_t k = 0; k < measured_form_count; k++) {
-            const struct measured_form *form = &measured_forms[k];
-            char name[64];
-            if (!form->in_folder || !(store->tallies->measures >> i & 1))
-                continue;
-            snprintf(name, sizeof name, "%s%s", measure_rows[i].name, form->ending);
-            if (write_result(store, name, 1u << i, form, files, err))
-                return -1;
-        }
-    }
-    return 0;
+    struct stream out = {0};
+    struct buf draft = {0};
+    work_folder_draft(&draft, &store->folder, file->name);
+    int failed = buf_check(&draft, err) || stream_open(&out, draft.bytes, err) ||
+                 write_sums(store, file, &out, err) || stream_commit(&out, err) ||
+                 work_folder_place(&store->folder, file->name, err);
+    stream_discard(&out);
+    buf_release(&draft);
+    return failed ? -1 : 0;
+}
+
+/* What it is called in the manifest: by the name that it is to have. */
+static int list_result(const struct store *store, const char *name, struct buf *files,
+                       struct err *err)
+{
+    const char *target = store->folder.target;
+    const char *slash = target ? strrchr(target, '/') : NULL;
+    buf_text(files, files->size ? ", " : "");
+    return manifest_file_as(files, store->folder.path, name,
+                            slash    ? slash + 1
+                            : target ? target
+                                     : name,
+                            err);
 }
 
 /* The files that belong to no single item. */
 static int finish_files(struct store *store, struct buf *files, struct err *err)
 {
     const struct store_plan *plan = store->plan;
-    const char *folder = store->folder.path;
+    struct result_file file;
     buf_text(files, "");
-    if (plan->kind == STORE_LINES)
-        return manifest_file(files, folder, "results.jsonl", err);
-    if (plan->kind == STORE_ITEMS)
-        return 0;
-    if (plan->shard.count)
-        return store_save_sums(store, err) || manifest_file(files, folder, "sums", err) ? -1 : 0;
-    if (plan->form)
-        return write_result(store, "result", store->tallies->measures, plan->form, files, err);
-    return write_results(store, files, err);
+    for (size_t i = 0; result_files_next(&file, plan, store->tallies->measures, &i);)
+        if ((plan->kind == STORE_SUMS && make_result(store, &file, err)) ||
+            list_result(store, file.name, files, err))
+            return -1;
+    return 0;
 }
 
-static const char *result_name(const struct store *store)
+static int write_manifest(struct store *store, const char *files, struct err *err)
 {
-    return store->plan->kind == STORE_LINES ? "results.jsonl" : "result";
-}
-
-/* The one result becomes the file that was asked for, and the folder goes. */
-static int move_out(struct store *store, struct err *err)
-{
-    struct buf from = {0};
+    struct buf draft = {0};
     const struct work_folder *folder = &store->folder;
-    buf_format(&from, "%s/%s", folder->path, result_name(store));
-    int failed = buf_check(&from, err);
-    if (!failed && file_exists(from.bytes) && rename(from.bytes, folder->target))
-        failed = err_output(err, "cannot write '%s': %s", folder->target, strerror(errno));
-    buf_release(&from);
-    return failed ? -1 : work_folder_remove(folder->path, err);
+    work_folder_draft(&draft, folder, "manifest.json");
+    int failed =
+        buf_check(&draft, err) ||
+        manifest_write(draft.bytes, &store->journal, files, store->failed, !folder->target, err) ||
+        work_folder_place(folder, "manifest.json", err);
+    buf_release(&draft);
+    return failed ? -1 : 0;
 }
 
 static int finish_folder(struct store *store, struct err *err)
 {
     struct buf files = {0};
-    const struct work_folder *folder = &store->folder;
     stream_sync_later(false);
     int failed = finish_files(store, &files, err) || buf_check(&files, err) ||
-                 stream_sync(folder->path, err) ||
-                 manifest_write(folder->manifest, &store->journal, files.bytes, store->failed, err);
+                 stream_sync(store->folder.path, err) || write_manifest(store, files.bytes, err);
     buf_release(&files);
     return failed ? -1 : 0;
+}
+
+/* The one result becomes the file that was asked for. */
+static int move_out(struct store *store, struct err *err)
+{
+    struct result_file file;
+    size_t at = 0;
+    result_files_next(&file, store->plan, store->tallies->measures, &at);
+    return work_folder_move_out(&store->folder, file.name, err);
 }
 
 int store_finish(struct store *store, struct err *err)
@@ -122,8 +122,8 @@ int store_finish(struct store *store, struct err *err)
                                                : stream_commit(&store->lines, err);
     if (!store->complete && finish_folder(store, err))
         return -1;
-    unlink(store->folder.journal);
-    if (!store->plan->shard.count)
-        unlink(store->folder.sums);
-    return store->folder.target && file_is_directory(store->folder.path) ? move_out(store, err) : 0;
+    if (work_folder_finish(&store->folder, err))
+        return -1;
+    bool moved = store->complete && store->folder.state == WORK_NONE;
+    return store->folder.target && !moved ? move_out(store, err) : 0;
 }

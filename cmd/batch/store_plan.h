@@ -29,6 +29,7 @@ struct store_plan {
     struct style style;                /* of tallies */
     const struct options *options;
     struct job_shard shard;
+    bool begins_anew; /* what was begun of the same batch, as a merge does */
 };
 
 /* Read -o, --format, --shard and --reduce. */

@@ -10,12 +10,14 @@
 #include "format/json.h"
 #include "shard_manifest.h"
 #include "tallies_file.h"
+#include "work_clear.h"
+#include "work_record.h"
 
 /* The size of a file; 0 where there is none. */
 static size_t size_of(const char *path)
 {
     struct stat status;
-    return stat(path, &status) ? 0 : (size_t)status.st_size;
+    return lstat(path, &status) || !S_ISREG(status.st_mode) ? 0 : (size_t)status.st_size;
 }
 
 static size_t bytes_of(const struct json *entry)
@@ -42,6 +44,15 @@ static bool has_files(const struct store *store, const struct json *files)
     return whole;
 }
 
+/* Whether an item failed because of the machine. */
+static bool is_to_retry(const struct json *piece)
+{
+    bool retry = false;
+    const struct json *error = json_member(piece, "error");
+    const struct json *member = error && json_is_object(error) ? json_member(error, "retry") : NULL;
+    return member && json_get_bool(member, &retry) && retry;
+}
+
 /* What the pieces that were looked at so far say. */
 struct findings {
     size_t count;
@@ -55,6 +66,7 @@ static bool take_piece(const struct store *store, struct findings *found, const 
 {
     struct json *root = NULL;
     bool whole = !json_parse(&root, line, size, NULL) && json_is_object(root) &&
+                 !(store->retries && is_to_retry(root)) &&
                  found->bytes + bytes_of(root) <= available &&
                  has_files(store, json_member(root, "files"));
     if (whole) {
@@ -66,30 +78,44 @@ static bool take_piece(const struct store *store, struct findings *found, const 
     return whole;
 }
 
-/* Look at the pieces up to the first, or the `most`-th, that does not count. */
+/* Look at the pieces up to the first, or the `most`-th, that does not count; the files of all from
+ * there on go. */
 static int look(const struct store *store, struct findings *found, size_t most, struct err *err)
 {
     struct line_reader reader;
     bool more = true;
+    bool counts = true;
     bool lines = store->plan->kind == STORE_LINES;
     size_t available = lines ? size_of(store->folder.lines) : 0;
     if (journal_read(&store->journal, &reader, err))
         return -1;
     int failed = 0;
-    while (found->count < most && more && !failed) {
+    for (;;) {
         failed = line_reader_next(&reader, &more, err);
-        more = more && !failed && take_piece(store, found, reader.line, reader.size, available);
+        if (failed || !more)
+            break;
+        counts = counts && found->count < most &&
+                 take_piece(store, found, reader.line, reader.size, available);
+        if (!counts && work_clear_line(&store->folder, reader.line, reader.size, err))
+            break;
     }
     line_reader_release(&reader);
-    return failed;
+    return failed || more ? -1 : 0;
 }
 
-int store_truncate(struct store *store, size_t size, struct err *err)
+/* Cut results.jsonl off; nothing where there is none. */
+static int truncate_lines(struct store *store, size_t size, struct err *err)
 {
     const char *path = store->folder.lines;
-    if (truncate(path, (off_t)size) && errno != ENOENT)
-        return err_output(err, "cannot write '%s': %s", path, strerror(errno));
-    return 0;
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0 && errno == ENOENT)
+        return 0;
+    int failed = descriptor < 0 || ftruncate(descriptor, (off_t)size);
+    if (failed)
+        err_output(err, "cannot write '%s': %s", path, strerror(errno));
+    if (descriptor >= 0)
+        close(descriptor);
+    return failed ? -1 : 0;
 }
 
 /* Sums hold all jobs that they say are done: what the journal has beyond them is done again. */
@@ -108,11 +134,29 @@ static int load_sums(struct store *store, size_t *done, struct err *err)
     return 0;
 }
 
-int store_resume(struct store *store, struct err *err)
+static int make_journal(const struct store *store, struct journal *journal,
+                        const struct journal_head *head, struct err *err)
+{
+    struct buf draft = {0};
+    work_folder_draft(&draft, &store->folder, "journal");
+    int failed = buf_check(&draft, err) ||
+                 journal_begin(journal, store->folder.journal, draft.bytes, head, err);
+    buf_release(&draft);
+    return failed ? -1 : 0;
+}
+
+int store_begin(struct store *store, const struct journal_head *head, struct err *err)
+{
+    stream_sync_later(true);
+    return make_journal(store, &store->journal, head, err);
+}
+
+int store_resume(struct store *store, const struct journal_head *head, struct err *err)
 {
     struct findings found = {0};
     size_t most = SIZE_MAX;
-    if (work_folder_tidy(&store->folder, err) ||
+    stream_sync_later(true);
+    if (journal_resume(&store->journal, store->folder.journal, head, err) ||
         (store->plan->kind == STORE_SUMS && load_sums(store, &most, err)) ||
         look(store, &found, most, err))
         return -1;
@@ -120,98 +164,66 @@ int store_resume(struct store *store, struct err *err)
         return -1;
     store->done = found.count;
     store->failed = found.failed;
-    return store_truncate(store, found.bytes, err);
+    return store->plan->kind == STORE_LINES ? truncate_lines(store, found.bytes, err) : 0;
 }
 
-/* "failed": 2} on the last line. */
-static int read_failed(struct store *store, const char *line, size_t size)
+/* --- a batch that is done --------------------------------------------------------------------- */
+
+/* The one result has its name already. */
+static int check_file(const struct work_folder *folder, const struct record_ending *ending,
+                      struct err *err)
 {
-    static const char name[] = " \"failed\": ";
-    size_t length = sizeof name - 1;
-    store->failed = 0;
-    if (size <= length || memcmp(line, name, length) != 0)
+    char digits[SHA256_DIGITS + 1];
+    size_t size = 0;
+    if (sha256_file(folder->target, &size, digits, err))
         return -1;
-    for (size_t i = length; i < size && line[i] >= '0' && line[i] <= '9'; i++)
-        store->failed = store->failed * 10 + (size_t)(line[i] - '0');
-    return 0;
+    if (strcmp(digits, ending->sha256) == 0)
+        return 0;
+    return err_usage(err,
+                     "'%s': expected the file that '%s' has the hash of, found another: --force "
+                     "replaces it",
+                     folder->target, folder->record);
 }
 
 int store_check_complete(struct store *store, const struct journal_head *head, struct err *err)
 {
-    const char *path = store->folder.manifest;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    struct line_reader reader = {.descriptor = descriptor, .name = path};
-    bool more = true;
-    int failed = 0;
-    if (descriptor < 0) /* a single file: what it was made of, nobody knows */
-        return 0;
-    failed = line_reader_next(&reader, &more, err); /* { */
-    for (size_t i = 0; i < head->count && !failed; i++) {
-        size_t size = strlen(head->lines[i]);
-        failed = line_reader_next(&reader, &more, err);
-        if (!failed && (!more || reader.size + 1 != size ||
-                        memcmp(reader.line, head->lines[i], reader.size) != 0))
-            failed = err_usage(err,
-                               "'%s': expected the same %s as when it was begun, found "
-                               "another",
-                               path, head->names[i]);
-    }
-    while (more && !failed) {
-        failed = line_reader_next(&reader, &more, err);
-        if (more && !failed)
-            read_failed(store, reader.line, reader.size);
-    }
-    line_reader_release(&reader);
-    close(descriptor);
-    return failed ? -1 : 0;
+    const struct work_folder *folder = &store->folder;
+    struct record_ending ending;
+    bool moved = folder->state == WORK_NONE; /* out of its folder, which is gone */
+    if (moved && work_record_look(folder->record) == RECORD_NONE)
+        return err_usage(err,
+                         "'%s': expected '%s' beside it, which says what it is, found none: "
+                         "--force replaces it",
+                         folder->target, folder->record);
+    if (work_record_check(moved ? folder->record : folder->manifest, head, &ending, err) ||
+        (moved && check_file(folder, &ending, err)))
+        return -1;
+    store->failed = ending.failed;
+    return 0;
 }
 
 /* --- items that failed because of the machine ------------------------------------------------- */
 
-static bool is_to_retry(const struct json *piece)
-{
-    bool retry = false;
-    const struct json *error = json_member(piece, "error");
-    const struct json *member = error && json_is_object(error) ? json_member(error, "retry") : NULL;
-    return member && json_get_bool(member, &retry) && retry;
-}
-
-/* Count the items before the first that is to be done again. */
-static int find_retry(const struct store *store, size_t *count, bool *found, struct err *err)
+/* Keep the items of the manifest in a journal, if it is given, and see whether one is to be done
+ * again. */
+static int walk_items(const struct store *store, struct journal *journal, bool *found,
+                      struct err *err)
 {
     struct shard_manifest manifest;
     bool more = true;
-    *count = 0;
-    *found = false;
     if (shard_manifest_open(&manifest, store->folder.path, err))
         return -1;
     int failed = shard_manifest_next(&manifest, &more, err);
     for (; more && !failed; failed = shard_manifest_next(&manifest, &more, err)) {
-        *found = is_to_retry(manifest.root);
-        if (*found)
-            break;
-        ++*count;
-    }
-    shard_manifest_close(&manifest);
-    return failed;
-}
-
-static int journal_items(const struct store *store, struct journal *journal, size_t count,
-                         struct err *err)
-{
-    struct shard_manifest manifest;
-    bool more = true;
-    if (shard_manifest_open(&manifest, store->folder.path, err))
-        return -1;
-    int failed = 0;
-    for (; count && !failed; count--) {
         struct buf line = {0};
-        failed = shard_manifest_next(&manifest, &more, err);
-        if (!failed)
-            buf_format(&line, "%.*s\n", (int)manifest.item_size, manifest.item);
-        failed =
-            failed || buf_check(&line, err) || journal_add(journal, line.bytes, line.size, 1, err);
+        *found = *found || is_to_retry(manifest.root);
+        if (!journal)
+            continue;
+        buf_format(&line, "%.*s\n", (int)manifest.item_size, manifest.item);
+        failed = buf_check(&line, err) || journal_add(journal, line.bytes, line.size, 1, err);
         buf_release(&line);
+        if (failed)
+            break;
     }
     shard_manifest_close(&manifest);
     return failed;
@@ -227,21 +239,20 @@ static int remove_file(const char *path, struct err *err)
 int store_reopen(struct store *store, const struct journal_head *head, struct err *err)
 {
     struct journal journal = {0};
-    size_t count = 0;
-    bool found = false;
-    if (!store->failed)
+    if (!store->failed || store->folder.target)
         return 0;
-    if (find_retry(store, &count, &found, err))
+    if (walk_items(store, NULL, &store->retries, err))
         return -1;
-    if (!found)
+    if (!store->retries)
         return 0;
-    int failed = journal_open(&journal, store->folder.journal, err) ||
-                 journal_begin(&journal, head, err) || journal_items(store, &journal, count, err);
+    int failed = make_journal(store, &journal, head, err) ||
+                 walk_items(store, &journal, &store->retries, err);
     journal_close(&journal);
-    /* of sums nobody knows what the first items gave: without them all is done anew */
-    failed = failed || (store->plan->kind == STORE_SUMS && remove_file(store->folder.sums, err)) ||
-             remove_file(store->folder.manifest, err);
+    /* of sums nothing says what the first items gave: without them all is done anew */
+    failed =
+        failed || remove_file(store->folder.sums, err) || remove_file(store->folder.manifest, err);
     store->complete = false;
     store->failed = 0;
+    store->folder.state = WORK_BEGUN;
     return failed ? -1 : 0;
 }

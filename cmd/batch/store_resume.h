@@ -4,19 +4,20 @@
 
 #include "store.h"
 
-/* The journal is open: forget pieces whose results are not whole, cut off what is behind the
- * others, count them, and read their sums. */
-int store_resume(struct store *store, struct err *err);
+/* Nothing is there: make the journal. */
+int store_begin(struct store *store, const struct journal_head *head, struct err *err);
 
-/* Cut results.jsonl off; nothing where there is none. */
-int store_truncate(struct store *store, size_t size, struct err *err);
+/* A journal is there, which must be that of this batch: forget pieces whose results are not whole,
+ * cut off what is after the others, count them, and read their sums. */
+int store_resume(struct store *store, const struct journal_head *head, struct err *err);
 
-/* All is done: the manifest must be that of this batch. */
+/* All is done: the manifest, or the record of a single file, must be that of this batch, and the
+ * file be as that says. */
 int store_check_complete(struct store *store, const struct journal_head *head, struct err *err);
 
-/* All is done, but items failed because of the machine: the manifest becomes a journal again, up to
- * the first of them, and the batch is no longer complete. What is behind is done anew: results
- * stand in the order of the input. */
+/* All is done, but items failed because of the machine: the manifest becomes a journal again, from
+ * the first of them on all is to be done anew, and the batch is no longer complete: results stand
+ * in the order of the input. A single file stays as it is. */
 int store_reopen(struct store *store, const struct journal_head *head, struct err *err);
 
 #endif

@@ -54,15 +54,21 @@ static int write_group(struct stream *out, const struct tally_group *group, stru
     return failed;
 }
 
+int tallies_write(struct stream *out, const struct tallies *tallies, size_t done, struct err *err)
+{
+    stream_format(out, "{\"done\": %zu}\n", done);
+    for (const struct tally_group *group = tallies->first; group; group = group->next)
+        if (write_group(out, group, err))
+            return -1;
+    return 0;
+}
+
 int tallies_save(const struct tallies *tallies, const char *path, size_t done, struct err *err)
 {
     struct stream out = {0};
     if (stream_open(&out, path, err))
         return -1;
-    int failed = 0;
-    stream_format(&out, "{\"done\": %zu}\n", done);
-    for (const struct tally_group *group = tallies->first; group && !failed; group = group->next)
-        failed = write_group(&out, group, err);
+    int failed = tallies_write(&out, tallies, done, err);
     if (!failed)
         failed = stream_commit(&out, err);
     stream_discard(&out);

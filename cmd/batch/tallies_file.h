@@ -16,7 +16,10 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/stream.h"
 #include "tallies.h"
+
+int tallies_write(struct stream *out, const struct tallies *tallies, size_t done, struct err *err);
 
 /* Write sums to a file, which is there whole or not at all. */
 int tallies_save(const struct tallies *tallies, const char *path, size_t done, struct err *err);

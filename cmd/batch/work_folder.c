@@ -1,34 +1,42 @@
 #include "work_folder.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/line_reader.h"
-#include "base/listing.h"
+#include "base/removal.h"
 #include "base/sha256.h"
-#include "format/json.h"
-#include "lens/measure.h"
+#include "result_files.h"
+#include "work_record.h"
 
 enum {
-    NAME_BYTES = 180,     /* of a folder's name: file systems have room for 255 */
-    HASH_DIGITS = 16,     /* of a longer one */
-    TEMPORARY_LETTERS = 6 /* behind the dot of a temporary file: see stream.c */
+    NAME_BYTES = 180, /* of a folder's name: file systems have room for 255 */
+    HASH_DIGITS = 16, /* of a longer one */
+    TRIES = 100,      /* to lock a folder that others come to and leave */
 };
+
+static const char own_name[] = ".attn-cli";
+static const char drafts_name[] = "new";
+
+/* --- paths ------------------------------------------------------------------------------------ */
 
 bool work_folder_is_folder(const char *output)
 {
     return (*output && output[strlen(output) - 1] == '/') || file_is_directory(output);
 }
 
-static const char *path_in(struct work_folder *folder, const char *name, struct err *err)
+/* FOLDER/NAME, the arena's. */
+static const char *path_in(struct work_folder *folder, const char *parent, const char *gap,
+                           const char *name, struct err *err)
 {
     struct buf path = {0};
     const char *kept = NULL;
-    buf_format(&path, "%s%s%s", folder->path, name ? "/" : "", name ? name : "");
+    buf_format(&path, "%s%s%s", parent, gap, name);
     if (!buf_check(&path, err))
         kept = arena_text(&folder->arena, path.bytes, path.size, err);
     buf_release(&path);
@@ -44,47 +52,189 @@ static int find_path(struct work_folder *folder, const char *output, const struc
     buf_text(&path, output);
     while (path.size > 1 && path.bytes[path.size - 1] == '/')
         path.bytes[--path.size] = '\0';
+    folder->is_named = is_folder && !shard->count;
     if (shard->count)
         shard_suffix(&path, shard);
     else if (!is_folder)
         buf_text(&path, ".part");
     if (!buf_check(&path, err))
         folder->path = arena_text(&folder->arena, path.bytes, path.size, err);
-    if (!shard->count && !is_folder)
-        folder->target = arena_text(&folder->arena, output, strlen(output), err);
     buf_release(&path);
-    return folder->path && (shard->count || is_folder || folder->target) ? 0 : -1;
+    if (!folder->path || is_folder || shard->count)
+        return folder->path ? 0 : -1;
+    folder->target = path_in(folder, output, "", "", err);
+    folder->record = path_in(folder, output, ".", "manifest", err);
+    return folder->target && folder->record ? 0 : -1;
+}
+
+static int find_paths(struct work_folder *folder, struct err *err)
+{
+    folder->journal = path_in(folder, folder->path, "/", "journal", err);
+    folder->manifest = path_in(folder, folder->path, "/", "manifest.json", err);
+    folder->lines = path_in(folder, folder->path, "/", "results.jsonl", err);
+    folder->own = path_in(folder, folder->path, "/", own_name, err);
+    if (!folder->journal || !folder->manifest || !folder->lines || !folder->own)
+        return -1;
+    folder->lock_path = path_in(folder, folder->own, "/", "lock", err);
+    folder->sums = path_in(folder, folder->own, "/", "sums", err);
+    folder->drafts = path_in(folder, folder->own, "/", drafts_name, err);
+    return folder->lock_path && folder->sums && folder->drafts ? 0 : -1;
 }
 
 int work_folder_find(struct work_folder *folder, const char *output, const struct job_shard *shard,
                      struct err *err)
 {
     *folder = (struct work_folder){0};
-    if (!find_path(folder, output, shard, err)) {
-        folder->journal = path_in(folder, "journal", err);
-        folder->manifest = path_in(folder, "manifest.json", err);
-        folder->lines = path_in(folder, "results.jsonl", err);
-        folder->sums = path_in(folder, "sums", err);
-        if (folder->journal && folder->manifest && folder->lines && folder->sums)
-            return 0;
-    }
+    if (!find_path(folder, output, shard, err) && !find_paths(folder, err))
+        return 0;
     work_folder_release(folder);
     return -1;
 }
 
+/* --- what is there ---------------------------------------------------------------------------- */
+
+/* The kind of what has a name, itself; 0: nothing. */
+static mode_t kind_at(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) ? 0 : status.st_mode & S_IFMT;
+}
+
+/* A record that is a batch's, or none. */
+static int look_at_record(const char *path, bool *is_there, struct err *err)
+{
+    enum record_kind kind = work_record_look(path);
+    *is_there = kind != RECORD_NONE;
+    if (kind != RECORD_OTHER)
+        return 0;
+    return err_usage(err,
+                     "'%s': expected what a batch has written, found something else: move it, or "
+                     "give another place",
+                     path);
+}
+
+/* Without a record nothing but what we made before the journal may be there. */
+static int look_for_others(const struct work_folder *folder, struct err *err)
+{
+    int failed = 0;
+    DIR *directory = opendir(folder->path);
+    if (!directory)
+        return errno == ENOENT || errno == ENOTDIR /* making it says what is wrong */
+                   ? 0
+                   : err_output(err, "cannot read '%s': %s", folder->path, strerror(errno));
+    for (const struct dirent *entry; !failed && (entry = readdir(directory));) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, own_name) != 0)
+            failed = err_usage(err,
+                               "'%s': expected an empty folder or a batch's, found '%s' in it: "
+                               "give another place",
+                               folder->path, name);
+    }
+    closedir(directory);
+    return failed;
+}
+
+static int look_at_target(struct work_folder *folder, struct err *err)
+{
+    bool has_record = false;
+    mode_t kind = kind_at(folder->target);
+    folder->has_target = kind != 0;
+    if (kind && !S_ISREG(kind))
+        return err_usage(err, "'%s': expected a file to replace, found a link or something else",
+                         folder->target);
+    return look_at_record(folder->record, &has_record, err);
+}
+
+static int look(struct work_folder *folder, struct err *err)
+{
+    bool begun = false;
+    bool finished = false;
+    if (!folder->is_named && S_ISLNK(kind_at(folder->path)))
+        return err_usage(err, "'%s': expected a folder, found a link: give another place",
+                         folder->path);
+    if (look_at_record(folder->manifest, &finished, err) ||
+        look_at_record(folder->journal, &begun, err) ||
+        (folder->target && look_at_target(folder, err)))
+        return -1;
+    folder->state = finished ? WORK_FINISHED : begun ? WORK_BEGUN : WORK_NONE;
+    return folder->state == WORK_NONE ? look_for_others(folder, err) : 0;
+}
+
+/* --- lock and unlock -------------------------------------------------------------------------- */
+
+static int make_own(const char *path, struct err *err)
+{
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && S_ISDIR(kind_at(path))))
+        return 0;
+    return errno == ENOENT
+               ? LOCK_FILE_LOST /* its parent is gone */
+               : err_output(err, "cannot make the directory '%s': %s", path, strerror(errno));
+}
+
+/* Others that end remove their lock, and the folders where these are empty. */
+static int lock(struct work_folder *folder, struct err *err)
+{
+    int failed = LOCK_FILE_LOST;
+    for (int i = 0; i < TRIES && failed == LOCK_FILE_LOST; i++) {
+        bool made = mkdir(folder->path, 0777) == 0;
+        if (!made && file_make_directory(folder->path, err))
+            return -1;
+        folder->made = folder->made || made;
+        failed = make_own(folder->own, err);
+        if (!failed)
+            failed = lock_file_take(&folder->lock, folder->lock_path, err);
+    }
+    if (failed == LOCK_FILE_LOST)
+        return err_output(err, "'%s': other processes come and go there", folder->path);
+    return failed;
+}
+
+int work_folder_open(struct work_folder *folder, struct err *err)
+{
+    if (look(folder, err) || lock(folder, err) || look(folder, err) ||
+        removal_folder(folder->own, drafts_name, err))
+        return -1;
+    return make_own(folder->drafts, err) ? -1 : 0;
+}
+
 void work_folder_release(struct work_folder *folder)
 {
+    bool held = folder->lock.path != NULL;
+    if (held) {
+        removal_folder(folder->own, drafts_name, NULL);
+        lock_file_release(&folder->lock);
+    }
+    if (held || folder->made)
+        rmdir(folder->own); /* each where nothing is in it, least of all the lock of another */
+    if (folder->made || (held && folder->target))
+        rmdir(folder->path);
     arena_release(&folder->arena);
     *folder = (struct work_folder){0};
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static bool is_reserved(const char *name, size_t size)
+{
+    static const char *const names[] = {"journal", "manifest.json", "results.jsonl", "sums"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == size && memcmp(names[i], name, size) == 0)
+            return true;
+    return false;
+}
+
+static bool is_plain(char c)
+{
+    return (unsigned char)c < 0x80 && (isalnum((unsigned char)c) || strchr("-_,=+", c));
 }
 
 void work_folder_name(struct buf *out, const char *job)
 {
     size_t begin = out->size;
+    bool reserved = is_reserved(job, strlen(job));
     for (const char *at = job; *at; at++) {
-        bool plain = isalnum((unsigned char)*at) || strchr("-_,=+", *at) ||
-                     (*at == '.' && at > job); /* no hidden folder, and not ".." */
-        if (plain && (unsigned char)*at < 0x80)
+        bool first = at == job; /* no hidden folder, not "..", and none of our own */
+        if (first ? is_plain(*at) && !reserved : is_plain(*at) || *at == '.')
             buf_char(out, *at);
         else
             buf_format(out, "%%%02X", (unsigned char)*at);
@@ -100,150 +250,95 @@ void work_folder_name(struct buf *out, const char *job)
     buf_bytes(out, digits, HASH_DIGITS);
 }
 
-static int fail(const char *path, struct err *err)
+/* As work_folder_name makes them. */
+static bool is_item(const char *name, size_t size)
 {
-    return err_output(err, "cannot remove '%s': %s", path, strerror(errno));
+    if (!size || *name == '.' || is_reserved(name, size))
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (!is_plain(name[i]) && name[i] != '.' && name[i] != '%')
+            return false;
+    return true;
+}
+
+bool work_folder_lists(const char *file)
+{
+    const char *slash = strchr(file, '/');
+    if (!removal_is_below(file) || !slash)
+        return result_files_have(file);
+    return is_item(file, (size_t)(slash - file)) && slash[1] != '.' && !strchr(slash + 1, '/');
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+void work_folder_draft(struct buf *out, const struct work_folder *folder, const char *name)
+{
+    buf_format(out, "%s/%s", folder->drafts, name);
+}
+
+static int refuse_taken(const char *path, struct err *err)
+{
+    return err_output(err,
+                      "'%s': expected nothing there, found something that is not this batch's: "
+                      "move it",
+                      path);
+}
+
+int work_folder_check_free(const struct work_folder *folder, const char *name, struct err *err)
+{
+    struct buf path = {0};
+    buf_format(&path, "%s/%s", folder->path, name);
+    int failed = buf_check(&path, err);
+    if (!failed && kind_at(path.bytes))
+        failed = refuse_taken(path.bytes, err);
+    buf_release(&path);
+    return failed;
+}
+
+/* Only a file is replaced, by a file. */
+static int rename_to(const char *from, const char *path, bool may_replace, struct err *err)
+{
+    mode_t kind = kind_at(path);
+    bool replaces = may_replace && S_ISREG(kind) && S_ISREG(kind_at(from));
+    if (kind && !replaces)
+        return refuse_taken(path, err);
+    return rename(from, path) ? err_output(err, "cannot write '%s': %s", path, strerror(errno)) : 0;
+}
+
+int work_folder_place(const struct work_folder *folder, const char *name, struct err *err)
+{
+    struct buf from = {0};
+    struct buf path = {0};
+    work_folder_draft(&from, folder, name);
+    buf_format(&path, "%s/%s", folder->path, name);
+    int failed = buf_check(&from, err) || buf_check(&path, err) ||
+                 rename_to(from.bytes, path.bytes, folder->may_replace, err);
+    buf_release(&from);
+    buf_release(&path);
+    return failed ? -1 : 0;
 }
 
 static int remove_file(const char *path, struct err *err)
 {
-    return unlink(path) && errno != ENOENT ? fail(path, err) : 0;
-}
-
-/* Remove the files in a folder whose name is chosen; all of them for NULL. */
-static int remove_files(const char *folder, bool (*chosen)(const char *name), struct err *err)
-{
-    struct arena arena = {0};
-    struct listing listing;
-    int failed = listing_read(&listing, folder, &arena, err);
-    for (size_t i = 0; !failed && i < listing.count; i++) {
-        struct buf path = {0};
-        buf_format(&path, "%s/%s", folder, listing.names[i]);
-        if (!chosen || chosen(listing.names[i]))
-            failed = buf_check(&path, err) || remove_file(path.bytes, err);
-        buf_release(&path);
-    }
-    arena_release(&arena);
-    return failed ? -1 : 0;
-}
-
-int work_folder_remove(const char *path, struct err *err)
-{
-    if (!file_is_directory(path))
-        return 0;
-    if (remove_files(path, NULL, err))
-        return -1;
-    return rmdir(path) ? fail(path, err) : 0;
-}
-
-/* What is behind the name of a measure, "entropy.csv"; NULL where there is none. */
-static const char *behind_measure(const char *name)
-{
-    for (int i = 0; i < MEASURE_COUNT; i++) {
-        size_t size = strlen(measure_rows[i].name);
-        if (strncmp(name, measure_rows[i].name, size) == 0 && name[size] == '.')
-            return name + size;
-    }
-    return NULL;
-}
-
-/* manifest.json.aB3xY9 */
-static bool is_temporary(const char *name)
-{
-    size_t size = strlen(name);
-    const char *dot = size > TEMPORARY_LETTERS ? name + size - TEMPORARY_LETTERS - 1 : name;
-    bool ours = strncmp(name, "manifest.json.", 14) == 0 || strncmp(name, "sums.", 5) == 0 ||
-                behind_measure(name);
-    return ours && *dot == '.';
-}
-
-int work_folder_tidy(const struct work_folder *folder, struct err *err)
-{
-    return remove_files(folder->path, is_temporary, err);
-}
-
-/* --- begin anew ------------------------------------------------------------------------------- */
-
-/* A file that a manifest lists is ours to remove only where it is below the folder. */
-static bool is_below(const char *file)
-{
-    return *file && *file != '/' && !strstr(file, "..");
-}
-
-static int remove_listed(const struct work_folder *folder, const struct json *files,
-                         struct err *err)
-{
-    const struct json *entry = files ? json_first(files) : NULL;
-    for (int failed = 0; entry && !failed; entry = json_next(entry)) {
-        const char *file = NULL;
-        struct buf path = {0};
-        const struct json *name = json_member(entry, "file");
-        if (!name || !json_get_text(name, &file) || !is_below(file))
-            continue;
-        buf_format(&path, "%s/%s", folder->path, file);
-        failed = buf_check(&path, err) || remove_file(path.bytes, err);
-        char *slash = strchr(file, '/') ? strrchr(path.bytes, '/') : NULL;
-        if (slash) {
-            *slash = '\0';
-            rmdir(path.bytes); /* when its last file is gone; others may have put more there */
-        }
-        buf_release(&path);
-        if (failed)
-            return -1;
-    }
+    if (unlink(path) && errno != ENOENT)
+        return err_output(err, "cannot remove '%s': %s", path, strerror(errno));
     return 0;
 }
 
-/* What one line of a manifest or a journal lists. */
-static int clear_line(const struct work_folder *folder, char *line, size_t size, struct err *err)
+int work_folder_finish(const struct work_folder *folder, struct err *err)
 {
-    struct json *root = NULL;
-    int failed = 0;
-    for (; size && *line == ' '; line++)
-        size--;
-    while (size && (line[size - 1] == ',' || line[size - 1] == ']'))
-        size--;
-    if (size && *line == '{' && !json_parse(&root, line, size, NULL) && json_is_object(root))
-        failed = remove_listed(folder, json_member(root, "files"), err);
-    json_free(root);
-    return failed;
+    return remove_file(folder->journal, err) || remove_file(folder->sums, err) ? -1 : 0;
 }
 
-static int clear_from(const struct work_folder *folder, const char *path, struct err *err)
+/* A process that was killed may have moved the result, and not its record. */
+int work_folder_move_out(const struct work_folder *folder, const char *name, struct err *err)
 {
-    struct line_reader reader = {.descriptor = open(path, O_RDONLY | O_CLOEXEC), .name = path};
-    bool more = true;
-    int failed = 0;
-    if (reader.descriptor < 0)
-        return 0;
-    while (more && !failed) {
-        failed = line_reader_next(&reader, &more, err);
-        if (more && !failed)
-            failed = clear_line(folder, reader.line, reader.size, err);
-    }
-    close(reader.descriptor);
-    line_reader_release(&reader);
-    return failed ? -1 : remove_file(path, err);
-}
-
-static bool is_result(const char *name)
-{
-    static const char *const endings[] = {".txt", ".csv", ".tidy.csv"};
-    const char *ending = behind_measure(name);
-    bool found = strcmp(name, "results.jsonl") == 0 || strcmp(name, "sums") == 0;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings && ending; i++)
-        found = found || strcmp(ending, endings[i]) == 0;
-    return found;
-}
-
-int work_folder_clear(const struct work_folder *folder, struct err *err)
-{
-    bool ours = file_exists(folder->journal) || file_exists(folder->manifest);
-    if (!ours)
-        return 0;
-    if (work_folder_tidy(folder, err) || remove_files(folder->path, is_result, err))
-        return -1;
-    return clear_from(folder, folder->journal, err) || clear_from(folder, folder->manifest, err)
-               ? -1
-               : 0;
+    struct buf from = {0};
+    bool has_record = false;
+    buf_format(&from, "%s/%s", folder->path, name);
+    int failed = buf_check(&from, err) || look_at_record(folder->record, &has_record, err);
+    if (!failed && kind_at(from.bytes))
+        failed = rename_to(from.bytes, folder->target, folder->may_replace, err);
+    buf_release(&from);
+    return failed || rename_to(folder->manifest, folder->record, true, err) ? -1 : 0;
 }

@@ -32,6 +32,10 @@
  * replaces it, whatever it holds, by a rename, but no link and no device. An item's folder is made
  * in .attn-cli and renamed, so that one that is there is whole, or someone else's, and refused.
  *
+ *     struct work_folder folder;
+ *     if (work_folder_find(&folder, "out/", &shard, err) || work_folder_open(&folder, err)) ...
+ *     if (folder.state == WORK_BEGUN) ...
+ *     work_folder_release(&folder);
  */
 #ifndef ATTN_CMD_WORK_FOLDER_H
 #define ATTN_CMD_WORK_FOLDER_H
@@ -42,33 +46,66 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/lock_file.h"
 #include "shard.h"
+
+enum work_state {
+    WORK_NONE,     /* nothing is there */
+    WORK_BEGUN,    /* a journal */
+    WORK_FINISHED, /* a manifest */
+};
 
 struct work_folder {
     const char *path;   /* without a slash at its end */
     const char *target; /* the file that the result becomes; NULL: none, or not yet */
-    const char *journal, *manifest, *lines, *sums; /* paths within */
+    const char *record; /* of it, FILE.manifest */
+    const char *journal, *manifest, *lines;      /* paths within … */
+    const char *own, *lock_path, *sums, *drafts; /* … and .attn-cli, and in it */
+    enum work_state state;
+    bool is_named;    /* as -o has it: such a folder may be a link */
+    bool has_target;  /* the file is there */
+    bool may_replace; /* it, and what an earlier process of this batch has made */
+    bool made;        /* the folder is ours: it goes when nothing is in it */
+    struct lock_file lock;
     struct arena arena;
 };
 
 int work_folder_find(struct work_folder *folder, const char *output, const struct job_shard *shard,
                      struct err *err);
+
+/* Look at what is there, and refuse what is no place for a batch; then make the folder, lock it and
+ * look again, as `state` says then, and remove what a process that was killed left half made. */
+int work_folder_open(struct work_folder *folder, struct err *err);
+
+/* Unlock it, and remove what only served to work: of a batch that goes on later, its journal, its
+ * sums and its results stay. */
 void work_folder_release(struct work_folder *folder);
 
 /* Whether -o names a folder: by the slash at its end, or because it is there. */
 bool work_folder_is_folder(const char *output);
 
-/* Append the name of a job as that of a file: letters, digits and "-_.,=+" stay, all else is %XX.
- * No two jobs have the same; a long one ends in a hash of it. */
+/* Append the name of a job as that of a folder: letters, digits and "-_.,=+" stay, all else is %XX,
+ * and so is the first letter of what would be a name of the batch's own. No two jobs have the same;
+ * a long one ends in a hash of it. */
 void work_folder_name(struct buf *out, const char *job);
 
-/* Remove the files of a folder in it, and the folder; nothing where there is none. */
-int work_folder_remove(const char *path, struct err *err);
+/* Whether a file that a journal or a manifest lists is one that a batch makes: ITEM/FILE, or a file
+ * of results. */
+bool work_folder_lists(const char *file);
 
-/* Remove what a process that was killed had begun to write in the folder itself. */
-int work_folder_tidy(const struct work_folder *folder, struct err *err);
+/* Append the path of something half made, DIR/.attn-cli/new/NAME … */
+void work_folder_draft(struct buf *out, const struct work_folder *folder, const char *name);
 
-/* Begin anew: remove every result that a journal or a manifest lists, and them. */
-int work_folder_clear(const struct work_folder *folder, struct err *err);
+/* … and refuse a name where something else is already, … */
+int work_folder_check_free(const struct work_folder *folder, const char *name, struct err *err);
+
+/* … and give it its name, DIR/NAME. */
+int work_folder_place(const struct work_folder *folder, const char *name, struct err *err);
+
+/* The one result, DIR/NAME, becomes the target, and the manifest its record. */
+int work_folder_move_out(const struct work_folder *folder, const char *name, struct err *err);
+
+/* All is done, and the manifest is there: the journal goes, and sums that were kept. */
+int work_folder_finish(const struct work_folder *folder, struct err *err);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/heap.h"
@@ -14,7 +14,8 @@ static int fail(const struct journal *journal, struct err *err)
     return err_output(err, "cannot write '%s': %s", journal->path, strerror(errno));
 }
 
-int journal_open(struct journal *journal, const char *path, struct err *err)
+static int open_at(struct journal *journal, const char *name, const char *path, int flags,
+                   struct err *err)
 {
     *journal = (struct journal){.descriptor = -1};
     size_t size = strlen(path) + 1;
@@ -22,13 +23,9 @@ int journal_open(struct journal *journal, const char *path, struct err *err)
     if (!journal->path)
         return -1;
     memcpy(journal->path, path, size);
-    journal->descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    int failed = journal->descriptor < 0 ? fail(journal, err) : 0;
-    if (!failed && flock(journal->descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-        failed = err_output(err, "'%s': another process is at work on it", path);
-    if (failed)
-        journal_close(journal);
-    return failed;
+    journal->descriptor =
+        open(name, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666);
+    return journal->descriptor < 0 ? fail(journal, err) : 0;
 }
 
 void journal_close(struct journal *journal)
@@ -53,16 +50,25 @@ static int write_all(struct journal *journal, const char *bytes, size_t size, st
     return transfer_write(journal->descriptor, bytes, size) ? fail(journal, err) : 0;
 }
 
-int journal_begin(struct journal *journal, const struct journal_head *head, struct err *err)
+static int write_head(struct journal *journal, const struct journal_head *head, struct err *err)
 {
-    if (cut_at(journal, 0, err))
-        return -1;
     for (size_t i = 0; i < head->count; i++)
         if (write_all(journal, head->lines[i], strlen(head->lines[i]), err))
             return -1;
     journal->head_size = journal->size;
-    journal->count = 0;
-    return 0;
+    return fsync(journal->descriptor) ? fail(journal, err) : 0;
+}
+
+int journal_begin(struct journal *journal, const char *path, const char *draft,
+                  const struct journal_head *head, struct err *err)
+{
+    int failed =
+        open_at(journal, draft, path, O_CREAT | O_EXCL, err) || write_head(journal, head, err);
+    if (!failed && rename(draft, path))
+        failed = fail(journal, err);
+    if (failed)
+        journal_close(journal);
+    return failed ? -1 : 0;
 }
 
 static int seek(const struct journal *journal, size_t place, struct line_reader *reader,
@@ -84,20 +90,19 @@ int journal_read_head(const struct journal *journal, struct line_reader *reader,
     return seek(journal, 0, reader, err);
 }
 
-/* Compare the head; `*whole` is false when the file ends within it. */
 static int check_head(struct journal *journal, struct line_reader *reader,
-                      const struct journal_head *head, bool *whole, struct err *err)
+                      const struct journal_head *head, struct err *err)
 {
-    *whole = true;
-    for (size_t i = 0; i < head->count && *whole; i++) {
-        if (line_reader_next(reader, whole, err))
-            return -1;
-        *whole = *whole && reader->whole;
+    bool more = true;
+    for (size_t i = 0; i < head->count; i++) {
         size_t size = strlen(head->lines[i]);
-        bool same = *whole && reader->size + 1 == size &&
-                    memcmp(reader->line, head->lines[i], reader->size) == 0;
-        if (*whole && !same)
-            return err_usage(err, "'%s': expected the same %s as when it was begun, found another",
+        if (line_reader_next(reader, &more, err))
+            return -1;
+        if (!more || reader->size + 1 != size || !reader->whole ||
+            memcmp(reader->line, head->lines[i], reader->size) != 0)
+            return err_usage(err,
+                             "'%s': expected the same %s as when it was begun, found another: "
+                             "--force begins anew",
                              journal->path, head->names[i]);
         journal->head_size += size;
     }
@@ -119,18 +124,16 @@ static int count_pieces(struct journal *journal, struct line_reader *reader, str
     }
 }
 
-int journal_resume(struct journal *journal, const struct journal_head *head, struct err *err)
+int journal_resume(struct journal *journal, const char *path, const struct journal_head *head,
+                   struct err *err)
 {
-    struct line_reader reader;
-    bool whole = true;
-    journal->head_size = journal->count = 0;
-    if (journal_read_head(journal, &reader, err))
-        return -1;
-    int failed = check_head(journal, &reader, head, &whole, err);
-    if (!failed)
-        failed = whole ? count_pieces(journal, &reader, err) : journal_begin(journal, head, err);
+    struct line_reader reader = {0};
+    int failed = open_at(journal, path, path, 0, err) || journal_read_head(journal, &reader, err) ||
+                 check_head(journal, &reader, head, err) || count_pieces(journal, &reader, err);
     line_reader_release(&reader);
-    return failed;
+    if (failed)
+        journal_close(journal);
+    return failed ? -1 : 0;
 }
 
 int journal_add(struct journal *journal, const char *lines, size_t size, size_t count,

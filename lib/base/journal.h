@@ -1,13 +1,15 @@
 /* journal.h: lines that say what is finished, so that work that was interrupted can go on.
  *
- * The first lines, the head, say what the work is; each line behind them is a piece of it that is
- * done. A line counts when it is whole. Whoever has the journal open has it alone.
+ * The first lines, the head, say what the work is; each line after them is a piece of it that is
+ * done. A line counts when it is whole. A journal gets its name with its head in it, so that a file
+ * of that name without one is no journal. Its caller sees to it that no other process has it open
+ * (lock_file.h).
  *
  *     struct journal journal = {0};
- *     if (journal_open(&journal, "out/journal", err) ||
- *         (resume ? journal_resume : journal_begin)(&journal, &head, err)) ...
+ *     if (resume ? journal_resume(&journal, "out/journal", &head, err)
+ *                : journal_begin(&journal, "out/journal", "out/draft", &head, err)) ...
  *     ... do the piece of work number journal.count ...
- *     if (journal_add(&journal, line, size, err)) ...
+ *     if (journal_add(&journal, line, size, count, err)) ...
  *     journal_close(&journal);
  */
 #ifndef ATTN_BASE_JOURNAL_H
@@ -21,7 +23,7 @@
 struct journal {
     int descriptor;
     char *path;       /* NULL: closed */
-    size_t head_size; /* its bytes; what is behind it are pieces */
+    size_t head_size; /* its bytes; what is after it are pieces */
     size_t size;
     size_t count; /* of pieces */
 };
@@ -33,14 +35,16 @@ struct journal_head {
     size_t count;
 };
 
-/* Open the file, which is made if it is not there, and lock it. On failure nothing is held. */
-int journal_open(struct journal *journal, const char *path, struct err *err);
-void journal_close(struct journal *journal);
+/* Begin anew: the head is written to `draft`, which becomes `path`; whatever has that name is
+ * replaced. On failure nothing is held. */
+int journal_begin(struct journal *journal, const char *path, const char *draft,
+                  const struct journal_head *head, struct err *err);
 
-/* Begin anew, or go on: the pieces that are there count. A head that differs is refused, by the
- * name of its first line that does; one that is not whole is no head: the work begins anew. */
-int journal_begin(struct journal *journal, const struct journal_head *head, struct err *err);
-int journal_resume(struct journal *journal, const struct journal_head *head, struct err *err);
+/* Go on: the pieces that are there count. Refused: a head that differs, by the name of its first
+ * line that does, and a link. On failure nothing is held. */
+int journal_resume(struct journal *journal, const char *path, const struct journal_head *head,
+                   struct err *err);
+void journal_close(struct journal *journal);
 
 /* Add pieces that are done: whole lines. */
 int journal_add(struct journal *journal, const char *lines, size_t size, size_t count,

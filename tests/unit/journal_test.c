@@ -16,11 +16,16 @@ static const struct journal_head head = {names, lines, 2};
 static struct journal journal;
 static struct err err;
 
-static void open_journal(int (*begin)(struct journal *, const struct journal_head *, struct err *))
+static void begin(void)
 {
     err = (struct err){0};
-    ck_assert_msg(!journal_open(&journal, "work", &err), "%s", err.text);
-    ck_assert_msg(!begin(&journal, &head, &err), "%s", err.text);
+    ck_assert_msg(!journal_begin(&journal, "work", "draft", &head, &err), "%s", err.text);
+}
+
+static void resume(void)
+{
+    err = (struct err){0};
+    ck_assert_msg(!journal_resume(&journal, "work", &head, &err), "%s", err.text);
 }
 
 static void add(const char *piece)
@@ -30,7 +35,7 @@ static void add(const char *piece)
 
 START_TEST(pieces_follow_the_head)
 {
-    open_journal(journal_begin);
+    begin();
     add("one\n");
     ck_assert_int_eq(journal_add(&journal, "two\nthree\n", 10, 2, &err), 0);
     ck_assert_uint_eq(journal.count, 3);
@@ -39,17 +44,13 @@ START_TEST(pieces_follow_the_head)
 }
 END_TEST
 
-START_TEST(work_goes_on_behind_what_is_whole)
+START_TEST(work_goes_on_after_what_is_whole)
 {
     static const struct {
         const char *before;
         size_t count;
         const char *after;
     } cases[] = {
-        {"", 0, "hammer\nnails\nnew\n"},
-        {"hamm", 0, "hammer\nnails\nnew\n"},
-        {"hammer\nnai", 0, "hammer\nnails\nnew\n"},
-        {"hammer\nnails", 0, "hammer\nnails\nnew\n"},
         {"hammer\nnails\n", 0, "hammer\nnails\nnew\n"},
         {"hammer\nnails\none", 0, "hammer\nnails\nnew\n"},
         {"hammer\nnails\none\n", 1, "hammer\nnails\none\nnew\n"},
@@ -57,7 +58,7 @@ START_TEST(work_goes_on_behind_what_is_whole)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         scratch_write("work", cases[i].before);
-        open_journal(journal_resume);
+        resume();
         ck_assert_uint_eq(journal.count, cases[i].count);
         add("new\n");
         journal_close(&journal);
@@ -68,14 +69,53 @@ END_TEST
 
 START_TEST(other_work_is_refused_by_name)
 {
-    scratch_write("work", "hammer\nscrews\none\n");
-    ck_assert_int_eq(journal_open(&journal, "work", &err), 0);
-    ck_assert_int_eq(journal_resume(&journal, &head, &err), -1);
-    ck_assert_str_eq(err.text,
-                     "'work': expected the same task as when it was begun, found another");
-    ck_assert_int_eq(err.kind, ERR_USAGE);
+    static const struct {
+        const char *found;
+        const char *differs;
+    } cases[] = {
+        {"hammer\nscrews\none\n", "task"}, {"saw\nnails\n", "tool"}, {"", "tool"}, {"hamm", "tool"},
+        {"hammer\nnails", "task"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char expected[200];
+        err = (struct err){0};
+        scratch_write("work", cases[i].found);
+        ck_assert_int_eq(journal_resume(&journal, "work", &head, &err), -1);
+        snprintf(expected, sizeof expected,
+                 "'work': expected the same %s as when it was begun, found another: --force "
+                 "begins anew",
+                 cases[i].differs);
+        ck_assert_str_eq(err.text, expected);
+        ck_assert_int_eq(err.kind, ERR_USAGE);
+        ck_assert_ptr_null(journal.path);
+        scratch_expect("work", cases[i].found);
+    }
+}
+END_TEST
+
+START_TEST(a_journal_is_never_without_its_head)
+{
+    scratch_write("work", "another\n");
+    scratch_write("draft", "someone else's\n");
+    ck_assert_int_eq(journal_begin(&journal, "work", "draft", &head, &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'work': File exists");
+    scratch_expect("draft", "someone else's\n");
+    scratch_expect("work", "another\n");
+    ck_assert_int_eq(unlink("draft"), 0);
+    begin();
+    scratch_expect("work", "hammer\nnails\n");
+    ck_assert_int_eq(access("draft", F_OK), -1);
     journal_close(&journal);
-    scratch_expect("work", "hammer\nscrews\none\n");
+}
+END_TEST
+
+START_TEST(a_link_is_no_journal)
+{
+    scratch_write("elsewhere", "hammer\nnails\none\nhal");
+    ck_assert_int_eq(symlink("elsewhere", "work"), 0);
+    ck_assert_int_eq(journal_resume(&journal, "work", &head, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "cannot write 'work': "));
+    scratch_expect("elsewhere", "hammer\nnails\none\nhal");
 }
 END_TEST
 
@@ -83,7 +123,7 @@ START_TEST(pieces_can_be_read_and_forgotten)
 {
     struct line_reader reader;
     bool more = true;
-    open_journal(journal_begin);
+    begin();
     add("one\n");
     add("two\n");
     add("three\n");
@@ -103,24 +143,9 @@ START_TEST(pieces_can_be_read_and_forgotten)
 }
 END_TEST
 
-START_TEST(one_process_at_a_time_is_at_work)
-{
-    open_journal(journal_begin);
-    add("one\n");
-    struct journal second; /* a lock is that of who opened it, be it in the same process */
-    ck_assert_int_eq(journal_open(&second, "work", &err), -1);
-    ck_assert_str_eq(err.text, "'work': another process is at work on it");
-    ck_assert_ptr_null(second.path);
-    journal_close(&journal);
-    open_journal(journal_resume);
-    ck_assert_uint_eq(journal.count, 1);
-    journal_close(&journal);
-}
-END_TEST
-
 START_TEST(what_cannot_be_opened_is_an_error)
 {
-    ck_assert_int_eq(journal_open(&journal, "no/work", &err), -1);
+    ck_assert_int_eq(journal_begin(&journal, "no/work", "no/draft", &head, &err), -1);
     ck_assert_str_eq(err.text, "cannot write 'no/work': No such file or directory");
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
     journal_close(&journal);
@@ -133,10 +158,11 @@ Suite *journal_suite(void)
     TCase *tests = tcase_create("journal");
     tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
     tcase_add_test(tests, pieces_follow_the_head);
-    tcase_add_test(tests, work_goes_on_behind_what_is_whole);
+    tcase_add_test(tests, work_goes_on_after_what_is_whole);
     tcase_add_test(tests, other_work_is_refused_by_name);
     tcase_add_test(tests, pieces_can_be_read_and_forgotten);
-    tcase_add_test(tests, one_process_at_a_time_is_at_work);
+    tcase_add_test(tests, a_journal_is_never_without_its_head);
+    tcase_add_test(tests, a_link_is_no_journal);
     tcase_add_test(tests, what_cannot_be_opened_is_an_error);
     suite_add_tcase(suite, tests);
     return suite;

@@ -1,0 +1,167 @@
+#include "work_record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/line_reader.h"
+#include "base/transfer.h"
+
+enum { BEGINNING_BYTES = 256 };
+
+static const char version_line[] = " \"version\": \"";
+static const char command_line[] = " \"command\": [\"attn-cli\", \"batch\", \"";
+static const char files_line[] = " \"files\": ";
+static const char failed_line[] = " \"failed\": ";
+
+static bool begins(const char *text, size_t size, const char *word)
+{
+    size_t length = strlen(word);
+    return size >= length && memcmp(text, word, length) == 0;
+}
+
+/* {                                    of a manifest
+ *  "version": "…
+ *  "command": ["attn-cli", "batch", "… */
+static bool is_beginning(const char *text, size_t size)
+{
+    size_t at = begins(text, size, "{\n") ? 2 : 0;
+    const char *end = memchr(text + at, '\n', size - at);
+    if (!end || !begins(text + at, size - at, version_line))
+        return false;
+    return begins(end + 1, (size_t)(text + size - end - 1), command_line);
+}
+
+static int open_record(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+}
+
+enum record_kind work_record_look(const char *path)
+{
+    char text[BEGINNING_BYTES];
+    struct stat status;
+    int descriptor = open_record(path);
+    if (descriptor < 0)
+        return errno == ENOENT || errno == ENOTDIR ? RECORD_NONE : RECORD_OTHER;
+    ssize_t got = -1;
+    if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
+        got = transfer_read(descriptor, text, sizeof text);
+    close(descriptor);
+    return got > 0 && is_beginning(text, (size_t)got) ? RECORD_OF_BATCH : RECORD_OTHER;
+}
+
+const struct json *work_record_files(struct json **root, const char *line, size_t size)
+{
+    size_t name = sizeof files_line - 1;
+    bool is_list = begins(line, size, files_line);
+    size_t skip = is_list ? name : 0;
+    *root = NULL;
+    for (line += skip, size -= skip; size && *line == ' '; line++)
+        size--;
+    while (size && (line[size - 1] == ',' || (!is_list && line[size - 1] == ']')))
+        size--;
+    if (!size || *line != (is_list ? '[' : '{') || json_parse(root, line, size, NULL))
+        return NULL;
+    const struct json *files = is_list ? *root : json_member(*root, "files");
+    return files && json_is_array(files) ? files : NULL;
+}
+
+static void read_files(struct record_ending *ending, const char *line, size_t size)
+{
+    struct json *root = NULL;
+    const char *digits = NULL;
+    const struct json *files = work_record_files(&root, line, size);
+    const struct json *file = files && json_count(files) == 1 ? json_first(files) : NULL;
+    const struct json *hash = file && json_is_object(file) ? json_member(file, "sha256") : NULL;
+    if (hash && json_get_text(hash, &digits) && strlen(digits) == SHA256_DIGITS)
+        strcpy(ending->sha256, digits);
+    json_free(root);
+}
+
+/* A line after the head. */
+static void read_ending(struct record_ending *ending, const char *line, size_t size)
+{
+    size_t at = sizeof failed_line - 1;
+    if (begins(line, size, files_line))
+        read_files(ending, line, size);
+    if (!begins(line, size, failed_line))
+        return;
+    for (ending->failed = 0; at < size && line[at] >= '0' && line[at] <= '9'; at++)
+        ending->failed = ending->failed * 10 + (size_t)(line[at] - '0');
+}
+
+static int refuse(const char *path, const char *what, struct err *err)
+{
+    return err_usage(err,
+                     "'%s': expected the same %s as when it was begun, found another: --force "
+                     "begins anew",
+                     path, what);
+}
+
+static int next_line(struct line_reader *reader, bool *more, struct err *err)
+{
+    *more = true;
+    int failed = line_reader_next(reader, more, err);
+    bool opens = *more && !failed && reader->size == 1 && *reader->line == '{';
+    return opens ? line_reader_next(reader, more, err) : failed; /* of a manifest */
+}
+
+static int check_lines(struct line_reader *reader, const struct journal_head *head,
+                       struct record_ending *ending, struct err *err)
+{
+    bool more = true;
+    for (size_t i = 0; i < head->count; i++) {
+        size_t size = strlen(head->lines[i]);
+        if (next_line(reader, &more, err))
+            return -1;
+        if (!more || reader->size + 1 != size ||
+            memcmp(reader->line, head->lines[i], reader->size) != 0)
+            return refuse(reader->name, head->names[i], err);
+    }
+    while (more && ending) {
+        if (next_line(reader, &more, err))
+            return -1;
+        if (more)
+            read_ending(ending, reader->line, reader->size);
+    }
+    return 0;
+}
+
+int work_record_check(const char *path, const struct journal_head *head,
+                      struct record_ending *ending, struct err *err)
+{
+    int descriptor = open_record(path);
+    struct line_reader reader = {.descriptor = descriptor, .name = path};
+    if (ending)
+        *ending = (struct record_ending){0};
+    if (descriptor < 0)
+        return err_set(err, "cannot open '%s': %s", path, strerror(errno));
+    int failed = check_lines(&reader, head, ending, err);
+    line_reader_release(&reader);
+    close(descriptor);
+    return failed ? -1 : 0;
+}
+
+int work_record_walk(const char *path,
+                     int (*see)(void *context, char *line, size_t size, struct err *err),
+                     void *context, struct err *err)
+{
+    int descriptor = open_record(path);
+    struct line_reader reader = {.descriptor = descriptor, .name = path};
+    bool more = true;
+    int failed = 0;
+    if (descriptor < 0)
+        return errno == ENOENT ? 0 : err_set(err, "cannot open '%s': %s", path, strerror(errno));
+    while (more && !failed) {
+        failed = line_reader_next(&reader, &more, err);
+        if (more && !failed)
+            failed = see(context, reader.line, reader.size, err);
+    }
+    line_reader_release(&reader);
+    close(descriptor);
+    return failed ? -1 : 0;
+}
