@@ -190,7 +190,7 @@ int store_check_complete(struct store *store, const struct journal_head *head, s
     const struct work_folder *folder = &store->folder;
     struct record_ending ending;
     bool moved = folder->state == WORK_NONE; /* out of its folder, which is gone */
-    if (moved && work_record_look(folder->record) == RECORD_NONE)
+    if (moved && !folder->has_record)
         return err_usage(err,
                          "'%s': expected '%s' beside it, which says what it is, found none: "
                          "--force replaces it",

@@ -103,7 +103,9 @@ static mode_t kind_at(const char *path)
 /* A record that is a batch's, or none. */
 static int look_at_record(const char *path, bool *is_there, struct err *err)
 {
-    enum record_kind kind = work_record_look(path);
+    enum record_kind kind = RECORD_NONE;
+    if (work_record_look(&kind, path, err))
+        return -1;
     *is_there = kind != RECORD_NONE;
     if (kind != RECORD_OTHER)
         return 0;
@@ -136,13 +138,12 @@ static int look_for_others(const struct work_folder *folder, struct err *err)
 
 static int look_at_target(struct work_folder *folder, struct err *err)
 {
-    bool has_record = false;
     mode_t kind = kind_at(folder->target);
     folder->has_target = kind != 0;
     if (kind && !S_ISREG(kind))
         return err_usage(err, "'%s': expected a file to replace, found a link or something else",
                          folder->target);
-    return look_at_record(folder->record, &has_record, err);
+    return look_at_record(folder->record, &folder->has_record, err);
 }
 
 static int look(struct work_folder *folder, struct err *err)

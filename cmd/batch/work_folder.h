@@ -64,6 +64,7 @@ struct work_folder {
     enum work_state state;
     bool is_named;    /* as -o has it: such a folder may be a link */
     bool has_target;  /* the file is there */
+    bool has_record;  /* and what says what it is */
     bool may_replace; /* it, and what an earlier process of this batch has made */
     bool made;        /* the folder is ours: it goes when nothing is in it */
     struct lock_file lock;

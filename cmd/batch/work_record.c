@@ -40,18 +40,29 @@ static int open_record(const char *path)
     return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 }
 
-enum record_kind work_record_look(const char *path)
+/* By errno. */
+static int look_without(enum record_kind *kind, const char *path, struct err *err)
+{
+    *kind = errno == ENOENT || errno == ENOTDIR ? RECORD_NONE : RECORD_OTHER;
+    bool is_known = *kind == RECORD_NONE || errno == ELOOP || errno == ENXIO; /* links, sockets */
+    return is_known ? 0 : err_output(err, "cannot read '%s': %s", path, strerror(errno));
+}
+
+int work_record_look(enum record_kind *kind, const char *path, struct err *err)
 {
     char text[BEGINNING_BYTES];
     struct stat status;
     int descriptor = open_record(path);
     if (descriptor < 0)
-        return errno == ENOENT || errno == ENOTDIR ? RECORD_NONE : RECORD_OTHER;
-    ssize_t got = -1;
+        return look_without(kind, path, err);
+    ssize_t got = 0;
     if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
         got = transfer_read(descriptor, text, sizeof text);
+    if (got < 0)
+        err_output(err, "cannot read '%s': %s", path, strerror(errno));
     close(descriptor);
-    return got > 0 && is_beginning(text, (size_t)got) ? RECORD_OF_BATCH : RECORD_OTHER;
+    *kind = got > 0 && is_beginning(text, (size_t)got) ? RECORD_OF_BATCH : RECORD_OTHER;
+    return got < 0 ? -1 : 0;
 }
 
 const struct json *work_record_files(struct json **root, const char *line, size_t size)

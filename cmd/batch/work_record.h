@@ -1,8 +1,10 @@
 /* work_record.h: what a journal or a manifest that lies somewhere says: whether a batch wrote it,
  * which one, how that ended, and which files it made.
  *
- *     if (work_record_look("out/manifest.json") == RECORD_OF_BATCH)
- *         work_record_check("out/manifest.json", &head, &ending, err);
+ *     enum record_kind kind;
+ *     if (work_record_look(&kind, "out/manifest.json", err)) ...
+ *     if (kind == RECORD_OF_BATCH &&
+ *         work_record_check("out/manifest.json", &head, &ending, err)) ...
  */
 #ifndef ATTN_CMD_WORK_RECORD_H
 #define ATTN_CMD_WORK_RECORD_H
@@ -20,7 +22,7 @@ enum record_kind {
     RECORD_OTHER,
 };
 
-enum record_kind work_record_look(const char *path);
+int work_record_look(enum record_kind *kind, const char *path, struct err *err);
 
 /* How a batch ended. */
 struct record_ending {

@@ -116,9 +116,10 @@ static bool is_same_log(const char *path, const char *whole)
  * with all in FILE.part, as long as there is no FILE. */
 static bool is_work_in_progress(const char *path)
 {
-    static const char *const names[] = {"journal", "results.jsonl", "sums"};
+    static const char *const names[] = {"journal", "results.jsonl", ".attn-cli/sums"};
     char journal[PATH_BYTES];
-    const char *name = strrchr(path, '/') + 1;
+    const char *own = strstr(path, "/.attn-cli/");
+    const char *name = (own ? own : strrchr(path, '/')) + 1;
     bool known = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         known = known || strcmp(name, names[i]) == 0;

@@ -134,8 +134,8 @@ static bool is_ended(const struct scene *scene)
     return is_interrupted(scene) || scene->trouble->may_leave;
 }
 
-/* While a batch has no manifest, nothing in its folder has its final name. Then its journal goes:
- * who is ended just then leaves it. */
+/* While a batch has no manifest, nothing in its folder has its final name. Then its journal and its
+ * lock go: who is ended just then leaves them. */
 static bool is_work(const struct scene *scene, const struct holding *after, const char *path)
 {
     static const char folder[] = "disk/out";
@@ -143,6 +143,7 @@ static bool is_work(const struct scene *scene, const struct holding *after, cons
         return false;
     return strstr(path, ".part") || strstr(path, "-of-") ||
            (is_ended(scene) && strcmp(path, "disk/out/journal") == 0) ||
+           (is_ended(scene) && strstr(path, "/.attn-cli")) ||
            !holding_find(after, "disk/out/manifest.json");
 }
 
