@@ -106,5 +106,5 @@ int work_clear(struct work_folder *folder, struct err *err)
         return -1;
     if (!(listed && finished) && work_record_walk(folder->journal, clear_of_command, folder, err))
         return -1;
-    return work_folder_finish(folder, err);
+    return removal_file(folder->own, "sums", err);
 }

@@ -12,8 +12,8 @@
 #include "base/err.h"
 #include "work_folder.h"
 
-/* Begin anew: all of it goes, the record last, so that who is killed meanwhile leaves an unfinished
- * batch. */
+/* Begin anew: all of it goes but the record, which is a journal then and is to be replaced by
+ * another: who is killed meanwhile leaves an unfinished batch. */
 int work_clear(struct work_folder *folder, struct err *err);
 
 /* What a line of the journal lists goes. */

@@ -183,7 +183,7 @@ static int lock(struct work_folder *folder, struct err *err)
         folder->made = folder->made || made;
         failed = make_own(folder->own, err);
         if (!failed)
-            failed = lock_file_take(&folder->lock, folder->lock_path, err);
+            failed = lock_file_take(&folder->lock, folder->lock_path, folder->path, err);
     }
     if (failed == LOCK_FILE_LOST)
         return err_output(err, "'%s': other processes come and go there", folder->path);

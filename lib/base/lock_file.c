@@ -40,10 +40,10 @@ static const char *read_holder(char text[HOLDER_BYTES], int descriptor)
     return text;
 }
 
-static int refuse(const char *path, int descriptor, struct err *err)
+static int refuse(const char *place, int descriptor, struct err *err)
 {
     char holder[HOLDER_BYTES];
-    return err_output(err, "'%s': %s is at work there: wait until it has ended", path,
+    return err_output(err, "'%s': %s is at work there: wait until it has ended", place,
                       read_holder(holder, descriptor));
 }
 
@@ -77,7 +77,7 @@ static bool is_taken(int descriptor)
     return flock(descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
 }
 
-int lock_file_take(struct lock_file *lock, const char *path, struct err *err)
+int lock_file_take(struct lock_file *lock, const char *path, const char *place, struct err *err)
 {
     *lock = (struct lock_file){.descriptor = -1};
     for (int i = 0; i < TRIES; i++) {
@@ -93,7 +93,7 @@ int lock_file_take(struct lock_file *lock, const char *path, struct err *err)
             return 0;
         }
         if (taken && named)
-            failed = refuse(path, descriptor, err);
+            failed = refuse(place, descriptor, err);
         close(descriptor);
         if (failed)
             return -1;

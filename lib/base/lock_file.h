@@ -6,7 +6,7 @@
  * A child inherits the lock with its descriptors; exec closes them.
  *
  *     struct lock_file lock = {0};
- *     if (lock_file_take(&lock, "out/lock", err)) ...
+ *     if (lock_file_take(&lock, "out/lock", "out", err)) ...
  *     lock_file_release(&lock);
  */
 #ifndef ATTN_BASE_LOCK_FILE_H
@@ -21,10 +21,10 @@ struct lock_file {
 
 enum { LOCK_FILE_LOST = 1 };
 
-/* Take the lock without waiting; refused where another process has it, by its name. LOCK_FILE_LOST
- * says that the folder is gone, or that others came first again and again: make it, and take it
- * once more. */
-int lock_file_take(struct lock_file *lock, const char *path, struct err *err);
+/* Take the lock of a place without waiting; refused where another process has it, by its name.
+ * LOCK_FILE_LOST says that the folder is gone, or that others came first again and again: make it,
+ * and take it once more. */
+int lock_file_take(struct lock_file *lock, const char *path, const char *place, struct err *err);
 
 /* Remove the file and let go; nothing where it is not held. */
 void lock_file_release(struct lock_file *lock);

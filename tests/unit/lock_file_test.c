@@ -19,7 +19,7 @@ static struct err err;
 static void take(void)
 {
     err = (struct err){0};
-    ck_assert_msg(!lock_file_take(&lock, "lock", &err), "%s", err.text);
+    ck_assert_msg(!lock_file_take(&lock, "lock", "there", &err), "%s", err.text);
 }
 
 START_TEST(one_process_at_a_time_holds_it)
@@ -28,10 +28,10 @@ START_TEST(one_process_at_a_time_holds_it)
     char host[256] = "";
     struct lock_file second;
     take();
-    ck_assert_int_eq(lock_file_take(&second, "lock", &err), -1);
+    ck_assert_int_eq(lock_file_take(&second, "lock", "there", &err), -1);
     ck_assert_int_eq(gethostname(host, sizeof host - 1), 0);
     snprintf(expected, sizeof expected,
-             "'lock': process %ld on '%s' is at work there: wait until it has ended",
+             "'there': process %ld on '%s' is at work there: wait until it has ended",
              (long)getpid(), host);
     ck_assert_str_eq(err.text, expected);
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
@@ -56,7 +56,7 @@ START_TEST(what_a_killed_process_leaves_is_taken)
         _exit(1);
     }
     ck_assert_int_eq(read(ready[0], &byte, 1), 1);
-    ck_assert_int_eq(lock_file_take(&lock, "lock", &err), -1);
+    ck_assert_int_eq(lock_file_take(&lock, "lock", "there", &err), -1);
     kill(child, SIGKILL);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
     ck_assert_int_eq(access("lock", F_OK), 0);
@@ -71,7 +71,7 @@ START_TEST(a_file_without_its_name_is_no_lock)
     take();
     ck_assert_int_eq(unlink("lock"), 0);
     struct lock_file second;
-    ck_assert_int_eq(lock_file_take(&second, "lock", &err), 0);
+    ck_assert_int_eq(lock_file_take(&second, "lock", "there", &err), 0);
     ck_assert_int_eq(access("lock", F_OK), 0);
     lock_file_release(&second);
 }
@@ -79,7 +79,7 @@ END_TEST
 
 START_TEST(a_folder_that_is_gone_is_to_be_made)
 {
-    ck_assert_int_eq(lock_file_take(&lock, "no/lock", &err), LOCK_FILE_LOST);
+    ck_assert_int_eq(lock_file_take(&lock, "no/lock", "there", &err), LOCK_FILE_LOST);
     ck_assert_int_eq(err.kind, ERR_NONE);
     lock_file_release(&lock);
 }
@@ -93,9 +93,9 @@ START_TEST(who_holds_it_is_told_in_plain_letters_alone)
         scratch_write("lock", texts[i]);
         int other = open("lock", O_RDWR);
         ck_assert_int_eq(flock(other, LOCK_EX), 0);
-        ck_assert_int_eq(lock_file_take(&lock, "lock", &err), -1);
+        ck_assert_int_eq(lock_file_take(&lock, "lock", "there", &err), -1);
         ck_assert_str_eq(err.text,
-                         "'lock': another process is at work there: wait until it has ended");
+                         "'there': another process is at work there: wait until it has ended");
         close(other);
     }
 }
@@ -110,7 +110,7 @@ START_TEST(links_pipes_and_folders_are_refused)
     static const char *const names[] = {"link", "pipe", "folder"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         err = (struct err){0};
-        ck_assert_int_eq(lock_file_take(&lock, names[i], &err), -1);
+        ck_assert_int_eq(lock_file_take(&lock, names[i], "there", &err), -1);
         ck_assert_ptr_nonnull(strstr(err.text, names[i]));
         lock_file_release(&lock);
     }
