@@ -36,9 +36,10 @@ static int open_lines(struct store *store, struct err *err)
 }
 
 /* What is there already, where nothing was said of it. */
-static int refuse_results(const struct work_folder *folder, struct err *err)
+static int refuse_results(const struct store_plan *plan, const struct work_folder *folder,
+                          struct err *err)
 {
-    if (folder->state == WORK_BEGUN)
+    if (folder->state == WORK_BEGUN && !plan->begins_anew)
         return err_usage(err,
                          "'%s': an interrupted batch is here: --resume goes on with it, "
                          "--force begins anew",
@@ -54,13 +55,15 @@ static int begin_anew(struct store *store, const struct journal_head *head, stru
 {
     struct work_folder *folder = &store->folder;
     struct result_file file;
-    folder->may_replace = store->plan->options->force;
-    if (work_clear(folder, err))
+    bool replaces = store->plan->options->force && folder->has_target;
+    if (work_clear(folder, err) || work_folder_consent(folder, false, err))
         return -1;
     for (size_t i = 0; result_files_next(&file, store->plan, store->tallies->measures, &i);)
         if (work_folder_check_free(folder, file.name, err))
             return -1;
-    return store_begin(store, head, err);
+    if (store_begin(store, head, err))
+        return -1;
+    return replaces ? work_folder_consent(folder, true, err) : 0;
 }
 
 /* Go on after what is done, if anything is. */
@@ -75,8 +78,9 @@ static int go_on(struct store *store, const struct journal_head *head, struct er
         return -1;
     if (store->complete)
         return 0;
-    return folder->state == WORK_NONE ? begin_anew(store, head, err)
-                                      : store_resume(store, head, err);
+    if (folder->state == WORK_NONE)
+        return begin_anew(store, head, err);
+    return work_folder_check_target(folder, err) || store_resume(store, head, err) ? -1 : 0;
 }
 
 static int open_folder(struct store *store, const struct journal_head *head, struct err *err)
@@ -88,9 +92,10 @@ static int open_folder(struct store *store, const struct journal_head *head, str
         return -1;
     if (plan->options->resume)
         return go_on(store, head, err);
-    bool anew = plan->begins_anew && folder->state == WORK_BEGUN && !plan->options->force;
+    bool anew = plan->begins_anew && folder->state == WORK_BEGUN && !folder->has_target &&
+                !plan->options->force;
     if (anew ? work_record_check(folder->journal, head, NULL, err)
-             : !plan->options->force && refuse_results(folder, err))
+             : !plan->options->force && refuse_results(plan, folder, err))
         return -1;
     return begin_anew(store, head, err);
 }

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -78,7 +79,8 @@ static int find_paths(struct work_folder *folder, struct err *err)
     folder->lock_path = path_in(folder, folder->own, "/", "lock", err);
     folder->sums = path_in(folder, folder->own, "/", "sums", err);
     folder->drafts = path_in(folder, folder->own, "/", drafts_name, err);
-    return folder->lock_path && folder->sums && folder->drafts ? 0 : -1;
+    folder->consent = path_in(folder, folder->own, "/", "replace", err);
+    return folder->lock_path && folder->sums && folder->drafts && folder->consent ? 0 : -1;
 }
 
 int work_folder_find(struct work_folder *folder, const char *output, const struct job_shard *shard,
@@ -331,15 +333,36 @@ int work_folder_finish(const struct work_folder *folder, struct err *err)
     return remove_file(folder->journal, err) || remove_file(folder->sums, err) ? -1 : 0;
 }
 
+int work_folder_consent(const struct work_folder *folder, bool may_replace, struct err *err)
+{
+    if (!may_replace)
+        return remove_file(folder->consent, err);
+    int descriptor = open(folder->consent, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+        return err_output(err, "cannot write '%s': %s", folder->consent, strerror(errno));
+    close(descriptor);
+    return 0;
+}
+
+int work_folder_check_target(const struct work_folder *folder, struct err *err)
+{
+    bool may_replace = kind_at(folder->consent) != 0;
+    return folder->has_target && !may_replace ? refuse_taken(folder->target, err) : 0;
+}
+
 /* A process that was killed may have moved the result, and not its record. */
 int work_folder_move_out(const struct work_folder *folder, const char *name, struct err *err)
 {
     struct buf from = {0};
     bool has_record = false;
+    bool may_replace = kind_at(folder->consent) != 0;
     buf_format(&from, "%s/%s", folder->path, name);
     int failed = buf_check(&from, err) || look_at_record(folder->record, &has_record, err);
     if (!failed && kind_at(from.bytes))
-        failed = rename_to(from.bytes, folder->target, folder->may_replace, err);
+        failed = rename_to(from.bytes, folder->target, may_replace, err);
     buf_release(&from);
-    return failed || rename_to(folder->manifest, folder->record, true, err) ? -1 : 0;
+    return failed || rename_to(folder->manifest, folder->record, true, err) ||
+                   remove_file(folder->consent, err)
+               ? -1
+               : 0;
 }

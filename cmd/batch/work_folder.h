@@ -7,12 +7,12 @@
  *
  * A batch owns, in DIR:
  *
- *     .attn-cli/       `lock`, `sums` so far, and whatever is half made: all of it is the batch's
- *     journal          while work goes on: what the batch is, and what is done
- *     manifest.json    in its place when all is done; both are known by their first lines
- *     results.jsonl, sums, MEASURE.txt and so on: those that the command in the journal makes, and
- *                      those that the manifest lists
- *     ITEM/FILE        those that the journal or the manifest lists
+ *     .attn-cli/       `lock`, `sums` so far, `replace` where a FILE is to be replaced, and
+ * whatever is half made: all of it is the batch's journal          while work goes on: what the
+ * batch is, and what is done manifest.json    in its place when all is done; both are known by
+ * their first lines results.jsonl, sums, MEASURE.txt and so on: those that the command in the
+ * journal makes, and those that the manifest lists ITEM/FILE        those that the journal or the
+ * manifest lists
  *
  * and FILE.part with all of these in it, FILE.manifest, and FILE when that holds what FILE.manifest
  * has the hash of. Nothing else is the batch's: it is not written to, replaced or removed, with no
@@ -29,7 +29,8 @@
  *     anything else, or a `journal` or `manifest.json` of something else: refused
  *
  * A FILE that is there is refused; --resume checks it against FILE.manifest, as above; --force
- * replaces it, whatever it holds, by a rename, but no link and no device. An item's folder is made
+ * replaces it, whatever it holds, by a rename, but no link and no device, and so does --resume of a
+ * batch that was begun with --force. An item's folder is made
  * in .attn-cli and renamed, so that one that is there is whole, or someone else's, and refused.
  *
  *     struct work_folder folder;
@@ -59,13 +60,14 @@ struct work_folder {
     const char *path;   /* without a slash at its end */
     const char *target; /* the file that the result becomes; NULL: none, or not yet */
     const char *record; /* of it, FILE.manifest */
-    const char *journal, *manifest, *lines;      /* paths within … */
-    const char *own, *lock_path, *sums, *drafts; /* … and .attn-cli, and in it */
+    const char *journal, *manifest, *lines; /* paths within … */
+    const char *own;                        /* … and .attn-cli, and in it: */
+    const char *lock_path, *sums, *drafts, *consent;
     enum work_state state;
     bool is_named;    /* as -o has it: such a folder may be a link */
     bool has_target;  /* the file is there */
     bool has_record;  /* and what says what it is */
-    bool may_replace; /* it, and what an earlier process of this batch has made */
+    bool may_replace; /* what an earlier process of this batch has made */
     bool made;        /* the folder is ours: it goes when nothing is in it */
     struct lock_file lock;
     struct arena arena;
@@ -102,6 +104,13 @@ int work_folder_check_free(const struct work_folder *folder, const char *name, s
 
 /* … and give it its name, DIR/NAME. */
 int work_folder_place(const struct work_folder *folder, const char *name, struct err *err);
+
+/* --force is given: the target that is there may be replaced, also by who goes on later; or it is
+ * not. */
+int work_folder_consent(const struct work_folder *folder, bool may_replace, struct err *err);
+
+/* Refuse to go on where the target is there and may not be replaced. */
+int work_folder_check_target(const struct work_folder *folder, struct err *err);
 
 /* The one result, DIR/NAME, becomes the target, and the manifest its record. */
 int work_folder_move_out(const struct work_folder *folder, const char *name, struct err *err);
