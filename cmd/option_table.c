@@ -176,9 +176,10 @@ const struct option_row option_rows[] = {
     {"shard", 0, OPTION_TEXT, "I/N|auto", FIELD(shard), FOR_BATCH | PROCESS, 0, 0,
      "do the I-th of N parts; auto: as Slurm, Open MPI or PMI say; see merge"},
     {"resume", 0, OPTION_FLAG, NULL, FIELD(resume), FOR_BATCH | PROCESS, 0, 0,
-     "go on after what an interrupted process has done, or try again what found no memory"},
+     "go on after what an interrupted process of the same batch has done, or try again what found "
+     "no memory; one that is done ends as it did"},
     {"force", 0, OPTION_FLAG, NULL, FIELD(force), FOR_BATCH | FOR_MERGE | PROCESS, 0, 0,
-     "begin anew where there are results already"},
+     "begin anew where results of a batch are already, and replace a file; all else stays"},
     {"fail-fast", 0, OPTION_FLAG, NULL, FIELD(fail_fast), FOR_BATCH | PROCESS, 0, 0,
      "stop at the first item that fails"},
     {"dry-run", 0, OPTION_FLAG, NULL, FIELD(dry_run), FOR_BATCH | PROCESS, 0, 0,

@@ -1,8 +1,9 @@
 /* shard_list.h: the folders of a batch's shards, by the place of the whole.
  *
  *     struct shard_list list = {0};
- *     if (shard_list_find(&list, "parts/", err)) ...      (parts.1-of-3, parts.2-of-3,
- * parts.3-of-3) use(list.folders[0]); shard_list_release(&list);
+ *     if (shard_list_find(&list, "parts/", err)) ...
+ *     use(list.folders[0]);               (parts.1-of-3)
+ *     shard_list_release(&list);
  */
 #ifndef ATTN_CMD_SHARD_LIST_H
 #define ATTN_CMD_SHARD_LIST_H

@@ -165,9 +165,11 @@ static int look(struct work_folder *folder, struct err *err)
 
 /* --- lock and unlock -------------------------------------------------------------------------- */
 
-static int make_own(const char *path, struct err *err)
+static int make_within(bool *made, const char *path, struct err *err)
 {
-    if (mkdir(path, 0777) == 0 || (errno == EEXIST && S_ISDIR(kind_at(path))))
+    bool is_new = mkdir(path, 0777) == 0;
+    *made = *made || is_new;
+    if (is_new || (errno == EEXIST && S_ISDIR(kind_at(path))))
         return 0;
     return errno == ENOENT
                ? LOCK_FILE_LOST /* its parent is gone */
@@ -183,7 +185,7 @@ static int lock(struct work_folder *folder, struct err *err)
         if (!made && file_make_directory(folder->path, err))
             return -1;
         folder->made = folder->made || made;
-        failed = make_own(folder->own, err);
+        failed = make_within(&folder->made_own, folder->own, err);
         if (!failed)
             failed = lock_file_take(&folder->lock, folder->lock_path, folder->path, err);
     }
@@ -197,7 +199,8 @@ int work_folder_open(struct work_folder *folder, struct err *err)
     if (look(folder, err) || lock(folder, err) || look(folder, err) ||
         removal_folder(folder->own, drafts_name, err))
         return -1;
-    return make_own(folder->drafts, err) ? -1 : 0;
+    bool made = false;
+    return make_within(&made, folder->drafts, err) ? -1 : 0;
 }
 
 void work_folder_release(struct work_folder *folder)
@@ -207,7 +210,7 @@ void work_folder_release(struct work_folder *folder)
         removal_folder(folder->own, drafts_name, NULL);
         lock_file_release(&folder->lock);
     }
-    if (held || folder->made)
+    if (held || folder->made_own)
         rmdir(folder->own); /* each where nothing is in it, least of all the lock of another */
     if (folder->made || (held && folder->target))
         rmdir(folder->path);

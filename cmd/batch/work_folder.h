@@ -64,11 +64,11 @@ struct work_folder {
     const char *own;                        /* … and .attn-cli, and in it: */
     const char *lock_path, *sums, *drafts, *consent;
     enum work_state state;
-    bool is_named;    /* as -o has it: such a folder may be a link */
-    bool has_target;  /* the file is there */
-    bool has_record;  /* and what says what it is */
-    bool may_replace; /* what an earlier process of this batch has made */
-    bool made;        /* the folder is ours: it goes when nothing is in it */
+    bool is_named;       /* as -o has it: such a folder may be a link */
+    bool has_target;     /* the file is there */
+    bool has_record;     /* and what says what it is */
+    bool may_replace;    /* what an earlier process of this batch has made */
+    bool made, made_own; /* the folder, or .attn-cli: they go when nothing is in them */
     struct lock_file lock;
     struct arena arena;
 };

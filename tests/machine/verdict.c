@@ -188,7 +188,10 @@ static void judge_gone(struct buf *faults, const struct scene *scene, const stru
 {
     for (size_t i = 0; i < before->count; i++) {
         const char *path = before->files[i].path;
-        if (!holding_find(after, path) && holding_find(&scene->whole->files, path))
+        bool is_cleared =
+            strncmp(path, "disk/out/", 9) == 0 &&
+            (is_work(scene, after, path) || verdict_items_failed(scene)); /* by --force */
+        if (!holding_find(after, path) && holding_find(&scene->whole->files, path) && !is_cleared)
             buf_format(faults, "  '%s' is gone\n", path);
     }
 }
