@@ -22,6 +22,11 @@ enum {
     OPEN_MAX = 16, /* files being written at one time */
 };
 
+/* What follows a target's name. */
+#define LETTERS "XXXXXX"
+#define BEFORE_LETTERS ".attn-cli-"
+#define ENDING ".tmp"
+
 /* What a signal handler must remove; a slot is NULL or a path that stays readable. */
 static char *volatile open_temporaries[OPEN_MAX];
 
@@ -52,12 +57,11 @@ void stream_remove_temporaries(void)
     }
 }
 
-/* A copy of `path` with `ending` behind it, on the heap. */
-static char *path_with(const char *path, const char *ending, struct err *err)
+/* A copy on the heap. */
+static char *copy_of(const char *path, struct err *err)
 {
     struct buf buf = {0};
     buf_text(&buf, path);
-    buf_text(&buf, ending);
     if (buf_check(&buf, err)) {
         buf_release(&buf);
         return NULL;
@@ -84,7 +88,7 @@ int stream_to(struct stream *stream, int descriptor, struct err *err)
 static char *resolve(const char *path, struct err *err)
 {
     char *real = realpath(path, NULL);
-    char *copy = path_with(real ? real : path, "", err);
+    char *copy = copy_of(real ? real : path, err);
     free(real);
     return copy;
 }
@@ -92,7 +96,7 @@ static char *resolve(const char *path, struct err *err)
 /* Devices and pipes are written in place: there is nothing to rename. */
 static int open_in_place(struct stream *stream, const char *path, struct err *err)
 {
-    stream->target = path_with(path, "", err);
+    stream->target = copy_of(path, err);
     if (!stream->target)
         return -1;
     stream->descriptor = open(path, O_WRONLY | O_CLOEXEC);
@@ -107,7 +111,8 @@ static void open_permissions(int descriptor, const char *target)
     struct stat status;
     mode_t mask = umask(0);
     umask(mask);
-    mode_t mode = stat(target, &status) == 0 ? status.st_mode & 0777 : 0666 & ~mask;
+    bool stands = lstat(target, &status) == 0 && S_ISREG(status.st_mode);
+    mode_t mode = stands ? status.st_mode & 0777 : 0666 & ~mask;
     if (fchmod(descriptor, mode))
         return; /* a file system without permissions: nothing is lost */
 }
@@ -136,19 +141,37 @@ static int cannot_open(const char *path, struct err *err)
     return err_output(err, "cannot write '%s': %s", path, strerror(failure));
 }
 
+/* The path of a file beside the target: a name that is long already makes room at its end. */
+static char *path_beside(const char *target, struct err *err)
+{
+    static const char added[] = BEFORE_LETTERS LETTERS ENDING;
+    const size_t room = NAME_MAX - (sizeof added - 1);
+    const char *slash = strrchr(target, '/');
+    size_t name = strlen(slash ? slash + 1 : target);
+    size_t excess = name > room && name <= NAME_MAX ? name - room : 0;
+    struct buf buf = {0};
+    buf_bytes(&buf, target, strlen(target) - excess);
+    buf_text(&buf, added);
+    if (buf_check(&buf, err)) {
+        buf_release(&buf);
+        return NULL;
+    }
+    return buf.bytes;
+}
+
+/* Its path stays on the heap while it is there. */
 static int open_temporary(struct stream *stream, const char *path, struct err *err)
 {
-    stream->target = resolve(path, err);
     if (!stream->target)
         return -1;
-    stream->temporary = path_with(stream->target, ".XXXXXX", err);
+    stream->temporary = path_beside(stream->target, err);
     if (!stream->temporary)
         return -1;
     if (remember_temporary(stream->temporary)) { /* before it is there: a signal comes any time */
         err_output(err, "cannot write '%s': expected at most %d files at one time", path, OPEN_MAX);
         goto failed;
     }
-    stream->descriptor = mkostemp(stream->temporary, O_CLOEXEC);
+    stream->descriptor = mkostemps(stream->temporary, sizeof ENDING - 1, O_CLOEXEC);
     if (stream->descriptor < 0) {
         cannot_open(path, err);
         goto failed;
@@ -171,7 +194,29 @@ int stream_open(struct stream *stream, const char *path, struct err *err)
     if (check_replaceable(path, exists, err) || stream_to(stream, -1, err))
         return -1;
     bool in_place = exists && !S_ISREG(status.st_mode);
+    stream->target = in_place ? NULL : resolve(path, err);
     if ((in_place ? open_in_place : open_temporary)(stream, path, err)) {
+        stream_discard(stream);
+        return -1;
+    }
+    return 0;
+}
+
+int stream_open_inside(struct stream *stream, const char *path, bool replaces, struct err *err)
+{
+    struct stat status;
+    bool exists = lstat(path, &status) == 0;
+    if (exists && S_ISDIR(status.st_mode))
+        return err_output(err, "cannot write '%s': it is a directory", path);
+    if (exists && !replaces)
+        return err_output(err, "cannot write '%s': it is there already", path);
+    if (exists && S_ISREG(status.st_mode) && check_replaceable(path, true, err))
+        return -1;
+    if (stream_to(stream, -1, err))
+        return -1;
+    stream->is_new = !replaces;
+    stream->target = copy_of(path, err);
+    if (open_temporary(stream, path, err)) {
         stream_discard(stream);
         return -1;
     }
@@ -245,6 +290,20 @@ static const char *shown_target(const struct stream *stream)
     return stream->target ? stream->target : "standard output";
 }
 
+bool stream_is_temporary(const char *name)
+{
+    const size_t size = strlen(name);
+    const size_t added = sizeof BEFORE_LETTERS LETTERS ENDING - 1;
+    if (size <= added)
+        return false;
+    static const char alphabet[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    const char *at = name + size - added;
+    const char *letters = at + sizeof BEFORE_LETTERS - 1;
+    const char *ending = letters + sizeof LETTERS - 1;
+    return strncmp(at, BEFORE_LETTERS, sizeof BEFORE_LETTERS - 1) == 0 &&
+           strspn(letters, alphabet) == sizeof LETTERS - 1 && strcmp(ending, ENDING) == 0;
+}
+
 static bool sync_later;
 
 void stream_sync_later(bool later)
@@ -263,6 +322,28 @@ int stream_sync(const char *path, struct err *err)
     return failed ? -1 : 0;
 }
 
+/* Give a file a name that nothing has. Where the system cannot do that in one step, two names for
+ * a moment are as good; where a file has but one name, a look has to do. */
+static int rename_new(const char *from, const char *to)
+{
+    struct stat status;
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    if (link(from, to) == 0)
+        return unlink(from);
+    if (errno == EEXIST)
+        return -1;
+    errno = EEXIST;
+    return lstat(to, &status) == 0 ? -1 : rename(from, to);
+}
+
+static int give_name(const struct stream *stream)
+{
+    return (stream->is_new ? rename_new : rename)(stream->temporary, stream->target);
+}
+
 static int commit_file(struct stream *stream)
 {
     bool regular = stream->temporary != NULL;
@@ -271,7 +352,7 @@ static int commit_file(struct stream *stream)
     if (close(stream->descriptor) && !stream->failure)
         stream->failure = errno;
     stream->descriptor = -1;
-    if (!stream->failure && regular && rename(stream->temporary, stream->target))
+    if (!stream->failure && regular && give_name(stream))
         stream->failure = errno;
     return stream->failure;
 }

@@ -5,6 +5,14 @@
  * interrupted, leaves the target as it was. Writes never fail one by one: the first failure sticks
  * and stream_commit returns it.
  *
+ * A path that the user wrote (-o) is what it leads to: where it is a symbolic link, that stays, and
+ * the file it leads to is replaced; a link that leads nowhere, a directory and a file that may not
+ * be written are refused; devices and pipes (/dev/stdout) are written in place. A name that we
+ * chose in a folder of results is that name alone: no link is followed.
+ *
+ * TARGET.attn-cli-XXXXXX.tmp is the temporary file's name, which only SIGKILL or a power cut leaves
+ * there.
+ *
  *     struct stream out = {0};
  *     if (stream_open(&out, "weights.csv", err)) ...
  *     stream_text(&out, "query\\key");
@@ -25,13 +33,18 @@ struct stream {
     int failure;     /* errno of the first write that failed; 0: none */
     char *target;    /* NULL: a descriptor that was handed in */
     char *temporary; /* what is renamed to `target` */
+    bool is_new;     /* nothing that has the target's name is replaced */
     char *buffer;    /* NULL: closed */
     size_t used;
     size_t written_bytes; /* all that was put in, for reports */
 };
 
-/* Begin a new file. */
+/* Begin a file that the user named. */
 int stream_open(struct stream *stream, const char *path, struct err *err);
+
+/* Begin a file of a folder. What has its name is replaced, be it a link or a pipe; or, unless
+ * `replaces`, is refused, now or when it has come meanwhile. */
+int stream_open_inside(struct stream *stream, const char *path, bool replaces, struct err *err);
 
 /* Write to a descriptor that stays open (standard output). */
 int stream_to(struct stream *stream, int descriptor, struct err *err);
@@ -53,6 +66,9 @@ int stream_commit(struct stream *stream, struct err *err);
 
 /* Give up: the temporary file goes, the target stays as it was. */
 void stream_discard(struct stream *stream);
+
+/* Whether a file's name, without a path, is one that only our temporary files have. */
+bool stream_is_temporary(const char *name);
 
 /* Let commits not wait for the disk, which takes milliseconds a file: for who writes thousands,
  * keeps a journal, and calls stream_sync before it says that they are there. */

@@ -1,11 +1,11 @@
 #include "verdict.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "base/stream.h"
 #include "trouble.h"
 
-enum { ENDING_LETTERS = 6, STATUSES = 8, SHOWN_BYTES = 300 };
+enum { STATUSES = 8, SHOWN_BYTES = 300 };
 
 /* A training says that it saved itself, whatever the signal. */
 static bool is_interrupted(const struct scene *scene)
@@ -102,16 +102,10 @@ static void judge_printed(struct buf *faults, const struct scene *scene)
 
 /* --- what it left ----------------------------------------------------------------------------- */
 
-/* As mkstemp names them: out.csv.a1B2c3. */
 static bool is_temporary(const char *path)
 {
-    const char *dot = strrchr(path, '.');
-    if (!dot || strlen(dot) != 1 + ENDING_LETTERS)
-        return false;
-    for (const char *c = dot + 1; *c; c++)
-        if (!isalnum((unsigned char)*c))
-            return false;
-    return true;
+    const char *slash = strrchr(path, '/');
+    return stream_is_temporary(slash ? slash + 1 : path);
 }
 
 static size_t count_lines(const struct held *file)

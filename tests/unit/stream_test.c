@@ -182,6 +182,84 @@ START_TEST(a_symbolic_link_stays_one)
 }
 END_TEST
 
+/* In a folder of results names are ours: what they lead to elsewhere is not. */
+START_TEST(a_file_of_a_folder_replaces_a_link_and_not_what_it_leads_to)
+{
+    static const char *const links[] = {"old", "nowhere"};
+    scratch_write("old", "theirs");
+    ck_assert_int_eq(chmod("old", 0604), 0);
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        struct stream out = {0};
+        struct stat status;
+        ck_assert_int_eq(symlink(links[i], "link"), 0);
+        ck_assert_int_eq(stream_open_inside(&out, "link", false, NULL), -1);
+        ck_assert_int_eq(stream_open_inside(&out, "link", true, NULL), 0);
+        stream_text(&out, "ours");
+        ck_assert_int_eq(stream_commit(&out, NULL), 0);
+        ck_assert_int_eq(lstat("link", &status), 0);
+        ck_assert(S_ISREG(status.st_mode));
+        scratch_expect("link", "ours");
+        scratch_expect("old", "theirs");
+        ck_assert_int_eq(unlink("link"), 0);
+    }
+    ck_assert_uint_eq(permissions("old"), 0604);
+    ck_assert_uint_eq(scratch_count("."), 1);
+}
+END_TEST
+
+START_TEST(a_file_of_a_folder_replaces_a_pipe_and_does_not_wait_for_it)
+{
+    struct stream out = {0};
+    ck_assert_int_eq(mkfifo("pipe", 0666), 0);
+    ck_assert_int_eq(stream_open_inside(&out, "pipe", true, NULL), 0);
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    scratch_expect("pipe", "");
+}
+END_TEST
+
+START_TEST(a_file_that_comes_meanwhile_is_not_replaced)
+{
+    struct stream out = {0};
+    struct err err = {0};
+    ck_assert_int_eq(stream_open_inside(&out, "new", false, NULL), 0);
+    scratch_write("new", "theirs");
+    ck_assert_int_eq(stream_commit(&out, &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'new': File exists");
+    err_clear(&err);
+    ck_assert_int_eq(stream_open_inside(&out, "new", false, &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'new': it is there already");
+    scratch_expect("new", "theirs");
+    ck_assert_uint_eq(scratch_count("."), 1);
+}
+END_TEST
+
+START_TEST(the_longest_name_has_a_temporary_file)
+{
+    char name[256];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    write_file(name, "whole");
+    scratch_expect(name, "whole");
+    ck_assert_uint_eq(scratch_count("."), 1);
+}
+END_TEST
+
+START_TEST(temporary_names_are_ours_alone)
+{
+    static const struct {
+        const char *name;
+        bool is_ours;
+    } cases[] = {
+        {"x.csv.attn-cli-a1B2c3.tmp", true}, {"x.csv.attn-cli-a1B2c.tmp", false},
+        {"x.csv.attn-cli-a1B2c3", false},    {"x.csv.a1B2c3", false},
+        {".attn-cli-a1B2c3.tmp", false},     {"x.csv.attn-cli-my-own.tmp", false},
+        {"attn-cli-a1B2c3.tmp", false},      {"", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(stream_is_temporary(cases[i].name) == cases[i].is_ours, "%s", cases[i].name);
+}
+END_TEST
+
 START_TEST(a_descriptor_stays_open)
 {
     char found[8] = "";
@@ -220,6 +298,11 @@ Suite *stream_suite(void)
     tcase_add_test(tests, a_new_file_has_the_permissions_of_any_other);
     tcase_add_test(tests, an_existing_file_keeps_its_permissions);
     tcase_add_test(tests, a_symbolic_link_stays_one);
+    tcase_add_test(tests, a_file_of_a_folder_replaces_a_link_and_not_what_it_leads_to);
+    tcase_add_test(tests, a_file_of_a_folder_replaces_a_pipe_and_does_not_wait_for_it);
+    tcase_add_test(tests, a_file_that_comes_meanwhile_is_not_replaced);
+    tcase_add_test(tests, the_longest_name_has_a_temporary_file);
+    tcase_add_test(tests, temporary_names_are_ours_alone);
     tcase_add_test(tests, a_descriptor_stays_open);
     suite_add_tcase(suite, tests);
     return suite;

@@ -6,7 +6,7 @@ interrupted() { # SIGNAL
     printf 'old\n' >all.json
     yes 'the cat sat on the mat and the dog ran to the big old house' | head -n 400 >many.txt
     env --default-signal="$1" "$ATTN" run -f many.txt --show all -o all.json &
-    until ls all.json.?????? >/dev/null 2>&1 || ! kill -0 $! 2>/dev/null; do
+    until ls all.json.attn-cli-??????.tmp >/dev/null 2>&1 || ! kill -0 $! 2>/dev/null; do
         :
     done
     kill -"$1" $!
