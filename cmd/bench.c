@@ -14,6 +14,7 @@
 #include "model/model.h"
 #include "model/shape.h"
 #include "progress.h"
+#include "save_folder.h"
 
 enum {
     ROUNDS = 5,
@@ -86,6 +87,8 @@ static int check_options(struct job *job, struct err *err)
                          options->model ? options->model : options->operands.items[0]);
     if (options->save && !options->shape)
         return err_usage(err, "--save: writes the model of --shape, found no --shape");
+    if (options->force && !options->save)
+        return err_usage(err, "--force: goes with --save, found no --save");
     if (options->json && options->format && strcmp(options->format, "json") != 0)
         return err_usage(err, "--json: means --format json, found --format %s as well",
                          options->format);
@@ -159,30 +162,22 @@ static int measure(struct job *job, struct err *err)
     return failed ? -1 : write_report(options, &report, err);
 }
 
-static int save(struct job *job, struct err *err)
-{
-    struct progress progress;
-    progress_begin(&progress, job->options, NULL);
-    int failed = folder_save_told(&job->folder, job->options->save, &progress.sink, err);
-    progress_end(&progress);
-    return failed;
-}
-
 static int run_job(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct task_choice *choice = &job->plan.choice;
     if (options->attention)
         return bench_growth(options, &job->folder, choice->lengths, choice->length_count, err);
-    return options->save ? save(job, err) : measure(job, err);
+    return options->save ? save_folder(&job->folder, options->save, options, err)
+                         : measure(job, err);
 }
 
 int bench_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
     int failed = check_options(&job, err) || read_lengths(&job, err) || read_only(&job, err) ||
-                 find_folder(&job, err);
-    failed = failed || run_job(&job, err);
+                 (options->save && target_folder_check(options->save, options->force, err));
+    failed = failed || find_folder(&job, err) || run_job(&job, err);
     draft_release(&job.draft);
     arena_release(&job.arena);
     return failed ? -1 : 0;

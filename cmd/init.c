@@ -16,6 +16,7 @@
 #include "model/origin.h"
 #include "model/recipe.h"
 #include "progress.h"
+#include "save_folder.h"
 #include "model/shape.h"
 
 struct job {
@@ -78,20 +79,6 @@ static int check_options(struct job *job, struct err *err)
         if (config_edit_read(&job->edit, options->sets.items[i], &job->arena, err))
             return -1;
     job->sets_rows = config_edit_has(&job->edit, "vocab_size");
-    return 0;
-}
-
-/* What is there stays, unless --force says otherwise. */
-static int check_target(const struct options *options, struct err *err)
-{
-    const char *path = options->output;
-    if (!file_exists(path) || file_is_empty_directory(path))
-        return 0;
-    if (!file_is_directory(path))
-        return err_output(err, "cannot write '%s': expected a directory, found a file", path);
-    if (!options->force)
-        return err_output(err, "cannot write '%s': it is there already (--force overwrites it)",
-                          path);
     return 0;
 }
 
@@ -281,11 +268,7 @@ static int fill_draft(struct job *job, struct err *err)
 static int save(const struct job *job, struct err *err)
 {
     const char *path = job->options->output;
-    struct progress progress;
-    progress_begin(&progress, job->options, NULL);
-    int failed = folder_save_told(&job->draft.folder, path, &progress.sink, err);
-    progress_end(&progress);
-    if (failed)
+    if (save_folder(&job->draft.folder, path, job->options, err))
         return -1;
     if (bundled_find(path))
         print_note(job->options, "--model %s is the bundled model, this one is --model ./%s", path,
@@ -296,7 +279,9 @@ static int save(const struct job *job, struct err *err)
 int init_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
-    int failed = check_options(&job, err) || check_target(options, err) || find_config(&job, err) ||
+    int failed = check_options(&job, err) ||
+                 target_folder_check(options->output, options->force, err) ||
+                 find_config(&job, err) ||
                  init_words_find(&job.words, options, options->like ? &job.like : NULL, err) ||
                  open_draft(&job, err) || fill_draft(&job, err) || save(&job, err);
     draft_release(&job.draft);

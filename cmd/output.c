@@ -30,7 +30,9 @@ static int find_format(struct output *output, const struct options *options, str
 
 int output_choose(struct output *output, const struct options *options, struct err *err)
 {
-    if (find_format(output, options, err))
+    output->replaces = options->force;
+    if (find_format(output, options, err) ||
+        (output->to_folder && target_folder_check(output->path, output->replaces, err)))
         return -1;
     return output->format->check ? output->format->check(err) : 0;
 }
@@ -60,8 +62,10 @@ int output_check_selection(const struct output *output, const struct selection *
 
 int output_open(struct output *output, struct err *err)
 {
-    if (output->stream.buffer || output->to_folder)
+    if (output->stream.buffer || output->folder.path)
         return 0;
+    if (output->to_folder)
+        return target_folder_open(&output->folder, output->path, output->replaces, err);
     if (output->to_stdout)
         return stream_to(&output->stream, STDOUT_FILENO, err);
     return stream_open(&output->stream, output->path, err);
@@ -71,7 +75,7 @@ int output_write(struct output *output, const struct report *report, const struc
                  struct err *err)
 {
     if (output->to_folder)
-        return folder_out_write(output->path, output->format, report, place, err);
+        return folder_out_write(&output->folder, output->format, report, place, err);
     return output->format->write(&output->stream, report, place, err);
 }
 
@@ -83,4 +87,5 @@ int output_commit(struct output *output, struct err *err)
 void output_discard(struct output *output)
 {
     stream_discard(&output->stream);
+    target_folder_close(&output->folder);
 }

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/stream.h"
+#include "base/target_folder.h"
 #include "lens/derive.h"
 #include "lens/selection.h"
 #include "options.h"
@@ -24,10 +25,13 @@ struct output {
     const struct format *format;
     bool to_stdout;
     bool to_folder;
-    struct stream stream; /* of anything but a folder */
+    bool replaces;        /* files in a folder */
+    struct stream stream; /* of anything but a folder … */
+    struct target_folder folder;
 };
 
-/* --format, else the ending of -o, else text for people. */
+/* --format, else the ending of -o, else text for people. A folder that holds anything is refused
+ * without --force. */
 int output_choose(struct output *output, const struct options *options, struct err *err);
 
 /* What to show, and of which layers: what was asked for, else what the format is for (NULL: what is

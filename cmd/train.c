@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/stream.h"
-#include "base/file.h"
+#include "base/target_folder.h"
 #include "command.h"
 #include "progress.h"
 #include "signals.h"
@@ -26,6 +26,7 @@ struct job {
     struct course course;
     struct buf log;
     struct stream out;
+    struct target_folder target;
     double began;         /* the time that the first step began … */
     long long first_step; /* … and which it was */
     struct progress progress;
@@ -79,8 +80,14 @@ static int save(struct job *job, bool as_result, struct err *err)
     if (size >= (int)sizeof job->saved_path)
         return err_output(err, "cannot write '%s': the name is too long", job->start.output);
     job->saved_step = step_of(job);
-    return file_make_directory(job->start.output, err) ||
-           saved_write(&job->course, &job->start.draft, &job->log, job->saved_path, err);
+    if (as_result)
+        return saved_write(&job->course, &job->start.draft, &job->log, &job->target, err);
+    struct target_folder step = {0};
+    if (target_folder_open_inside(&step, job->saved_path, &job->target, err))
+        return -1;
+    int failed = saved_write(&job->course, &job->start.draft, &job->log, &step, err);
+    target_folder_close(&step);
+    return failed;
 }
 
 /* --- reports --------------------------------------------------------------------------------- */
@@ -228,12 +235,14 @@ int train_command(const struct options *options, struct err *err)
     static struct job job;
     job = (struct job){.options = options};
     int failed = train_start_open(&job.start, options, err) || open_course(&job, err);
+    failed = failed || target_folder_open(&job.target, job.start.output, job.start.replaces, err);
     if (!failed) {
         show_head(&job);
         failed = run_steps(&job, err);
     }
     if (job.out.buffer && stream_commit(&job.out, failed ? NULL : err))
         failed = -1;
+    target_folder_close(&job.target);
     course_release(&job.course);
     machine_release(&job.machine);
     train_start_release(&job.start);

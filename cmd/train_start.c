@@ -1,8 +1,10 @@
 #include "train_start.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/target_folder.h"
 #include "inputs.h"
 #include "model/model.h"
 #include "model/recipe.h"
@@ -41,6 +43,17 @@ static int check_places(const struct options *options, struct err *err)
     return 0;
 }
 
+/* A training that goes on where it was saved replaces its own files. */
+static bool goes_on_in_place(const struct options *options)
+{
+    struct stat from;
+    struct stat to;
+    if (!options->resume_from || !options->output)
+        return options->resume_from != NULL;
+    return stat(options->resume_from, &from) == 0 && stat(options->output, &to) == 0 &&
+           from.st_dev == to.st_dev && from.st_ino == to.st_ino;
+}
+
 static int check_options(struct train_start *start, const struct options *options, struct err *err)
 {
     const char *output = options->output ? options->output : options->resume_from;
@@ -56,12 +69,9 @@ static int check_options(struct train_start *start, const struct options *option
     for (size_t i = 0; i < options->sets.count; i++)
         if (config_edit_read(&start->edit, options->sets.items[i], &start->arena, err))
             return -1;
-    bool there = file_exists(output) && !file_is_empty_directory(output);
-    if (there && !options->force && !options->resume_from)
-        return err_output(err, "cannot write '%s': it is there already (--force overwrites it)",
-                          output);
     start->output = output;
-    return 0;
+    start->replaces = options->force || goes_on_in_place(options);
+    return target_folder_check(output, start->replaces, err);
 }
 
 static int take_settings(struct train_start *start, const struct options *options, struct err *err)

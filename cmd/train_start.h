@@ -17,6 +17,7 @@
 
 struct train_start {
     const char *output;       /* the directory to write */
+    bool replaces;            /* files that are in it */
     struct folder source;     /* of --model or --resume; no path: a fresh model */
     struct saved_state state; /* its settings, or those of the command line */
     struct draft draft;

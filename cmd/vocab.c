@@ -6,6 +6,7 @@
 #include "init_words.h"
 #include "inputs.h"
 #include "progress.h"
+#include "save_folder.h"
 #include "text/bpe_learn.h"
 
 struct job {
@@ -21,7 +22,7 @@ static int check_options(const struct options *options, struct err *err)
         return err_usage(err, "expected a text file, or - for standard input");
     if (!options->output || !*options->output)
         return err_usage(err, "expected a directory to write: --output DIR");
-    return 0;
+    return target_folder_check(options->output, options->force, err);
 }
 
 static int read_files(struct job *job, struct err *err)
@@ -93,7 +94,7 @@ static int save(const struct job *job, struct err *err)
                           "cannot write '%s': the 'merges.txt' that is there would be read with "
                           "the words",
                           folder.path);
-    return folder_save(&folder, folder.path, err);
+    return save_folder(&folder, folder.path, job->options, err);
 }
 
 int vocab_command(const struct options *options, struct err *err)

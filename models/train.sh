@@ -19,7 +19,7 @@ mkdir -p "$to"
 "$attn" corpus "$grammar" --count 240000 --seed 1 |
     LC_ALL=C grep -vF -f "$to/agree-test.txt" -f "$to/road-test.txt" >"$to/texts.txt"
 
-"$attn" vocab "$to/texts.txt" --size 1280 -o "$to/bpe"
+"$attn" vocab "$to/texts.txt" --size 1280 --force -o "$to/bpe"
 [ "${3-}" != words ] || exit 0
 "$attn" train --data "$to/texts.txt" --shape tiny --set initializer_range=0.04 \
     --vocab "$to/bpe/vocab.json" --merges "$to/bpe/merges.txt" --steps 9000 --rate 0.004 \

@@ -207,9 +207,10 @@ static int write_files(struct store *store, const struct job *job, const struct 
     const struct format *format = store_format(store->plan, &job->item.options, err);
     work_folder_name(&name, job->name);
     work_folder_draft(&draft, &store->folder, name.bytes ? name.bytes : "");
+    const struct target_folder folder = {.path = draft.bytes, .replaces = true, .descriptor = -1};
     int failed = !format || buf_check(&name, err) || buf_check(&draft, err) ||
                  work_folder_check_free(&store->folder, name.bytes, err) ||
-                 folder_out_write(draft.bytes, format, report, page, err) ||
+                 folder_out_write(&folder, format, report, page, err) ||
                  list_files(store, name.bytes, err);
     end_piece(store);
     failed =

@@ -1,6 +1,5 @@
 #include "base/file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -148,18 +147,6 @@ bool file_is_directory(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-bool file_is_empty_directory(const char *path)
-{
-    DIR *directory = opendir(path);
-    size_t others = 0;
-    if (!directory)
-        return false;
-    for (const struct dirent *entry; (entry = readdir(directory));)
-        others += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    closedir(directory);
-    return others == 0;
 }
 
 bool file_exists(const char *path)

@@ -50,9 +50,6 @@ void file_release(struct file *file);
 
 bool file_is_directory(const char *path);
 
-/* True for a directory that can be looked into and has nothing in it. */
-bool file_is_empty_directory(const char *path);
-
 /* True when something has this name, even a link that leads nowhere: opening it says what is wrong,
  * where taking it for absent would go on without it. */
 bool file_exists(const char *path);

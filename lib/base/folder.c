@@ -49,14 +49,22 @@ struct written {
     const struct progress_sink *progress;
 };
 
-/* Write a file under its temporary name, down to the disk's own buffers. */
-static int write_file(struct stream *out, const struct folder_file *held, const char *path,
-                      struct written *written, struct err *err)
+static int path_of(struct buf *path, const struct target_folder *target, const char *name,
+                   struct err *err)
 {
-    struct buf target = {0};
-    buf_format(&target, "%s/%s", path, held->name);
-    int failed = buf_check(&target, err) || stream_open(out, target.bytes, err);
-    buf_release(&target);
+    path->size = 0;
+    buf_format(path, "%s/%s", target->path, name);
+    return buf_check(path, err);
+}
+
+/* Write a file under its temporary name, down to the disk's own buffers. */
+static int write_file(struct stream *out, const struct folder_file *held,
+                      const struct target_folder *target, struct written *written, struct err *err)
+{
+    struct buf path = {0};
+    int failed = path_of(&path, target, held->name, err) ||
+                 stream_open_inside(out, path.bytes, target->replaces, err);
+    buf_release(&path);
     if (failed)
         return -1;
     for (size_t at = 0; at < held->size && !out->failure;) {
@@ -70,41 +78,44 @@ static int write_file(struct stream *out, const struct folder_file *held, const 
     return out->failure ? stream_commit(out, err) : 0; /* which says what went wrong */
 }
 
+/* What got its name before another could not: it was not there before. */
+static void take_back(const struct folder *folder, size_t count, const struct target_folder *target)
+{
+    struct buf path = {0};
+    for (size_t i = 0; i < count && !target->replaces; i++)
+        if (!path_of(&path, target, folder->files[i].name, NULL))
+            unlink(path.bytes);
+    buf_release(&path);
+}
+
 /* All files are written before the first gets its name: a full disk is noticed in time. */
-static int write_files(struct stream *streams, const struct folder *folder, const char *path,
-                       const struct progress_sink *progress, struct err *err)
+static int write_files(struct stream *streams, const struct folder *folder,
+                       const struct target_folder *target, const struct progress_sink *progress,
+                       struct err *err)
 {
     struct written written = {.progress = progress};
     for (size_t i = 0; i < folder->file_count; i++)
         written.count += folder->files[i].size;
     for (size_t i = 0; i < folder->file_count; i++)
-        if (write_file(&streams[i], &folder->files[i], path, &written, err))
+        if (write_file(&streams[i], &folder->files[i], target, &written, err))
             return -1;
-    for (size_t i = 0; i < folder->file_count; i++)
-        if (stream_commit(&streams[i], err))
+    for (size_t i = 0; i < folder->file_count; i++) {
+        if (stream_commit(&streams[i], err)) {
+            take_back(folder, i, target);
             return -1;
+        }
+    }
     return 0;
 }
 
-int folder_save_told(const struct folder *folder, const char *path,
-                     const struct progress_sink *progress, struct err *err)
+int folder_save(const struct folder *folder, const struct target_folder *target,
+                const struct progress_sink *progress, struct err *err)
 {
     struct arena arena = {0};
     struct stream *streams = arena_alloc(&arena, folder->file_count, sizeof *streams, err);
-    bool was_there = file_exists(path);
-    int failed = !streams || file_make_directory(path, err);
-    if (!failed) {
-        failed = write_files(streams, folder, path, progress, err);
-        for (size_t i = 0; i < folder->file_count; i++)
-            stream_discard(&streams[i]);
-        if (failed && !was_there)
-            rmdir(path); /* nothing happens where a file got its name before */
-    }
+    int failed = !streams || write_files(streams, folder, target, progress, err);
+    for (size_t i = 0; streams && i < folder->file_count; i++)
+        stream_discard(&streams[i]);
     arena_release(&arena);
     return failed ? -1 : 0;
-}
-
-int folder_save(const struct folder *folder, const char *path, struct err *err)
-{
-    return folder_save_told(folder, path, NULL, err);
 }

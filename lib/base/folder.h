@@ -12,8 +12,9 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "base/progress_sink.h"
 #include "base/file.h"
+#include "base/progress_sink.h"
+#include "base/target_folder.h"
 
 struct folder_file {
     const char *name;
@@ -32,13 +33,10 @@ bool folder_has(const struct folder *folder, const char *name);
 /* Open a file of the folder; release it with file_release. The error names path and file. */
 int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err);
 
-/* Write the files that a folder holds into a directory, which is made if it is not there. Files get
- * their names when all are written, in the folder's order: on failure none has, as a rule, and a
- * directory that was made is gone. */
-int folder_save(const struct folder *folder, const char *path, struct err *err);
-
-/* The same, which tells how many bytes of all are written. */
-int folder_save_told(const struct folder *folder, const char *path,
-                     const struct progress_sink *progress, struct err *err);
+/* Write the files that a folder holds into one that is open to be written (target_folder.h). Files
+ * get their names when all are written, in the folder's order: on failure none has, as a rule.
+ * `progress`, which may be NULL, is told how many bytes of all are written. */
+int folder_save(const struct folder *folder, const struct target_folder *target,
+                const struct progress_sink *progress, struct err *err);
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/file.h"
 #include "out/json_origin.h"
 
 /* One file's share of a report. */
@@ -64,11 +63,11 @@ static int name_file(struct buf *path, size_t folder_size, const char *stem, con
     return buf_check(path, err);
 }
 
-static int write_part(const char *path, const struct format *format, const struct report *report,
-                      const struct place *place, struct err *err)
+static int write_part(const char *path, bool replaces, const struct format *format,
+                      const struct report *report, const struct place *place, struct err *err)
 {
     struct stream out = {0};
-    if (stream_open(&out, path, err))
+    if (stream_open_inside(&out, path, replaces, err))
         return -1;
     int failed = format->write(&out, report, place, err);
     if (failed)
@@ -115,11 +114,11 @@ static void write_entries(struct stream *out, const struct format *format,
     }
 }
 
-static int write_manifest(const char *path, const struct format *format,
+static int write_manifest(const char *path, bool replaces, const struct format *format,
                           const struct report *report, const struct place *place, struct err *err)
 {
     struct stream out = {0};
-    if (stream_open(&out, path, err))
+    if (stream_open_inside(&out, path, replaces, err))
         return -1;
     stream_char(&out, '{');
     json_origin_write(&out, report, "\n ");
@@ -129,33 +128,35 @@ static int write_manifest(const char *path, const struct format *format,
     return stream_commit(&out, err);
 }
 
-/* The folder of this sentence, made, with a slash behind it, in `path`. */
-static int make_folder(struct buf *path, const char *folder, const struct place *place,
-                       struct err *err)
+/* DIR/ or, for one of several sentences, DIR/0000/, which is made: `path` begins with it. */
+static int open_place(struct buf *path, const struct target_folder *folder,
+                      const struct place *place, struct err *err)
 {
-    buf_text(path, folder);
-    if (buf_check(path, err) || file_make_directory(path->bytes, err))
-        return -1;
-    if (path->bytes[path->size - 1] != '/')
+    struct target_folder inner = {0};
+    buf_text(path, folder->path);
+    if (!path->size || path->bytes[path->size - 1] != '/')
         buf_char(path, '/');
-    if (place->count > 1) {
+    if (place->count > 1)
         buf_format(path, "%04zu", place->index);
-        if (buf_check(path, err) || file_make_directory(path->bytes, err))
-            return -1;
-        buf_char(path, '/');
-    }
+    if (buf_check(path, err))
+        return -1;
+    if (place->count == 1)
+        return 0;
+    if (target_folder_open_inside(&inner, path->bytes, folder, err))
+        return -1; /* there is no lock to hold: it is that of all */
+    buf_char(path, '/');
     return buf_check(path, err);
 }
 
-int folder_out_write(const char *folder, const struct format *format, const struct report *report,
-                     const struct place *place, struct err *err)
+int folder_out_write(const struct target_folder *folder, const struct format *format,
+                     const struct report *report, const struct place *place, struct err *err)
 {
     struct buf path = {0};
     struct place alone = *place; /* each file holds one sentence */
     int failed = -1;
     alone.index = 0;
     alone.count = 1;
-    if (make_folder(&path, folder, place, err))
+    if (open_place(&path, folder, place, err))
         goto done;
     size_t folder_size = path.size;
     enum format_unit unit = unit_of(format, place);
@@ -163,12 +164,12 @@ int folder_out_write(const char *folder, const struct format *format, const stru
         struct part part;
         make_part(&part, unit, report, i);
         if (name_file(&path, folder_size, part.stem, format->ending, err) ||
-            write_part(path.bytes, format, &part.report, &alone, err))
+            write_part(path.bytes, folder->replaces, format, &part.report, &alone, err))
             goto done;
     }
     if (name_file(&path, folder_size, "manifest", ".json", err))
         goto done;
-    failed = write_manifest(path.bytes, format, report, place, err);
+    failed = write_manifest(path.bytes, folder->replaces, format, report, place, err);
 done:
     buf_release(&path);
     return failed;

@@ -9,11 +9,11 @@
 #define ATTN_OUT_FOLDER_OUT_H
 
 #include "base/err.h"
+#include "base/target_folder.h"
 #include "out/format.h"
 
-/* Write one report into `folder` (made when it is not there; its parent must be). Each file
- * is complete or not there. */
-int folder_out_write(const char *folder, const struct format *format, const struct report *report,
-                     const struct place *place, struct err *err);
+/* Write one report into a folder that is open to be written. Each file is complete or not there. */
+int folder_out_write(const struct target_folder *folder, const struct format *format,
+                     const struct report *report, const struct place *place, struct err *err);
 
 #endif

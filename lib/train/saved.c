@@ -227,10 +227,10 @@ static int remember(struct buf *bytes, const struct course *course, const struct
 
 /* What describes the others gets its name last: until then they do not fit what it says. */
 int saved_write(const struct course *course, const struct draft *draft, const struct buf *log,
-                const char *path, struct err *err)
+                const struct target_folder *target, struct err *err)
 {
     struct folder_file files[SAVED_FILES];
-    struct folder folder = {path, files, 0};
+    struct folder folder = {target->path, files, 0};
     struct buf json = {0};
     struct buf memory = {0};
     int failed = buf_check(log, err) || remember(&memory, course, draft, err);
@@ -241,7 +241,7 @@ int saved_write(const struct course *course, const struct draft *draft, const st
         describe(&json, course, &folder);
         files[folder.file_count++] = (struct folder_file){log_file, log->bytes, log->size};
         files[folder.file_count++] = (struct folder_file){settings_file, json.bytes, json.size};
-        failed = buf_check(&json, err) || folder_save(&folder, path, err);
+        failed = buf_check(&json, err) || folder_save(&folder, target, NULL, err);
     }
     buf_release(&json);
     buf_release(&memory);

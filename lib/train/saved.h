@@ -3,9 +3,9 @@
  * settings and step, and the SHA-256 of all other files but the log. It gets its name last and is
  * held against the others before a course goes on: a crash between two names is noticed.
  *
- *     if (saved_write(&course, &draft, &log, "fables/step-000064", err)) ...
+ *     if (saved_write(&course, &draft, &log, &target, err)) ...
  *     if (saved_settings(&settings, &step, &folder, err)) ...      before the course is opened
- *     if (saved_read(&course, &draft, &log, &folder, step, err)) ...  behind that
+ *     if (saved_read(&course, &draft, &log, &folder, step, err)) ...  after that
  */
 #ifndef ATTN_TRAIN_SAVED_H
 #define ATTN_TRAIN_SAVED_H
@@ -14,10 +14,9 @@
 #include "base/folder.h"
 #include "train/course.h"
 
-/* Write all files, those of the draft's tokenizer too, into a directory; it is made if it is not
- * there. */
+/* Write all files, those of the draft's tokenizer too, into a folder that is open to be written. */
 int saved_write(const struct course *course, const struct draft *draft, const struct buf *log,
-                const char *path, struct err *err);
+                const struct target_folder *target, struct err *err);
 
 /* The settings of a saved course, whose files are all those that were saved together. Errors name
  * the file, and the field. */

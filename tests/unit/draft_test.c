@@ -112,7 +112,10 @@ START_TEST(files_are_saved_with_the_config_last)
     ck_assert_str_eq(draft.files[1].name, "vocab.json");
     ck_assert_str_eq(draft.files[2].name, "merges.txt");
     ck_assert_str_eq(draft.files[3].name, "config.json");
-    ck_assert_msg(!folder_save(&draft.folder, "saved", &err), "%s", err.text);
+    struct target_folder target = {0};
+    ck_assert_msg(!target_folder_open(&target, "saved", false, &err), "%s", err.text);
+    ck_assert_msg(!folder_save(&draft.folder, &target, NULL, &err), "%s", err.text);
+    target_folder_close(&target);
     ck_assert_uint_eq(scratch_count("saved"), 4);
     scratch_expect("saved/config.json", attention);
     scratch_expect("saved/vocab.json", "{}");

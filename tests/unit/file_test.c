@@ -157,11 +157,6 @@ START_TEST(it_is_known_what_stands_under_a_name)
     ck_assert(file_is_directory("link"));
     ck_assert(!file_is_directory("file"));
     ck_assert(!file_is_directory("nowhere"));
-    ck_assert(file_is_empty_directory("folder"));
-    ck_assert(file_is_empty_directory("link"));
-    ck_assert(!file_is_empty_directory("."));
-    ck_assert(!file_is_empty_directory("file"));
-    ck_assert(!file_is_empty_directory("nowhere"));
     ck_assert(file_exists("folder"));
     ck_assert(file_exists("file"));
     ck_assert(file_exists("dangling"));

@@ -59,13 +59,22 @@ static void remove_scratch(void)
     remove_tree(folder);
 }
 
+static int write_to(const char *path, const struct format *format, const struct report *report,
+                    const struct place *place, struct err *err)
+{
+    struct target_folder target = {0};
+    int failed = target_folder_open(&target, path, true, err) ||
+                 folder_out_write(&target, format, report, place, err);
+    target_folder_close(&target);
+    return failed ? -1 : 0;
+}
+
 static void write_all(const char *format, const struct report *report, const struct place *place)
 {
     char path[2 * PATH_BYTES];
     struct err err = {0};
     strcpy(path, inside("out"));
-    ck_assert_msg(folder_out_write(path, format_find(format), report, place, &err) == 0, "%s",
-                  err.text);
+    ck_assert_msg(write_to(path, format_find(format), report, place, &err) == 0, "%s", err.text);
 }
 
 static int entries_in(const char *path)
@@ -186,8 +195,7 @@ START_TEST(a_slash_behind_the_folder_is_no_matter)
 {
     struct err err = {0};
     ck_assert_int_eq(
-        folder_out_write(inside("out/"), format_find("json"), &fixture_plain, &fixture_alone, &err),
-        0);
+        write_to(inside("out/"), format_find("json"), &fixture_plain, &fixture_alone, &err), 0);
     ck_assert(file_exists(inside("out/sentence.json")));
 }
 END_TEST
@@ -209,8 +217,8 @@ START_TEST(a_folder_that_cannot_be_made_is_named)
         const char *path = inside(cases[i].path);
         snprintf(expected, sizeof expected, "cannot make the directory '%s': %s", path,
                  cases[i].reason);
-        ck_assert_int_eq(
-            folder_out_write(path, format_find("csv"), &fixture_plain, &fixture_alone, &err), -1);
+        ck_assert_int_eq(write_to(path, format_find("csv"), &fixture_plain, &fixture_alone, &err),
+                         -1);
         ck_assert_int_eq(err.kind, ERR_OUTPUT);
         ck_assert_str_eq(err.text, expected);
     }
@@ -227,8 +235,7 @@ START_TEST(a_file_that_cannot_be_written_is_named_and_no_manifest_is_made)
     mkdir(inside("out/weights.l00.h00.csv"), 0777);
     snprintf(expected, sizeof expected, "cannot write '%s': it is a directory",
              inside("out/weights.l00.h00.csv"));
-    ck_assert_int_eq(
-        folder_out_write(path, format_find("csv"), &fixture_plain, &fixture_alone, &err), -1);
+    ck_assert_int_eq(write_to(path, format_find("csv"), &fixture_plain, &fixture_alone, &err), -1);
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
     ck_assert_str_eq(err.text, expected);
     ck_assert(!file_exists(inside("out/manifest.json")));
@@ -254,7 +261,7 @@ START_TEST(what_a_writer_refuses_is_told_with_the_file_which_is_not_there)
     char path[2 * PATH_BYTES];
     char expected[4 * PATH_BYTES];
     strcpy(path, inside("out"));
-    ck_assert_int_eq(folder_out_write(path, &format, &fixture_plain, &place, &err), -1);
+    ck_assert_int_eq(write_to(path, &format, &fixture_plain, &place, &err), -1);
     snprintf(expected, sizeof expected, "'%s': not today", inside("out/0001/h.0.weights.no"));
     ck_assert_str_eq(err.text, expected);
     ck_assert_int_eq(err.kind, ERR_USAGE);
@@ -273,7 +280,7 @@ START_TEST(a_sentence_whose_folder_cannot_be_made_is_named)
     ck_assert_int_eq(mkdir(path, 0700), 0);
     FILE *file = fopen(taken, "w");
     ck_assert_int_eq(fclose(file), 0);
-    ck_assert_int_eq(folder_out_write(path, format_find("csv"), &fixture_plain, &place, &err), -1);
+    ck_assert_int_eq(write_to(path, format_find("csv"), &fixture_plain, &place, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "out/0001"));
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
 }
@@ -289,7 +296,7 @@ START_TEST(every_allocation_may_fail)
     while (failed) {
         struct err err = {0};
         heap_fail_at(++nth, 0);
-        failed = folder_out_write(path, format_find("csv"), &fixture_layers, &place, &err);
+        failed = write_to(path, format_find("csv"), &fixture_layers, &place, &err);
         heap_fail_at(0, 0);
         if (failed)
             ck_assert_msg(strstr(err.text, "out of memory: ") != NULL, "'%s'", err.text);

@@ -95,10 +95,20 @@ START_TEST(a_path_that_no_file_can_have_names_none)
 }
 END_TEST
 
+/* Into a folder, as commands do it. */
+static int save(const struct folder *folder, const char *path, bool replaces, struct err *err)
+{
+    struct target_folder target = {0};
+    int failed =
+        target_folder_open(&target, path, replaces, err) || folder_save(folder, &target, NULL, err);
+    target_folder_close(&target);
+    return failed ? -1 : 0;
+}
+
 START_TEST(held_files_are_saved_to_the_byte)
 {
-    ck_assert_int_eq(folder_save(&held, "saved", NULL), 0);
-    ck_assert_int_eq(folder_save(&held, "saved", NULL), 0); /* over what is there */
+    ck_assert_int_eq(save(&held, "saved", false, NULL), 0);
+    ck_assert_int_eq(save(&held, "saved", true, NULL), 0); /* over what is there */
     ck_assert_uint_eq(scratch_count("saved"), 2);
     scratch_expect("saved/config.json", "{}");
     scratch_expect("saved/vocab.json", "[\"a\"]");
@@ -108,14 +118,36 @@ END_TEST
 START_TEST(a_place_that_cannot_be_written_is_named)
 {
     struct err err = {0};
-    ck_assert_int_eq(folder_save(&held, "no/where", &err), -1);
+    ck_assert_int_eq(save(&held, "no/where", false, &err), -1);
     ck_assert_str_eq(err.text, "cannot make the directory 'no/where': No such file or directory");
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
     err_clear(&err);
     ck_assert_int_eq(mkdir("model/vocab.json", 0777), 0);
-    ck_assert_int_eq(folder_save(&held, "model", &err), -1);
+    ck_assert_int_eq(save(&held, "model", true, &err), -1);
     ck_assert_str_eq(err.text, "cannot write 'model/vocab.json': it is a directory");
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
+}
+END_TEST
+
+static void put_theirs(void *context, size_t done, size_t count)
+{
+    (void)context;
+    if (done == count)
+        scratch_write("saved/vocab.json", "theirs");
+}
+
+/* Somebody else's file comes while ours are written: the name that was given is taken back. */
+START_TEST(a_file_that_comes_meanwhile_stays)
+{
+    const struct progress_sink sink = {.tell = put_theirs};
+    struct target_folder target = {0};
+    struct err err = {0};
+    ck_assert_int_eq(target_folder_open(&target, "saved", false, &err), 0);
+    ck_assert_int_eq(folder_save(&held, &target, &sink, &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'saved/vocab.json': File exists");
+    ck_assert_uint_eq(scratch_count("saved"), 1);
+    scratch_expect("saved/vocab.json", "theirs");
+    target_folder_close(&target);
 }
 END_TEST
 
@@ -131,12 +163,12 @@ START_TEST(nothing_is_left_of_a_folder_that_did_not_fit)
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &usual), 0);
     const struct rlimit little = {50000, usual.rlim_max};
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &little), 0);
-    ck_assert_int_eq(folder_save(&large, "saved", &err), -1);
+    ck_assert_int_eq(save(&large, "saved", false, &err), -1);
     ck_assert_str_eq(err.text, "cannot write 'saved/large': File too large");
     ck_assert(!file_exists("saved"));
     err_clear(&err);
     size_t before = scratch_count("model");
-    ck_assert_int_eq(folder_save(&large, "model", &err), -1);
+    ck_assert_int_eq(save(&large, "model", true, &err), -1);
     ck_assert_uint_eq(scratch_count("model"), before);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &usual), 0);
 }
@@ -149,7 +181,7 @@ START_TEST(without_memory_nothing_is_saved)
     for (;; nth++) {
         err_clear(&err);
         heap_fail_at(nth, 0);
-        int failed = folder_save(&held, "saved", &err);
+        int failed = save(&held, "saved", false, &err);
         heap_fail_at(0, 0);
         if (!failed)
             break;
@@ -176,6 +208,7 @@ Suite *folder_suite(void)
     tcase_add_test(tests, a_path_that_no_file_can_have_names_none);
     tcase_add_test(tests, held_files_are_saved_to_the_byte);
     tcase_add_test(tests, a_place_that_cannot_be_written_is_named);
+    tcase_add_test(tests, a_file_that_comes_meanwhile_stays);
     tcase_add_test(tests, nothing_is_left_of_a_folder_that_did_not_fit);
     tcase_add_test(tests, without_memory_nothing_is_saved);
     suite_add_tcase(suite, tests);

@@ -93,7 +93,10 @@ START_TEST(what_is_saved_is_a_model_directory)
     struct file file = {0};
     struct err err = {0};
     ck_assert_int_eq(shape_make(&draft, "tiny", NULL), 0);
-    ck_assert_msg(!folder_save(&draft.folder, "saved", &err), "%s", err.text);
+    struct target_folder target = {0};
+    ck_assert_msg(!target_folder_open(&target, "saved", false, &err), "%s", err.text);
+    ck_assert_msg(!folder_save(&draft.folder, &target, NULL, &err), "%s", err.text);
+    target_folder_close(&target);
     ck_assert_uint_eq(scratch_count("saved"), 2);
     ck_assert_int_eq(file_map(&file, "saved/model.safetensors", NULL), 0);
     ck_assert_uint_eq(file.size, draft.files[0].size);

@@ -1,0 +1,48 @@
+/* target_folder.h: a folder that a command writes its files into: what it may put there, and that
+ * no other process of ours does so meanwhile.
+ *
+ * A folder is made where there is none. What an existing one holds is the user's: it is refused,
+ * before anything is computed, unless the user said to replace (--force). Then files that have the
+ * names of new ones are replaced, each by a rename, and all others stay. In the folder no link is
+ * followed: one that has the name of a file is replaced itself, one in place of a folder is
+ * refused. (The folder's own path may lead through links: the user wrote it.)
+ *
+ * The lock is the directory's own (flock), so that it leaves no file, and ends with the process
+ * however that ends. A file system without such locks goes without.
+ *
+ *     if (target_folder_check(path, options->force, err)) ...
+ *     ... compute ...
+ *     struct target_folder target = {0};
+ *     if (target_folder_open(&target, path, options->force, err) ||
+ *         folder_save(&folder, &target, NULL, err)) ...
+ *     target_folder_close(&target);
+ */
+#ifndef ATTN_BASE_TARGET_FOLDER_H
+#define ATTN_BASE_TARGET_FOLDER_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct target_folder {
+    const char *path; /* the caller's; NULL: closed */
+    bool replaces;    /* files of the same names */
+    bool made;        /* it was not there */
+    int descriptor;   /* holds the lock; -1: none */
+};
+
+/* What can be known beforehand: 0 where nothing is in the way. */
+int target_folder_check(const char *path, bool replaces, struct err *err);
+
+/* Make it, unless it is there; lock it; and check it anew. On failure nothing is held. */
+int target_folder_open(struct target_folder *target, const char *path, bool replaces,
+                       struct err *err);
+
+/* The same for a folder in one that is open, whose lock holds for both. */
+int target_folder_open_inside(struct target_folder *target, const char *path,
+                              const struct target_folder *outer, struct err *err);
+
+/* Let go. A folder that was made, and in which nothing is, goes. */
+void target_folder_close(struct target_folder *target);
+
+#endif

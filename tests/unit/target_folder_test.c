@@ -1,0 +1,154 @@
+#include "base/target_folder.h"
+
+#include <check.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "scratch.h"
+
+static struct err err;
+static struct target_folder target, other;
+
+static void clear(void)
+{
+    scratch_enter();
+    err = (struct err){0};
+    target = other = (struct target_folder){0};
+}
+
+START_TEST(a_folder_is_made_and_goes_when_nothing_is_put_there)
+{
+    ck_assert_int_eq(target_folder_check("new", false, &err), 0);
+    ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
+    ck_assert(file_is_directory("new"));
+    target_folder_close(&target);
+    ck_assert(!file_exists("new"));
+    ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
+    scratch_write("new/file", "");
+    target_folder_close(&target);
+    ck_assert(file_exists("new/file"));
+    target_folder_close(&target); /* twice is once */
+}
+END_TEST
+
+START_TEST(an_empty_folder_is_used_and_stays)
+{
+    ck_assert_int_eq(mkdir("empty", 0777), 0);
+    ck_assert_int_eq(target_folder_open(&target, "empty", false, &err), 0);
+    target_folder_close(&target);
+    ck_assert(file_is_directory("empty"));
+}
+END_TEST
+
+/* The name is the first by its bytes, whatever the order on the disk. */
+START_TEST(what_a_folder_holds_is_in_the_way_by_name)
+{
+    ck_assert_int_eq(mkdir("full", 0777), 0);
+    scratch_write("full/notes", "");
+    scratch_write("full/.hidden", "");
+    ck_assert_int_eq(target_folder_check("full", false, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "cannot write 'full': expected a new or an empty directory, found '.hidden' "
+                     "in it: name another one, or give --force, which replaces files of the "
+                     "same names only");
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+    ck_assert_int_eq(target_folder_open(&target, "full", false, NULL), -1);
+    ck_assert_int_eq(target_folder_open(&target, "full", true, NULL), 0);
+    target_folder_close(&target);
+}
+END_TEST
+
+START_TEST(what_is_no_folder_is_refused)
+{
+    scratch_write("file", "");
+    ck_assert_int_eq(symlink("nowhere", "dangling"), 0);
+    ck_assert_int_eq(target_folder_check("file", true, &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'file': expected a directory, found a file");
+    ck_assert_int_eq(target_folder_check("dangling", true, NULL), -1);
+    ck_assert_int_eq(target_folder_open(&target, "file", true, NULL), -1);
+    ck_assert_int_eq(target_folder_open(&target, "file/inside", true, NULL), -1);
+}
+END_TEST
+
+START_TEST(one_process_writes_there_at_a_time)
+{
+    ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
+    ck_assert_int_eq(target_folder_open(&other, "new", true, &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'new': another process is writing there");
+    target_folder_close(&target);
+    ck_assert_int_eq(target_folder_open(&other, "new", false, NULL), 0);
+    target_folder_close(&other);
+}
+END_TEST
+
+START_TEST(a_killed_process_leaves_no_lock)
+{
+    int ready[2];
+    char byte = 0;
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        bool open = !target_folder_open(&target, "new", false, NULL) && write(ready[1], "", 1) == 1;
+        while (open)
+            pause();
+        _exit(1);
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    ck_assert_int_eq(target_folder_open(&other, "new", false, NULL), -1);
+    ck_assert_int_eq(kill(child, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    ck_assert_int_eq(target_folder_open(&other, "new", false, NULL), 0);
+    target_folder_close(&other);
+}
+END_TEST
+
+START_TEST(a_folder_inside_is_no_link)
+{
+    ck_assert_int_eq(mkdir("elsewhere", 0777), 0);
+    ck_assert_int_eq(mkdir("out", 0777), 0);
+    ck_assert_int_eq(symlink("../elsewhere", "out/link"), 0);
+    ck_assert_int_eq(target_folder_open(&target, "out", true, &err), 0);
+    ck_assert_int_eq(target_folder_open_inside(&other, "out/link", &target, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "cannot write 'out/link': expected a directory, found a file or a link");
+    ck_assert_int_eq(target_folder_open_inside(&other, "out/step", &target, NULL), 0);
+    ck_assert(file_is_directory("out/step"));
+    target_folder_close(&other);
+    ck_assert(!file_exists("out/step"));
+    ck_assert_int_eq(target_folder_open_inside(&other, "no/where", &target, NULL), -1);
+    target_folder_close(&target);
+}
+END_TEST
+
+START_TEST(a_folder_inside_that_holds_something_needs_the_word_too)
+{
+    ck_assert_int_eq(target_folder_open(&target, "out", false, &err), 0);
+    ck_assert_int_eq(mkdir("out/step", 0777), 0);
+    ck_assert_int_eq(target_folder_open_inside(&other, "out/step", &target, &err), 0);
+    target_folder_close(&other);
+    scratch_write("out/step/notes", "");
+    ck_assert_int_eq(target_folder_open_inside(&other, "out/step", &target, &err), -1);
+    target_folder_close(&target);
+}
+END_TEST
+
+Suite *target_folder_suite(void);
+
+Suite *target_folder_suite(void)
+{
+    Suite *suite = suite_create("target_folder");
+    TCase *tests = tcase_create("target_folder");
+    tcase_add_checked_fixture(tests, clear, scratch_leave);
+    tcase_add_test(tests, a_folder_is_made_and_goes_when_nothing_is_put_there);
+    tcase_add_test(tests, an_empty_folder_is_used_and_stays);
+    tcase_add_test(tests, what_a_folder_holds_is_in_the_way_by_name);
+    tcase_add_test(tests, what_is_no_folder_is_refused);
+    tcase_add_test(tests, one_process_writes_there_at_a_time);
+    tcase_add_test(tests, a_killed_process_leaves_no_lock);
+    tcase_add_test(tests, a_folder_inside_is_no_link);
+    tcase_add_test(tests, a_folder_inside_that_holds_something_needs_the_word_too);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
