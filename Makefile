@@ -213,10 +213,11 @@ test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it 
 	@sh tests/page/run.sh $(BUILD) modules
 
 # Instrumented code makes gcc warn of what cannot happen: warnings are for the other build. It has
-# no clones for several instruction sets: without those of this machine, each multiply-add of plain C
-# is a call, and minutes become an hour.
+# no clones for several instruction sets: it is for those of this machine, or each multiply-add of
+# plain C is a call, and minutes become an hour.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-INSTRUMENTED = -O2 -ftree-vectorize -march=native -g -fopenmp-simd -fno-math-errno -fno-trapping-math
+INSTRUMENTED = -O2 -ftree-vectorize -march=native -g -fopenmp-simd -fno-math-errno \
+	-fno-trapping-math
 
 asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD/asan
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \

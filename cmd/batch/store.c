@@ -210,6 +210,7 @@ static int write_files(struct store *store, const struct job *job, const struct 
     const struct target_folder folder = {.path = draft.bytes, .replaces = true, .descriptor = -1};
     int failed = !format || buf_check(&name, err) || buf_check(&draft, err) ||
                  work_folder_check_free(&store->folder, name.bytes, err) ||
+                 file_make_directory(draft.bytes, err) ||
                  folder_out_write(&folder, format, report, page, err) ||
                  list_files(store, name.bytes, err);
     end_piece(store);
