@@ -7,7 +7,7 @@
 #include "base/stream.h"
 #include "bench/growth.h"
 #include "bench/growth_write.h"
-#include "draw/cairo_library.h"
+#include "draw/drawing.h"
 #include "format_choice.h"
 #include "mechanism_options.h"
 #include "progress.h"
@@ -51,7 +51,7 @@ int bench_growth_check(const struct options *options, struct err *err)
     const struct form *form = find_form(options, err);
     if (!form)
         return -1;
-    return form->needs_cairo && !cairo_library_load(err) ? -1 : 0;
+    return form->needs_cairo ? drawing_check(err) : 0;
 }
 
 /* 512 tokens, window:64 */

@@ -12,7 +12,6 @@
 #include "base/mapping_list.h"
 #include "base/stream.h"
 #include "base/transfer.h"
-#include "draw/cairo_library.h"
 #include "progress.h"
 
 enum { STATUS_OF_SIGNALS = 128 };
@@ -101,17 +100,6 @@ static void explain_bus_error(int signal_number, siginfo_t *info, void *context)
     leave_with(strcat(message, ending), ERR_INPUT);
 }
 
-/* Of our own code it is a fault to be looked into. Several of pango's threads may fault at once. */
-static void explain_drawing_fault(int signal_number)
-{
-    if (cairo_library_at_work)
-        leave_with(
-            "attn-cli: error: pango and cairo cannot finish a picture: expected more memory, "
-            "threads or open files for them; svg needs none\n",
-            ERR_OUTPUT);
-    take_course(signal_number);
-}
-
 void signals_hint(const char *line)
 {
     hint = line;
@@ -134,23 +122,15 @@ static const struct answer {
     int signal_number;
     void (*handler)(int);
 } answers[] = {
-    {SIGINT, leave},
-    {SIGTERM, leave},
-    {SIGHUP, leave},
-    {SIGXCPU, explain_time_limit},
-    {SIGQUIT, take_course},
-    {SIGALRM, take_course},
-    {SIGVTALRM, take_course},
-    {SIGPROF, take_course},
-    {SIGUSR1, take_course},
-    {SIGUSR2, take_course},
-    {SIGPOLL, take_course},
-    {SIGILL, take_course},
-    {SIGFPE, take_course},
-    {SIGSYS, take_course},
-    {SIGTRAP, explain_drawing_fault},
-    {SIGABRT, explain_drawing_fault},
-    {SIGSEGV, explain_drawing_fault},
+    {SIGINT, leave},          {SIGTERM, leave},
+    {SIGHUP, leave},          {SIGXCPU, explain_time_limit},
+    {SIGQUIT, take_course},   {SIGALRM, take_course},
+    {SIGVTALRM, take_course}, {SIGPROF, take_course},
+    {SIGUSR1, take_course},   {SIGUSR2, take_course},
+    {SIGPOLL, take_course},   {SIGILL, take_course},
+    {SIGFPE, take_course},    {SIGSYS, take_course},
+    {SIGTRAP, take_course},   {SIGABRT, take_course},
+    {SIGSEGV, take_course},
 };
 
 /* For a handler that comes because there is no stack left. */

@@ -8,7 +8,8 @@ BEGIN {
     for (i in rooms)
         floor[rooms[i]] = floors[i] # attn: lib/attn.h, the public face
     heap = "(malloc|calloc|realloc|free|strdup|strndup|asprintf|aligned_alloc|posix_memalign)"
-    speech = "(printf|fprintf|puts|putchar|perror|exit|_exit|abort)"
+    speech = "(printf|fprintf|puts|putchar|perror|exit|abort)"
+    process = "(_exit|fork|vfork|posix_spawn)"
 }
 
 FNR == 1 {
@@ -91,4 +92,6 @@ function check_foreign(file) {
         fault("the heap belongs to lib/base")
     if (room != "cmd" && calls(line, speech))
         fault("only cmd prints and exits")
+    if (room != "cmd" && FILENAME != "lib/draw/drawing_process.c" && calls(line, process))
+        fault("other processes belong to lib/draw/drawing_process.c")
 }

@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "bench/amount.h"
 #include "bench/growth_write.h"
-#include "draw/cairo_canvas.h"
+#include "draw/drawing.h"
 #include "draw/loglog.h"
 #include "draw/svg_canvas.h"
 #include "text/label.h"
@@ -123,15 +123,15 @@ static int write_cairo(struct stream *out, enum cairo_form form, const struct gr
 {
     struct arena arena = {0};
     struct figure figure;
-    struct cairo_canvas cairo;
+    struct drawing drawing;
     int failed = make_figure(&figure, growth, &arena, err);
     if (!failed) {
         struct cairo_page page = {figure.plot.width, figure.plot.height, figure.plot.title};
-        failed = cairo_begin(&cairo, form, out, &page, err);
+        failed = drawing_begin(&drawing, form, out, &page, err);
     }
     if (!failed) {
-        int drawn = loglog_draw(&figure.plot, &cairo.canvas, err);
-        failed = cairo_end(&cairo, err) || drawn ? -1 : 0;
+        int drawn = loglog_draw(&figure.plot, &drawing.canvas, err);
+        failed = drawing_end(&drawing, err) || drawn ? -1 : 0;
     }
     arena_release(&arena);
     return failed;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "draw/cairo_text.h"
+#include "draw/drawing_process.h"
 
 static const double PIXELS = 192.0 / 72; /* of a PNG, in a point */
 
@@ -214,6 +215,7 @@ static const struct canvas_form cairo_canvas_form = {
 static unsigned write_bytes(void *closure, const unsigned char *data, unsigned length)
 {
     struct stream *out = closure;
+    drawing_process_allow(DRAWING_STEP_SECONDS); /* a large one takes long */
     stream_bytes(out, data, length);
     return out->failure ? CAIRO_WRITE_FAILED : 0;
 }
@@ -278,7 +280,6 @@ static void give_back(struct cairo_canvas *to)
     to->lib->g_object_unref(to->layout);
     to->lib->cairo_destroy(to->cairo);
     to->lib->cairo_surface_destroy(to->surface);
-    cairo_library_at_work = 0;
 }
 
 int cairo_begin(struct cairo_canvas *to, enum cairo_form form, struct stream *out,
@@ -290,7 +291,6 @@ int cairo_begin(struct cairo_canvas *to, enum cairo_form form, struct stream *ou
         return -1;
     if (form == CAIRO_PNG && open_png(to, page, err))
         return -1;
-    cairo_library_at_work = 1;
     cairo_library_check(NULL); /* not what was said of another picture */
     if (form == CAIRO_PDF)
         open_pdf(to, page);

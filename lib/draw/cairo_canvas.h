@@ -1,4 +1,5 @@
-/* cairo_canvas.h: pictures as PNG and PDF, drawn by cairo, their texts set by pango.
+/* cairo_canvas.h: pictures as PNG and PDF, drawn by cairo, their texts set by pango: what happens
+ * in the process of drawing.h.
  *
  *     struct cairo_canvas cairo;
  *     struct cairo_page page = {504, 300, "life · Life is short"};

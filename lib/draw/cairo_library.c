@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-volatile sig_atomic_t cairo_library_at_work;
-
 /* Whoever loads pango for cairo has cairo and glib with it. */
 #ifdef __APPLE__
 static const char name[] = "libpangocairo-1.0.0.dylib";
@@ -96,9 +94,7 @@ const struct cairo_library *cairo_library_load(struct err *err)
         return NULL;
     if (loaded)
         return &lib;
-    cairo_library_at_work = 1;                          /* glib gets itself ready */
     void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL); /* for ever: glib cannot be unloaded */
-    cairo_library_at_work = 0;
     if (!handle) {
         err_output(err,
                    "png and pdf are drawn by pango and cairo: install them (Debian: "

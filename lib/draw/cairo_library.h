@@ -13,7 +13,6 @@
 #ifndef ATTN_DRAW_CAIRO_LIBRARY_H
 #define ATTN_DRAW_CAIRO_LIBRARY_H
 
-#include <signal.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -117,9 +116,5 @@ const struct cairo_library *cairo_library_load(struct err *err);
 /* What they have remarked since they were last asked. Pango has no other way to say that it drew
  * boxes in place of letters, because a font cannot be read. */
 int cairo_library_check(struct err *err);
-
-/* Whether their code runs at this moment, for handlers of signals: without memory or threads glib
- * ends the process by a signal, and cannot be asked to do anything else. */
-extern volatile sig_atomic_t cairo_library_at_work;
 
 #endif

@@ -1,6 +1,6 @@
 /* canvas.h: what pictures are drawn on: rectangles, lines, texts and matrices of cells.
  *
- * One drawing code serves every form; each form (svg_canvas.h, cairo_canvas.h) is a table of these
+ * One drawing code serves every form; each form (svg_canvas.h, drawing.h) is a table of these
  * few operations, on a struct that begins with a canvas. Lengths are points, 1/72 inch, from the
  * upper left corner. Failures stick to the form, whose `…_end` tells them.
  *

@@ -66,8 +66,8 @@ static void add_heading(struct page *page, const struct explain_cell *cell)
     page->paper.text.out_of_memory |= symbol.out_of_memory;
     how.anchor = ANCHOR_MIDDLE;
     if (paper_has_text(&page->paper)) {
-        cairo_text_markup(&page->paper.cairo, (struct point){page->x + width / 2, page->paper.y},
-                          page->paper.text.bytes, &how);
+        drawing_markup(&page->paper.drawing, (struct point){page->x + width / 2, page->paper.y},
+                       page->paper.text.bytes, &how);
         paper_rule(&page->paper, page->x, page->x + width, page->paper.y + LINE - LETTERS);
         paper_used(&page->paper);
     }
@@ -85,8 +85,8 @@ static void add_title(struct page *page, const struct explain_cell *cell)
         html_markup(&page->paper.text, cell->block->symbol.text);
     page->x += width_of(page, cell);
     if (paper_has_text(&page->paper))
-        cairo_text_markup(&page->paper.cairo, (struct point){page->x, page->paper.y},
-                          page->paper.text.bytes, &how);
+        drawing_markup(&page->paper.drawing, (struct point){page->x, page->paper.y},
+                       page->paper.text.bytes, &how);
     paper_used(&page->paper);
 }
 
@@ -95,7 +95,7 @@ static void add_number(struct page *page, const struct explain_cell *cell)
     struct lettering how = of_line(page, PAPER_INK);
     how.anchor = ANCHOR_END;
     page->x += width_of(page, cell);
-    canvas_text(&page->paper.cairo.canvas, (struct point){page->x, page->paper.y},
+    canvas_text(&page->paper.drawing.canvas, (struct point){page->x, page->paper.y},
                 isinf(cell->value) ? "−∞" : cell->digits, &how);
 }
 
@@ -103,7 +103,7 @@ static void add_dots(struct page *page, const struct explain_cell *cell)
 {
     (void)cell;
     struct lettering how = of_line(page, PAPER_FAINT);
-    canvas_text(&page->paper.cairo.canvas, (struct point){page->x, page->paper.y}, "…", &how);
+    canvas_text(&page->paper.drawing.canvas, (struct point){page->x, page->paper.y}, "…", &how);
     page->x += CHARACTER;
 }
 
@@ -112,7 +112,7 @@ static void add_bar(struct page *page, const struct explain_cell *cell)
     const struct box bar = {page->x + 2 * CHARACTER, page->paper.y - 5, BAR * (double)cell->value,
                             5};
     if (cell->line == LINE_ROW && bar.x + BAR <= PAPER_WIDTH - PAPER_MARGIN / 2)
-        canvas_rect(&page->paper.cairo.canvas, bar, colour_of_hex(BARS));
+        canvas_rect(&page->paper.drawing.canvas, bar, colour_of_hex(BARS));
 }
 
 /* A bar stands in the room that follows. */
@@ -134,7 +134,7 @@ static void add_label(struct page *page, const char *text, unsigned colour)
     double width = (double)page->table->layout.label_width * CHARACTER;
     letters_fit(&page->paper.text, text, width + 2 * CHARACTER, TABLE_SIZE);
     if (paper_has_text(&page->paper))
-        canvas_text(&page->paper.cairo.canvas, (struct point){PAPER_MARGIN, page->paper.y},
+        canvas_text(&page->paper.drawing.canvas, (struct point){PAPER_MARGIN, page->paper.y},
                     page->paper.text.bytes, &how);
     paper_used(&page->paper);
 }
@@ -155,7 +155,7 @@ static void mark_own(struct page *page)
 {
     const struct box row = {PAPER_MARGIN - 3, page->paper.y - LETTERS - 0.5, table_width(page) + 6,
                             LINE};
-    canvas_rect(&page->paper.cairo.canvas, row, colour_of_hex(OWN));
+    canvas_rect(&page->paper.drawing.canvas, row, colour_of_hex(OWN));
     page->bold = true;
 }
 

@@ -15,7 +15,7 @@ int paper_begin(struct paper *paper, struct stream *out, const char *title, stru
 {
     const struct cairo_page page = {PAPER_WIDTH, PAPER_HEIGHT, title};
     *paper = (struct paper){.number = 1, .y = PAPER_MARGIN};
-    return cairo_begin(&paper->cairo, CAIRO_PDF, out, &page, err);
+    return drawing_begin(&paper->drawing, CAIRO_PDF, out, &page, err);
 }
 
 static void add_number(struct paper *paper)
@@ -25,7 +25,7 @@ static void add_number(struct paper *paper)
     struct lettering how = paper_letters(number_size, PAPER_FAINT);
     how.anchor = ANCHOR_MIDDLE;
     snprintf(number, sizeof number, "%zu", paper->number);
-    canvas_text(&paper->cairo.canvas, at, number, &how);
+    canvas_text(&paper->drawing.canvas, at, number, &how);
 }
 
 int paper_end(struct paper *paper, struct err *err)
@@ -33,13 +33,13 @@ int paper_end(struct paper *paper, struct err *err)
     add_number(paper);
     int failed = buf_check(&paper->text, err);
     buf_release(&paper->text);
-    return cairo_end(&paper->cairo, failed ? NULL : err) || failed ? -1 : 0;
+    return drawing_end(&paper->drawing, failed ? NULL : err) || failed ? -1 : 0;
 }
 
 void paper_turn(struct paper *paper)
 {
     add_number(paper);
-    cairo_turn_page(&paper->cairo);
+    drawing_turn_page(&paper->drawing);
     paper->number++;
     paper->y = PAPER_MARGIN;
 }
@@ -66,10 +66,10 @@ void paper_paragraph(struct paper *paper, const struct lettering *how, double in
     double width = PAPER_WIDTH - 2 * PAPER_MARGIN - indent;
     if (!paper_has_text(paper))
         return;
-    double height = cairo_text_height(&paper->cairo, paper->text.bytes, width, how);
+    double height = drawing_height(&paper->drawing, paper->text.bytes, width, how);
     paper_need(paper, height);
-    cairo_text_paragraph(&paper->cairo, (struct point){PAPER_MARGIN + indent, paper->y},
-                         paper->text.bytes, width, how);
+    drawing_paragraph(&paper->drawing, (struct point){PAPER_MARGIN + indent, paper->y},
+                      paper->text.bytes, width, how);
     paper->y += height + gap;
     paper_used(paper);
 }
@@ -77,5 +77,5 @@ void paper_paragraph(struct paper *paper, const struct lettering *how, double in
 void paper_rule(struct paper *paper, double from, double to, double y)
 {
     const struct pen pen = {colour_of_hex(PAPER_RULE), 0.5, 1};
-    canvas_path(&paper->cairo.canvas, (struct point[]){{from, y}, {to, y}}, 2, &pen);
+    canvas_path(&paper->drawing.canvas, (struct point[]){{from, y}, {to, y}}, 2, &pen);
 }

@@ -13,7 +13,7 @@
 #define ATTN_OUT_PAPER_H
 
 #include "base/buf.h"
-#include "draw/cairo_text.h"
+#include "draw/drawing.h"
 
 #define PAPER_WIDTH 595.0
 #define PAPER_HEIGHT 842.0
@@ -23,7 +23,7 @@
 enum { PAPER_INK = 0x1b1f24, PAPER_FAINT = 0x5c6570, PAPER_RULE = 0xb5bcc4 };
 
 struct paper {
-    struct cairo_canvas cairo;
+    struct drawing drawing;
     size_t number;   /* of the page */
     double y;        /* where the next thing begins */
     struct buf text; /* what is to be added: one piece of markup at a time */

@@ -1,6 +1,6 @@
 #include "out/picture.h"
 
-#include "draw/cairo_canvas.h"
+#include "draw/drawing.h"
 #include "draw/svg_canvas.h"
 #include "out/format.h"
 
@@ -16,12 +16,12 @@ static int write_svg(struct stream *out, const struct figure *figure, struct err
 static int write_cairo(struct stream *out, enum cairo_form form, const struct figure *figure,
                        struct err *err)
 {
-    struct cairo_canvas cairo;
+    struct drawing drawing;
     struct cairo_page page = {figure->width, figure->height, figure->title};
-    if (cairo_begin(&cairo, form, out, &page, err))
+    if (drawing_begin(&drawing, form, out, &page, err))
         return -1;
-    int failed = figure_draw(figure, &cairo.canvas, err);
-    return cairo_end(&cairo, err) || failed ? -1 : 0;
+    int failed = figure_draw(figure, &drawing.canvas, err);
+    return drawing_end(&drawing, err) || failed ? -1 : 0;
 }
 
 int picture_write(struct stream *out, enum picture_form form, const struct figure *figure,
@@ -34,7 +34,7 @@ int picture_write(struct stream *out, enum picture_form form, const struct figur
 
 int picture_check(enum picture_form form, struct err *err)
 {
-    return form == PICTURE_SVG || cairo_library_load(err) ? 0 : -1;
+    return form == PICTURE_SVG ? 0 : drawing_check(err);
 }
 
 /* --- of a report: the rows of the table of formats -------------------------------------------- */

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "draw/cairo_library.h"
+#include "draw/drawing.h"
 #include "explanation_fixture.h"
 #include "memory_stream.h"
 
@@ -39,7 +39,7 @@ static void expect_pages(const struct file *file, size_t least, size_t most)
 
 START_TEST(a_document_is_the_same_each_time)
 {
-    if (!cairo_library_load(NULL))
+    if (drawing_check(NULL))
         return;
     struct file first = written(&fixture_explanation, 1, false);
     struct file second = written(&fixture_explanation, 1, false);
@@ -56,7 +56,7 @@ START_TEST(each_of_several_begins_a_page)
 {
     const struct explanation three[] = {fixture_explanation, fixture_explanation_short,
                                         fixture_explanation};
-    if (!cairo_library_load(NULL))
+    if (drawing_check(NULL))
         return;
     struct file file = written(three, 3, true);
     expect_pages(&file, 3, 3);
@@ -72,7 +72,7 @@ START_TEST(a_long_table_goes_on_on_the_next_page)
     static float values[LONG * WIDE];
     static struct label labels[LONG];
     static size_t shown[LONG];
-    if (!cairo_library_load(NULL))
+    if (drawing_check(NULL))
         return;
     for (size_t i = 0; i < LONG; i++) {
         labels[i] = (struct label){"a very long name of a token", "w", "w"};
@@ -104,7 +104,7 @@ START_TEST(a_long_text_comes_in_several_paragraphs)
     static char text[40000];
     static struct report report;
     struct explanation explanation = fixture_explanation;
-    if (!cairo_library_load(NULL))
+    if (drawing_check(NULL))
         return;
     memset(text, 'w', sizeof text);
     for (size_t i = 7; i < sizeof text; i += 8)
@@ -121,7 +121,7 @@ END_TEST
 
 START_TEST(every_allocation_may_fail)
 {
-    if (cairo_library_load(NULL))
+    if (drawing_check(NULL) == 0)
         fixture_starve_explainer(explain_pdf_write);
 }
 END_TEST

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "draw/cairo_library.h"
+#include "draw/drawing.h"
 #include "memory_stream.h"
 
 Suite *growth_write_suite(void);
@@ -196,7 +196,7 @@ END_TEST
 START_TEST(a_figure_can_be_a_png_or_a_pdf)
 {
     struct growth growth = example(3);
-    if (!cairo_library_load(NULL))
+    if (drawing_check(NULL))
         return;
     struct file png = write_with(growth_png_write, &growth);
     struct file pdf = write_with(growth_pdf_write, &growth);
@@ -212,7 +212,7 @@ START_TEST(every_allocation_may_fail)
     static const writer writers[] = {growth_page_write, growth_svg_write, growth_json_write,
                                      growth_pdf_write};
     struct growth growth = example(3);
-    size_t count = cairo_library_load(NULL) ? 4 : 3;
+    size_t count = drawing_check(NULL) ? 3 : 4;
     for (size_t i = 0; i < count; i++) {
         int failed = -1;
         for (size_t nth = 1; failed; nth++) {

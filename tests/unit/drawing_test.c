@@ -1,5 +1,5 @@
 /* Where pango and cairo are not installed there is nothing to test: tests/pictures.sh says so. */
-#include "draw/cairo_canvas.h"
+#include "draw/drawing.h"
 
 #include <check.h>
 #include <string.h>
@@ -7,11 +7,11 @@
 #include "memory_stream.h"
 #include "report_fixture.h"
 
-Suite *cairo_canvas_suite(void);
+Suite *drawing_suite(void);
 
 static bool can_draw(void)
 {
-    return cairo_library_load(NULL) != NULL;
+    return drawing_check(NULL) == 0;
 }
 
 START_TEST(a_report_becomes_a_png_and_a_pdf)
@@ -43,13 +43,13 @@ END_TEST
 START_TEST(a_picture_of_too_many_pixels_is_refused)
 {
     struct stream out = {0};
-    struct cairo_canvas cairo;
+    struct drawing drawing;
     struct cairo_page page = {100, 12001, "tall"};
     struct err err = {0};
     if (!can_draw())
         return;
     memory_stream_open(&out);
-    ck_assert_int_eq(cairo_begin(&cairo, CAIRO_PNG, &out, &page, &err), -1);
+    ck_assert_int_eq(drawing_begin(&drawing, CAIRO_PNG, &out, &page, &err), -1);
     ck_assert_str_eq(err.text, "--format png: expected at most 32000 pixels a side, found 32003: "
                                "choose fewer layers or heads, or write svg or pdf");
     stream_discard(&out);
@@ -61,15 +61,15 @@ START_TEST(cells_do_not_leave_an_image)
     unsigned char levels[] = {1, 2, 3, 4};
     struct cells cells = {.rows = 2, .columns = 2, .levels = levels};
     struct stream out = {0};
-    struct cairo_canvas cairo;
+    struct drawing drawing;
     struct ramp ramp = {0};
     struct cairo_page page = {10, 10, "small"};
     if (!can_draw())
         return;
     memory_stream_open(&out);
-    ck_assert_int_eq(cairo_begin(&cairo, CAIRO_PNG, &out, &page, NULL), 0);
-    canvas_cells(&cairo.canvas, (struct box){-5, -5, 40, 40}, &cells, &ramp);
-    ck_assert_int_eq(cairo_end(&cairo, NULL), 0);
+    ck_assert_int_eq(drawing_begin(&drawing, CAIRO_PNG, &out, &page, NULL), 0);
+    canvas_cells(&drawing.canvas, (struct box){-5, -5, 40, 40}, &cells, &ramp);
+    ck_assert_int_eq(drawing_end(&drawing, NULL), 0);
     struct file file = memory_stream_take(&out);
     ck_assert_uint_gt(file.size, 50);
     file_release(&file);
@@ -84,12 +84,12 @@ START_TEST(what_pango_remarks_is_an_error_of_that_picture)
         return;
     for (int turn = 0; turn < 2; turn++) {
         struct stream out = {0};
-        struct cairo_canvas cairo;
+        struct drawing drawing;
         memory_stream_open(&out);
-        ck_assert_int_eq(cairo_begin(&cairo, CAIRO_PDF, &out, &page, &err), 0);
-        canvas_text(&cairo.canvas, (struct point){9, 9}, turn ? "ours" : "\xff",
+        ck_assert_int_eq(drawing_begin(&drawing, CAIRO_PDF, &out, &page, &err), 0);
+        canvas_text(&drawing.canvas, (struct point){9, 9}, turn ? "ours" : "\xff",
                     &(struct lettering){.size = 9});
-        ck_assert_int_eq(cairo_end(&cairo, turn ? NULL : &err), turn ? 0 : -1);
+        ck_assert_int_eq(drawing_end(&drawing, turn ? NULL : &err), turn ? 0 : -1);
         stream_discard(&out);
     }
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
@@ -98,10 +98,10 @@ START_TEST(what_pango_remarks_is_an_error_of_that_picture)
 }
 END_TEST
 
-Suite *cairo_canvas_suite(void)
+Suite *drawing_suite(void)
 {
-    Suite *suite = suite_create("cairo_canvas");
-    TCase *tests = tcase_create("cairo_canvas");
+    Suite *suite = suite_create("drawing");
+    TCase *tests = tcase_create("drawing");
     tcase_add_test(tests, a_report_becomes_a_png_and_a_pdf);
     tcase_add_test(tests, the_same_report_gives_the_same_bytes);
     tcase_add_test(tests, a_picture_of_too_many_pixels_is_refused);
