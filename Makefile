@@ -195,7 +195,8 @@ fuzz: ## look for inputs that break a parser, FUZZ_SECONDS a target, with clang'
 	@sh tests/fuzz.sh run $(BUILD)/fuzzing $(FUZZ_SECONDS)
 
 $(BUILD)/memory_faults $(BUILD)/file_faults: $(BUILD)/%: $(BUILD)/tests/faults/%.o \
-		$(BUILD)/tests/faults/trace_of_run.o $(BUILD)/libcommands.a $(BUILD)/internal.a
+		$(BUILD)/tests/faults/library_malloc.o $(BUILD)/tests/faults/trace_of_run.o \
+		$(BUILD)/libcommands.a $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 test-faults: $(TEST_PROGRAMS) ## every allocation fails in its turn, and every call for a file

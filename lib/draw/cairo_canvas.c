@@ -215,7 +215,7 @@ static const struct canvas_form cairo_canvas_form = {
 static unsigned write_bytes(void *closure, const unsigned char *data, unsigned length)
 {
     struct stream *out = closure;
-    drawing_process_allow(DRAWING_STEP_SECONDS); /* a large one takes long */
+    drawing_process_progress(); /* a large one takes long */
     stream_bytes(out, data, length);
     return out->failure ? CAIRO_WRITE_FAILED : 0;
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Whoever loads pango for cairo has cairo and glib with it. */
@@ -84,13 +85,32 @@ static int check_files(struct err *err)
     return 0;
 }
 
+/* --- memory ----------------------------------------------------------------------------------- */
+
+enum { MEBIBYTES = 32 }; /* less than half of what fonts and a small picture take */
+
+/* Where there is little, fontconfig goes round in a circle for ever; with some more, it and pango
+ * die in several ways. */
+static int check_memory(struct err *err)
+{
+    size_t size = (size_t)MEBIBYTES << 20;
+    void *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        return err_output(err,
+                          "pango and cairo cannot draw a picture: expected memory of at least %d "
+                          "MiB for them; svg needs none",
+                          MEBIBYTES);
+    munmap(room, size);
+    return 0;
+}
+
 /* --- loading ---------------------------------------------------------------------------------- */
 
 const struct cairo_library *cairo_library_load(struct err *err)
 {
     static struct cairo_library lib;
     static bool loaded;
-    if (check_files(err))
+    if (check_files(err) || check_memory(err))
         return NULL;
     if (loaded)
         return &lib;

@@ -67,10 +67,17 @@ bool drawing_process_answer(const void *bytes, size_t size)
     return transfer_write(STDIN_FILENO, bytes, size) == 0;
 }
 
-/* SIGPROF ends it: seconds of all its threads, however busy the machine is. */
-void drawing_process_allow(int seconds)
+static int step_seconds = 120;
+
+void drawing_process_limit(int seconds)
 {
-    const struct itimerval stretch = {.it_value = {.tv_sec = seconds}};
+    step_seconds = seconds;
+}
+
+/* SIGPROF ends it: seconds of all its threads, however busy the machine is. */
+void drawing_process_progress(void)
+{
+    const struct itimerval stretch = {.it_value = {.tv_sec = step_seconds}};
     setitimer(ITIMER_PROF, &stretch, NULL);
 }
 
@@ -93,7 +100,7 @@ static pid_t start(const int orders[2], const int bytes[2], void (*serve)(void))
     pid_t pid = fork();
     if (pid == 0) {
         answer_no_signals();
-        drawing_process_allow(DRAWING_STEP_SECONDS);
+        drawing_process_progress();
         if (follow(parent) && settle_in(orders[1], bytes[1]))
             serve();
         _exit(0);
@@ -196,7 +203,7 @@ static int explain_end(int status, struct err *err)
         return err_output(err,
                           "pango and cairo do not finish a picture: expected a step within %d "
                           "seconds of the processor: more memory may help; svg needs none of them",
-                          DRAWING_STEP_SECONDS);
+                          step_seconds);
     if (signal_number == SIGXCPU)
         return err_output(err, "the processor time that 'ulimit -t' allows is used up");
     return err_output(err, "pango and cairo cannot finish a picture: expected more memory, threads "

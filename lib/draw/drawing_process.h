@@ -24,12 +24,7 @@
 #include "base/err.h"
 #include "base/stream.h"
 
-enum {
-    DRAWING_BUFFER_BYTES = 16 * 1024,
-    /* Of the processor, from one sign of life to the next. A first look at ten thousand fonts takes
-     * a small machine a minute. */
-    DRAWING_STEP_SECONDS = 120,
-};
+enum { DRAWING_BUFFER_BYTES = 16 * 1024 };
 
 struct drawing_process {
     pid_t pid; /* 0: there is none */
@@ -39,7 +34,7 @@ struct drawing_process {
     size_t used;
 };
 
-/* `serve` runs there, with DRAWING_STEP_SECONDS at first; the process ends when it returns. */
+/* `serve` runs there; the process ends when it returns. */
 int drawing_process_start(struct drawing_process *process, void (*serve)(void), struct err *err);
 
 /* What is sent is buffered, up to the next drawing_process_receive; failures stick, and are told
@@ -52,10 +47,15 @@ int drawing_process_receive(struct drawing_process *process, void *answer, size_
 /* End it, at once. */
 void drawing_process_stop(struct drawing_process *process);
 
-/* There: read an order, false when no more will come; answer one; begin another stretch of so many
- * seconds. */
+/* There: read an order, false when no more will come; answer one. */
 bool drawing_process_read(void *bytes, size_t size);
 bool drawing_process_answer(const void *bytes, size_t size);
-void drawing_process_allow(int seconds);
+
+/* There: a sign of life. From one to the next it may take two minutes of the processor: a first
+ * look at ten thousand fonts takes a small machine one. */
+void drawing_process_progress(void);
+
+/* Test: so many seconds. */
+void drawing_process_limit(int seconds);
 
 #endif

@@ -113,7 +113,7 @@ static bool serve_one(struct server *server)
     struct drawing_order order;
     if (!drawing_process_read(&order, sizeof order) || !read_payload(server, order.payload))
         return false;
-    drawing_process_allow(DRAWING_STEP_SECONDS);
+    drawing_process_progress();
     if (order.verb == DRAWING_LOAD)
         cairo_library_load(&server->answer.err);
     else if (order.verb == DRAWING_RAMP)

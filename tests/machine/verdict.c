@@ -46,12 +46,11 @@ static void judge_end(struct buf *faults, const struct scene *scene)
 
 /* --- what it said ----------------------------------------------------------------------------- */
 
-/* The last line, behind those of a batch's items, and behind what fontconfig and glib, below pango,
- * have to say of the machine. */
+/* The last line, behind those of a batch's items. */
 static struct buf own_words(const struct scene *scene)
 {
     struct buf said = scene->said; /* a view */
-    bool more = scene->chore->draws || verdict_items_failed(scene);
+    bool more = verdict_items_failed(scene);
     while (more && said.size) {
         const char *end = memchr(said.bytes, '\n', said.size);
         size_t size = end ? (size_t)(end + 1 - said.bytes) : said.size;
