@@ -107,20 +107,22 @@ static int read_subject(struct job *job, const struct input *prompt, struct err 
     return 0;
 }
 
+/* Without a prompt the model is opened first: one that attends to another text lacks that. */
 static int read_prompt(struct job *job, struct err *err)
 {
+    bool is_given = inputs_are_given(job->options);
     struct input prompt = {0};
     struct mechanism mechanism;
     enum precision precision;
     if (options_precision(&precision, job->options, err) ||
         mechanism_options_read(&mechanism, job->options, err) ||
-        ((inputs_are_given(job->options) || !job->options->source) &&
-         inputs_only(&prompt, &job->file, job->options, err)) ||
+        (is_given && inputs_only(&prompt, &job->file, job->options, err)) ||
         viewer_open(&job->viewer, chosen_model(job->options), (size_t)job->options->threads, err) ||
         viewer_set_precision(&job->viewer, precision, err) ||
         viewer_set_mechanism(&job->viewer, &mechanism, err) ||
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, job->options, err) ||
-        check_source(job, err))
+        check_source(job, err) ||
+        (!is_given && !job->options->source && inputs_only(&prompt, &job->file, job->options, err)))
         return -1;
     print_note_of_tokenizer(job->options, job->viewer.tokenizer);
     return read_subject(job, &prompt, err);

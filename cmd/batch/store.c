@@ -306,10 +306,18 @@ int store_save_sums(struct store *store, struct err *err)
     return failed ? -1 : 0;
 }
 
+/* The lines of a file go to a descriptor of ours, for which a stream has no name. */
 static int flush_lines(struct store *store, struct err *err)
 {
+    const struct work_folder *folder = &store->folder;
     stream_flush(&store->lines);
-    return store->lines.failure ? stream_commit(&store->lines, err) : 0;
+    if (!store->lines.failure)
+        return 0;
+    return err_output(err, "cannot write '%s': %s",
+                      store->plan->to_stdout ? "standard output"
+                      : folder->target       ? folder->target
+                                             : folder->lines,
+                      strerror(store->lines.failure));
 }
 
 int store_settle(struct store *store, struct err *err)
