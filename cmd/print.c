@@ -21,14 +21,15 @@ static void write_line(const char *bytes, size_t size)
     errno = 0;
 }
 
-/* Without memory to make all of it visible: still one line, and still no control character. */
+/* Without memory to make all of it visible: still one line, and of ASCII alone, because controls
+ * and turns of direction are among the rest. */
 static void print_plain_line(const char *kind, const char *text)
 {
     char line[ERR_TEXT_BYTES + KIND_BYTES];
     int size = snprintf(line, sizeof line - 1, "attn-cli: %s%s", kind, text);
     size_t end = (size_t)size < sizeof line - 2 ? (size_t)size : sizeof line - 2;
     for (size_t i = 0; i < end; i++)
-        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+        if ((unsigned char)line[i] < ' ' || (unsigned char)line[i] >= 0x7f)
             line[i] = '?';
     line[end] = '\n';
     write_line(line, end + 1);

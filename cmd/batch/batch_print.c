@@ -19,6 +19,7 @@
 #include "batch_work.h"
 #include "model/site_size.h"
 #include "out/text_line.h"
+#include "text/label.h"
 
 enum { NAME_COLUMNS = 30 };
 
@@ -53,6 +54,12 @@ static size_t job_bytes(const struct prepared *prepared)
     return total;
 }
 
+static void add_error(struct buf *line, const struct err *job_err)
+{
+    buf_text(line, "   error  ");
+    label_line(line, job_err->text, strlen(job_err->text));
+}
+
 static int write_line(struct printing *printing, const struct job *job, struct arena *arena,
                       struct err *job_err, struct err *err)
 {
@@ -69,10 +76,10 @@ static int write_line(struct printing *printing, const struct job *job, struct a
         printing->broken += broken;
         return 0;
     }
-    text_left(line, job->name, NAME_COLUMNS);
+    text_left_visible(line, job->name, NAME_COLUMNS);
     buf_format(line, "  %6zu", job->item.line);
     if (broken)
-        buf_format(line, "   error  %s", job_err->text);
+        add_error(line, job_err);
     else
         buf_format(line, "  %6zu", prepared.subject.sentence.count);
     if (!broken && !reduced)
@@ -130,6 +137,13 @@ static size_t lines_of_jobs(const struct batch_work *work)
     return window.ws_row > BESIDE + LEAST ? window.ws_row - BESIDE : LEAST;
 }
 
+static void write_model(struct stream *out, const char *name)
+{
+    stream_text(out, "model ");
+    label_write_line(out, name, strlen(name));
+    stream_char(out, '\n');
+}
+
 static void write_summary(struct printing *printing)
 {
     const struct batch_work *work = printing->work;
@@ -155,7 +169,7 @@ static void write_summary(struct printing *printing)
             stream_format(out, "tallies of up to %s\n", num_size(size, bytes));
     }
     for (const struct open_model *model = work->models.first; model; model = model->next)
-        stream_format(out, "model %s\n", model->viewer.model.name);
+        write_model(out, model->viewer.model.name);
 }
 
 int batch_print(struct batch_work *work, struct err *err)

@@ -202,7 +202,7 @@ static void text_number(struct buf *line, enum measure measure, float value)
 
 static void text_begin(struct lines *lines, const char *layer, const char *head)
 {
-    text_left(&lines->line, lines->item->job->name, lines->item->name_columns);
+    text_left_visible(&lines->line, lines->item->job->name, lines->item->name_columns);
     buf_format(&lines->line, "  %*s  %*s", PLACE_COLUMNS, layer, PLACE_COLUMNS, head);
 }
 

@@ -8,6 +8,7 @@
 #include "out/text_heat.h"
 #include "out/text_layout.h"
 #include "out/text_line.h"
+#include "text/label.h"
 
 enum { LABEL_BYTES = 32 };
 
@@ -211,7 +212,9 @@ int measured_page_write(struct stream *out, const struct measured_list *list,
     for (size_t i = 0; i < list->count; i++) {
         const struct measured *measured = &list->items[i];
         if (measured->title) {
-            stream_format(out, "%s%s\n", gap, measured->title);
+            stream_text(out, gap);
+            label_write_line(out, measured->title, strlen(measured->title));
+            stream_char(out, '\n');
             gap = "\n";
         }
         for (size_t k = 0; k < measured->count; k++) {
