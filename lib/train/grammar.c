@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "train/grammar_draw.h"
 
 struct name {
     const char *text;
@@ -309,6 +310,8 @@ static int read_rules(struct reader *r)
         for (size_t c = 0; c < rule->choice_count; c++)
             if (read_choice(r, &rule->choices[c]))
                 return -1;
+        if (grammar_draw_prepare(rule, &g->arena, r->err))
+            return -1;
     }
     return 0;
 }

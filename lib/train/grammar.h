@@ -30,8 +30,9 @@
 #include "base/map.h"
 
 enum {
-    GRAMMAR_DEPTH_MAX = 64,     /* of rules within rules */
-    GRAMMAR_TEXT_MAX = 1 << 20, /* bytes of one text */
+    GRAMMAR_DEPTH_MAX = 64,      /* of rules within rules */
+    GRAMMAR_TEXT_MAX = 1 << 20,  /* bytes of one text */
+    GRAMMAR_PARTS_MAX = 1 << 22, /* of alternatives, for one text: many may be empty */
     GRAMMAR_WEIGHT_MAX = 1000000,
     GRAMMAR_NAMES_MAX = 256, /* that a text can remember */
 };
@@ -55,6 +56,12 @@ struct grammar_choice {
     size_t tag; /* a number: equal for equal tags */
 };
 
+/* An alternative in the order of tags, and the weight of all before it in that order. */
+struct grammar_tagged {
+    size_t tag, place;
+    uint64_t before;
+};
+
 struct grammar_rule {
     const char *name;
     size_t size, line;
@@ -62,6 +69,8 @@ struct grammar_rule {
     size_t body_size;
     struct grammar_choice *choices;
     size_t choice_count;
+    uint64_t *before;              /* [choice_count + 1] the weight of all before each … */
+    struct grammar_tagged *tagged; /* [choice_count + 1] … in either order: grammar_draw.h */
 };
 
 struct grammar {

@@ -1,6 +1,6 @@
 #include "train/grammar_write.h"
 
-#include "math/keyed.h"
+#include "train/grammar_draw.h"
 
 /* What a text remembers under a name. */
 struct memory {
@@ -15,15 +15,10 @@ struct writer {
     size_t first; /* where the text begins in `out` */
     uint64_t key, drawn;
     size_t depth;
+    size_t parts; /* that were written, of all alternatives */
     struct memory memories[GRAMMAR_NAMES_MAX];
     struct err *err;
 };
-
-static bool fits(const struct grammar_choice *choice, const struct grammar_part *part,
-                 const struct memory *like)
-{
-    return !like || (choice->tag == like->tag) != part->other;
-}
 
 static const struct memory *memory_of(const struct writer *w, size_t name)
 {
@@ -34,26 +29,6 @@ static int fail(const struct writer *w, const struct grammar_rule *rule, const c
 {
     return err_set(w->err, "line %zu: rule '%.*s': %s", rule->line, (int)rule->size, rule->name,
                    what);
-}
-
-/* Draw among the alternatives that fit, by their weights. */
-static const struct grammar_choice *draw(struct writer *w, const struct grammar_rule *rule,
-                                         const struct grammar_part *part, const struct memory *like)
-{
-    uint64_t total = 0;
-    for (size_t i = 0; i < rule->choice_count; i++)
-        total += fits(&rule->choices[i], part, like) ? rule->choices[i].weight : 0;
-    if (!total)
-        return NULL;
-    uint64_t drawn = keyed_below(w->key, w->drawn++, total);
-    size_t i = 0;
-    for (;; i++) {
-        const struct grammar_choice *choice = &rule->choices[i];
-        uint64_t weight = fits(choice, part, like) ? choice->weight : 0;
-        if (drawn < weight)
-            return choice;
-        drawn -= weight;
-    }
 }
 
 static void repeat(struct writer *w, const struct memory *memory)
@@ -79,7 +54,8 @@ static int write_reference(struct writer *w, const struct grammar_rule *from,
         return 0;
     }
     const struct grammar_rule *rule = &w->grammar->rules[part->rule];
-    const struct grammar_choice *choice = draw(w, rule, part, like);
+    const struct grammar_draw_among among = {!like, part->other, like ? like->tag : 0};
+    const struct grammar_choice *choice = grammar_draw(rule, &among, w->key, &w->drawn);
     size_t start = w->out->size;
     if (!choice)
         return fail(w, from, "no alternative has the tag that is asked for");
@@ -97,6 +73,8 @@ static int write_choice(struct writer *w, const struct grammar_rule *rule,
         return fail(w, rule, "rules within rules come to no end");
     for (size_t i = 0; i < choice->part_count; i++) {
         const struct grammar_part *part = &choice->parts[i];
+        if (++w->parts > GRAMMAR_PARTS_MAX)
+            return fail(w, rule, "the text has more than four million parts");
         if (part->text)
             buf_bytes(w->out, part->text, part->size);
         else if (write_reference(w, rule, part))

@@ -14,7 +14,8 @@
 #include "train/grammar.h"
 
 /* Append a text of a rule (0: the first): the same for a key, on every machine. Refused: a tag that
- * no alternative has, a name that stands for nothing yet, rules without an end. */
+ * no alternative has, a name that stands for nothing yet, rules without an end, a text too long or
+ * of too many parts. */
 int grammar_write(const struct grammar *grammar, struct buf *out, size_t rule, uint64_t key,
                   struct err *err);
 

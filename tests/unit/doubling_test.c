@@ -13,7 +13,7 @@
 #include "format/safetensors.h"
 #include "lens/reading.h"
 #include "text/tokenizer.h"
-#include "train/grammar.h"
+#include "train/grammar_write.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -178,6 +178,28 @@ static int read_grammar(struct err *err)
     return failed;
 }
 
+/* As many words as the rule has, each the one before it again or of another tag. */
+static void fill_drawn(size_t count)
+{
+    buf_text(&file, "text = <n:rule>");
+    for (size_t i = 0; i < count; i++)
+        buf_text(&file, i % 3 == 0 ? "<rule>" : i % 3 == 1 ? "<rule/n>" : "<n:rule!n>");
+    buf_char(&file, '\n');
+    for (size_t i = 0; i < count; i++)
+        buf_format(&file, "%s w #tag%zu", i ? " |" : "rule =", i / 2);
+}
+
+static int draw_words(struct err *err)
+{
+    struct grammar grammar = {0};
+    struct buf out = {0};
+    int failed = grammar_read(&grammar, file.bytes, file.size, err) ||
+                 grammar_write(&grammar, &out, 0, 1, err);
+    buf_release(&out);
+    grammar_release(&grammar);
+    return failed;
+}
+
 static void fill_labels(size_t count)
 {
     fill_words(count);
@@ -238,6 +260,7 @@ static const struct row {
     {"ids", fill_ids, read_ids, 0},
     {"rules of a grammar", fill_rules, read_grammar, 0},
     {"alternatives of a rule", fill_choices, read_grammar, 0},
+    {"words drawn from a rule", fill_drawn, draw_words, 0},
     {"labels", fill_labels, make_labels, 0},
     {"tensors", fill_tensors, open_tensors, 32000},
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "math/keyed.h"
+#include "train/grammar_draw.h"
 #include "train/grammar_write.h"
 
 Suite *grammar_suite(void);
@@ -136,20 +137,75 @@ START_TEST(rules_that_cannot_be_followed_are_refused)
 }
 END_TEST
 
+/* Each rule ten times the next, without going deep. */
+#define TEN_TIMES                                                          \
+    "a=<b><b><b><b><b><b><b><b><b><b>\nb=<c><c><c><c><c><c><c><c><c><c>\n" \
+    "c=<d><d><d><d><d><d><d><d><d><d>\nd=<e><e><e><e><e><e><e><e><e><e>\n" \
+    "e=<f><f><f><f><f><f><f><f><f><f>\n"
+
+static const struct {
+    const char *grammar, *message;
+} large[] = {
+    {TEN_TIMES "f=0123456789 123456789", "the text is longer than a megabyte"},
+    {TEN_TIMES "f=<g><g><g><g><g><g><g><g><g><g>\ng=<h><h><h><h><h><h><h><h><h><h>\nh=",
+     "the text has more than four million parts"},
+    {TEN_TIMES "f=<n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n>"
+               "<n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n><n>\n"
+               "start=<n:h><a>\nh=",
+     "the text has more than four million parts"},
+};
+
 START_TEST(a_text_has_an_end)
 {
-    /* each rule ten times the next: more than a megabyte, without going deep */
-    static const char text[] =
-        "a=<b><b><b><b><b><b><b><b><b><b>\nb=<c><c><c><c><c><c><c><c><c><c>\n"
-        "c=<d><d><d><d><d><d><d><d><d><d>\nd=<e><e><e><e><e><e><e><e><e><e>\n"
-        "e=<f><f><f><f><f><f><f><f><f><f>\nf=0123456789 123456789";
     struct grammar grammar;
     struct buf out = {0};
     struct err err = {0};
-    open(&grammar, text);
-    ck_assert_int_eq(grammar_write(&grammar, &out, 0, 1, &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, "the text is longer than a megabyte"));
+    open(&grammar, large[_i].grammar);
+    size_t rule = grammar_find(&grammar, "start", 5);
+    ck_assert_int_eq(grammar_write(&grammar, &out, rule == GRAMMAR_NONE ? 0 : rule, 1, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, large[_i].message));
     buf_release(&out);
+    grammar_release(&grammar);
+}
+END_TEST
+
+/* The plain way: one after another. */
+static const struct grammar_choice *walk(const struct grammar_rule *rule,
+                                         const struct grammar_draw_among *among, uint64_t key,
+                                         uint64_t number)
+{
+    uint64_t total = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        uint64_t drawn = pass ? keyed_below(key, number, total) : 0;
+        for (size_t i = 0; i < rule->choice_count; i++) {
+            const struct grammar_choice *choice = &rule->choices[i];
+            bool same = choice->tag == among->tag;
+            uint64_t weight = among->any || same != among->other ? choice->weight : 0;
+            if (pass && drawn < weight)
+                return choice;
+            if (pass)
+                drawn -= weight;
+            else
+                total += weight;
+        }
+        if (!total)
+            return NULL;
+    }
+    return NULL;
+}
+
+START_TEST(what_is_drawn_is_what_a_walk_finds)
+{
+    struct grammar grammar;
+    open(&grammar, "a = *3 a #x | b #y | *1000000 c #x | d | *7 e #z | f #y | *2 g #z");
+    const struct grammar_rule *rule = &grammar.rules[0];
+    for (uint64_t i = 0; i < 20000; i++) {
+        struct grammar_draw_among among = {i % 7 == 0, i % 2 == 0, i % 8};
+        uint64_t drawn = i;
+        const struct grammar_choice *found = grammar_draw(rule, &among, 5, &drawn);
+        ck_assert_ptr_eq(found, walk(rule, &among, 5, i));
+        ck_assert_uint_eq(drawn, found ? i + 1 : i);
+    }
     grammar_release(&grammar);
 }
 END_TEST
@@ -162,7 +218,8 @@ Suite *grammar_suite(void)
     tcase_add_test(tests, weights_count);
     tcase_add_loop_test(tests, broken_grammars_are_refused, 0, COUNT(broken));
     tcase_add_loop_test(tests, rules_that_cannot_be_followed_are_refused, 0, COUNT(endless));
-    tcase_add_test(tests, a_text_has_an_end);
+    tcase_add_loop_test(tests, a_text_has_an_end, 0, COUNT(large));
+    tcase_add_test(tests, what_is_drawn_is_what_a_walk_finds);
     suite_add_tcase(suite, tests);
     return suite;
 }
