@@ -37,6 +37,7 @@ FAULT_OBJECTS := $(call objects,$(wildcard tests/faults/*.c))
 ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
 BREAK_OBJECTS := $(call objects,$(wildcard tests/break/*.c))
 FLIPS_OBJECTS := $(call objects,$(wildcard tests/flips/*.c))
+STRUCTURED_OBJECTS := $(call objects,$(wildcard tests/structured/*.c))
 FOOTPRINT_OBJECTS := $(call objects,$(wildcard tests/footprint/*.c))
 ENDURE_OBJECTS := $(call objects,$(wildcard tests/machine/*.c) \
 	$(patsubst %,tests/break/%.c,argument_list case_table ground))
@@ -128,14 +129,15 @@ $(BUILD)/dependencies-of-%: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
 	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FOOTPRINT_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS) \
-	$(ENDURE_OBJECTS))
+	$(ENDURE_OBJECTS) $(STRUCTURED_OBJECTS))
 -include $(BUILD)/models/maker.d
 
 # --- tests ---------------------------------------------------------------------------------------
 
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TEST_PROGRAMS = \
-	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure footprint generate-models) \
+	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure structured footprint \
+	generate-models) \
 	$(BUILD)/memory_faults $(BUILD)/file_faults $(BUILD)/libattn.a $(FUZZERS)
 
 test: $(TEST_PROGRAMS) ## the tests; installs Check and jq, leaves out what needs more
@@ -194,6 +196,14 @@ fuzz: ## look for inputs that break a parser, FUZZ_SECONDS a target, with clang'
 		-fno-math-errno -fno-trapping-math $(FUZZ_COVERAGE) $(SANITIZE)'
 	@sh tests/fuzz.sh run $(BUILD)/fuzzing $(FUZZ_SECONDS)
 
+$(BUILD)/structured: $(STRUCTURED_OBJECTS) $(BUILD)/libcommands.a $(BUILD)/internal.a
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+FUZZ_INPUTS = 100000
+fuzz-structured: ## valid inputs with one change, FUZZ_INPUTS a kind, under sanitizers
+	@$(MAKE) --no-print-directory $(SANITIZED) $(BUILD)/asan/structured
+	@$(BUILD)/asan/structured $(FUZZ_INPUTS)
+
 $(BUILD)/memory_faults $(BUILD)/file_faults: $(BUILD)/%: $(BUILD)/tests/faults/%.o \
 		$(BUILD)/tests/faults/library_malloc.o $(BUILD)/tests/faults/trace_of_run.o \
 		$(BUILD)/libcommands.a $(BUILD)/internal.a
@@ -219,15 +229,15 @@ test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it 
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 INSTRUMENTED = -O2 -ftree-vectorize -march=native -g -fopenmp-simd -fno-math-errno \
 	-fno-trapping-math
+SANITIZED = BUILD=$(BUILD)/asan WERROR= CFLAGS='$(INSTRUMENTED) $(SANITIZE)'
 
 asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD/asan
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
 		BREAK_EVERY=2 FLIPS_STRIDE=7 FAULT_EVERY=401 ENDURE_EVERY=17 LONG_HAULS_FREE=1 \
-		ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
+		FUZZ_INPUTS=100 ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre' \
 		LSAN_OPTIONS="suppressions='$(CURDIR)/tests/leaks.txt':print_suppressions=0" \
-		$(MAKE) --no-print-directory test BUILD=$(BUILD)/asan WERROR= \
-		CFLAGS='$(INSTRUMENTED) $(SANITIZE)'
+		$(MAKE) --no-print-directory test $(SANITIZED)
 
 long-hauls: $(BUILD)/attn-cli ## large inputs and outputs: status, time and memory
 	@sh tests/long_hauls.sh $(BUILD) long
@@ -332,9 +342,9 @@ clean: ## remove everything built
 	rm -rf $(BUILD)
 
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
-.PHONY: uninstall clean help fuzzers fuzz long-hauls FORCE
+.PHONY: uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
 .DELETE_ON_ERROR:
