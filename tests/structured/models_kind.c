@@ -218,8 +218,8 @@ static void add_run(struct made *made, const char *text, const char *source)
         "--without mlp,norm",
         "--without residual,positions",
     };
-    made_line(made, "run -q -m m -t 1 %s%s %s %s", text, source, MADE_PICK(made, looks),
-              MADE_PICK(made, ways));
+    made_line(made, "run -q -m m -t %d %s%s %s %s", 1 + made_one_in(made, 4), text, source,
+              MADE_PICK(made, looks), MADE_PICK(made, ways));
 }
 
 /* `heads` reads long texts of its own, and `compare` goes several ways: seldom. */

@@ -139,11 +139,12 @@ static const char *lengthen(struct made *made, const char *text)
     return room;
 }
 
-/* What is made longer must not lead further up when it stands there twice. */
+/* What is made longer must not lead further up when it stands there twice, and be no list of more
+ * ids than attention has time for. */
 const char *odd_text(struct made *made)
 {
     const char *text = MADE_PICK(made, texts);
-    if (!*text || strchr(text, '.') || !made_one_in(made, 5))
+    if (!*text || strpbrk(text, ".,") || !made_one_in(made, 5))
         return text;
     return lengthen(made, text);
 }

@@ -96,7 +96,11 @@ static bool go_on(struct crew *crew, size_t index, size_t first)
         worker->end = crew->count;
     worker->counts->at = SIZE_MAX;
     crew->pids[index] = worker_start(worker);
-    return crew->pids[index] > 0;
+    if (crew->pids[index] > 0)
+        return true;
+    printf("failed: %s %zu: no process: %s\n", crew->kind->name, first, strerror(errno));
+    crew->failed++;
+    return false;
 }
 
 static bool settle(struct crew *crew, size_t index, int status)
@@ -136,7 +140,7 @@ static bool begin(struct crew *crew, size_t index)
 
 static size_t done_by_all(const struct crew *crew)
 {
-    size_t done = crew->failed;
+    size_t done = 0;
     for (size_t i = 0; i < crew->processes; i++)
         done += crew->counts[i].done;
     return done;
@@ -152,7 +156,7 @@ static void wait_for_all(struct crew *crew, size_t running, size_t before, size_
                 crew->pids[i] = 0;
                 running--;
             }
-        tell_progress(before + done_by_all(crew), total);
+        tell_progress(before + crew->failed + done_by_all(crew), total);
     }
 }
 
@@ -168,14 +172,14 @@ static void sum_up(const struct crew *crew)
             sum.slowest = counts->slowest;
         }
     }
-    printf("%s: %zu inputs; command lines by status:", crew->kind->name, crew->count);
+    printf("%s: %zu of %zu inputs; command lines by status:", crew->kind->name, done_by_all(crew),
+           crew->count);
     for (size_t k = 0; k < STATUSES; k++)
         printf(" %zu", sum.statuses[k]);
     printf("; the slowest input is %zu, %.2f s\n", sum.slowest, sum.slowest_seconds);
 }
 
-/* How many inputs failed. */
-static size_t run_kind(struct crew *crew, const struct kind *kind, size_t before, size_t total)
+static void run_kind(struct crew *crew, const struct kind *kind, size_t before, size_t total)
 {
     size_t running = 0;
     crew->kind = kind;
@@ -184,7 +188,6 @@ static size_t run_kind(struct crew *crew, const struct kind *kind, size_t before
         running += begin(crew, i);
     wait_for_all(crew, running, before, total);
     sum_up(crew);
-    return crew->failed;
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -247,17 +250,23 @@ static bool is_chosen(const struct kind *kind, char **names)
 
 static int run_kinds(struct crew *crew, char **names)
 {
-    size_t failed = 0, tried = 0, chosen = 0;
+    size_t passed = 0, failed = 0, tried = 0, total = 0;
     for (size_t i = 0; i < kind_count; i++)
-        chosen += is_chosen(&kinds[i], names);
+        total += is_chosen(&kinds[i], names) ? crew->count : 0;
     for (size_t i = 0; i < kind_count; i++) {
         if (!is_chosen(&kinds[i], names))
             continue;
-        failed += open_kind(&kinds[i]) ? 1 : run_kind(crew, &kinds[i], tried, chosen * crew->count);
         tried += crew->count;
+        if (open_kind(&kinds[i])) {
+            failed++;
+            continue;
+        }
+        run_kind(crew, &kinds[i], tried - crew->count, total);
+        passed += done_by_all(crew);
+        failed += crew->failed;
     }
-    printf("%zu passed, %zu failed\n", tried - failed, failed);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    printf("%zu passed, %zu failed\n", passed, failed);
+    return failed || !passed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 /* COUNT and the KINDs; false where they are no such. */
