@@ -51,13 +51,25 @@ word_model() { # FOLDER WORDS COUNT: a vocabulary, as a JSON array, that is all 
         "$3" $((4 * $3)))" >"$1/model.safetensors"
 }
 
-number_model() { # FOLDER OCTAL: words a, b and c, each of one channel with this float32 in it
+number_model() { # FOLDER OCTAL...: words a, b and c, of one channel with this float32, or one each
     word_model "$1" '["a", "b", "c"]' 3
     header=$(($(wc -c <"$1/model.safetensors") - 12))
     head -c $header "$1/model.safetensors" >numbered
     # shellcheck disable=SC2059 # the number is made of escapes
-    printf "$2$2$2" >>numbered
+    printf "$2${3-$2}${4-$2}" >>numbered
     mv numbered "$1/model.safetensors"
+}
+
+# Done, or refused in one line, or one for each item of a batch, and in less than a minute; else
+# what it was is printed.
+bear() { # COMMAND...
+    timeout -s KILL 60 "$ATTN" "$@" >printed 2>said </dev/null
+    status=$?
+    [ $status = 0 ] && return
+    [ $status = 1 ] && [ "$1" = batch ] && grep -q '^attn-cli: error: ' said && return
+    [ $status -ge 3 ] && [ $status -le 5 ] && [ "$(wc -l <said)" = 1 ] && return
+    printf '%s: ended with %d\n' "$*" $status
+    head -n 3 said
 }
 
 as_nobody() { # COMMAND...: as somebody to whom permissions mean something
