@@ -56,7 +56,8 @@ make_words() {
 
 have_packages || install_packages
 ! needs_node || [ -d "$peers/node_modules/onnxruntime-node" ] || install_modules
-[ -f "$peers/gpt2/model.safetensors" ] || "$build/attn-cli" bench --shape gpt2 --force --save "$peers/gpt2"
+[ -f "$peers/gpt2/model.safetensors" ] ||
+    "$build/attn-cli" bench --shape gpt2 --force --save "$peers/gpt2"
 ! needs_node || [ -f "$peers/cache.onnx" ] || "$python" tests/peers/gpt2.py "$peers/gpt2" "$peers"
 [ -f "$peers/words/vocab.json" ] || make_words
 exec "$python" tests/peers/compare.py "$build/attn-cli" "$peers"
