@@ -148,6 +148,17 @@ static int look_at_target(struct work_folder *folder, struct err *err)
     return look_at_record(folder->record, &folder->has_record, err);
 }
 
+/* Another process may be about to finish, or to begin anew: one of the two is always there, and the
+ * journal may become the manifest, or that a journal, while we look. */
+static int look_at_records(const struct work_folder *folder, bool *begun, bool *finished,
+                           struct err *err)
+{
+    if (look_at_record(folder->journal, begun, err) ||
+        look_at_record(folder->manifest, finished, err))
+        return -1;
+    return *begun || *finished ? 0 : look_at_record(folder->journal, begun, err);
+}
+
 static int look(struct work_folder *folder, struct err *err)
 {
     bool begun = false;
@@ -155,8 +166,7 @@ static int look(struct work_folder *folder, struct err *err)
     if (!folder->is_named && S_ISLNK(kind_at(folder->path)))
         return err_usage(err, "'%s': expected a folder, found a link: give another place",
                          folder->path);
-    if (look_at_record(folder->manifest, &finished, err) ||
-        look_at_record(folder->journal, &begun, err) ||
+    if (look_at_records(folder, &begun, &finished, err) ||
         (folder->target && look_at_target(folder, err)))
         return -1;
     folder->state = finished ? WORK_FINISHED : begun ? WORK_BEGUN : WORK_NONE;
