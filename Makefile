@@ -41,6 +41,7 @@ STRUCTURED_OBJECTS := $(call objects,$(wildcard tests/structured/*.c))
 FOOTPRINT_OBJECTS := $(call objects,$(wildcard tests/footprint/*.c))
 ENDURE_OBJECTS := $(call objects,$(wildcard tests/machine/*.c) \
 	$(patsubst %,tests/break/%.c,argument_list case_table ground))
+THINGS_OBJECTS := $(call objects,$(wildcard tests/things/*.c))
 C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch])
 
 # As many jobs as processors, unless the command line says another number; several goals at once may
@@ -129,14 +130,14 @@ $(BUILD)/dependencies-of-%: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
 	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FOOTPRINT_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS) \
-	$(ENDURE_OBJECTS) $(STRUCTURED_OBJECTS))
+	$(ENDURE_OBJECTS) $(STRUCTURED_OBJECTS) $(THINGS_OBJECTS))
 -include $(BUILD)/models/maker.d
 
 # --- tests ---------------------------------------------------------------------------------------
 
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TEST_PROGRAMS = \
-	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure structured footprint \
+	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure structured things footprint \
 	generate-models) \
 	$(BUILD)/memory_faults $(BUILD)/file_faults $(BUILD)/libattn.a $(FUZZERS)
 
@@ -165,6 +166,9 @@ $(BUILD)/flips: $(FLIPS_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 $(BUILD)/endure: $(ENDURE_OBJECTS) $(BUILD)/internal.a
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(BUILD)/things: $(THINGS_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # What the commands are made of, without main.
@@ -233,14 +237,18 @@ SANITIZED = BUILD=$(BUILD)/asan WERROR= CFLAGS='$(INSTRUMENTED) $(SANITIZE)'
 
 asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD/asan
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
-		BREAK_EVERY=2 FLIPS_STRIDE=7 FAULT_EVERY=401 ENDURE_EVERY=17 LONG_HAULS_FREE=1 \
-		FUZZ_INPUTS=100 ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
+		BREAK_EVERY=2 FLIPS_STRIDE=7 FAULT_EVERY=401 ENDURE_EVERY=17 THINGS_EVERY=61 \
+		RACE_ROUNDS=7 FUZZ_INPUTS=100 LONG_HAULS_FREE=1 ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre' \
 		LSAN_OPTIONS="suppressions='$(CURDIR)/tests/leaks.txt':print_suppressions=0" \
 		$(MAKE) --no-print-directory test $(SANITIZED)
 
 long-hauls: $(BUILD)/attn-cli ## large inputs and outputs: status, time and memory
 	@sh tests/long_hauls.sh $(BUILD) long
+
+test-things: $(BUILD)/attn-cli $(BUILD)/things ## nothing of the user's is lost: kills, then races
+	@$(BUILD)/things $(BUILD)/attn-cli
+	@sh tests/races.sh $(BUILD) 500
 
 endure: $(BUILD)/attn-cli $(BUILD)/endure ## full disks, signals and limits: every step of every one
 	@$(BUILD)/endure $(BUILD)/attn-cli
@@ -346,5 +354,5 @@ help: ## show this
 
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
-.PHONY: uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
+.PHONY: test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
 .DELETE_ON_ERROR:
