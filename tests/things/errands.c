@@ -130,9 +130,9 @@ static const struct stage {
     {"", "", "-o things/ --shard 1/2 --force", "", false, ""},
     {"", "", "-o folder/ --force", "", false, ""},
     {"", "", "-o folder/ --resume", "", false, ""},
-    {"-o made/", "made", "-o made/", "", false, ""},
+    {"-o made/", "made", "-o made/", "here/made/.attn-cli*", false, ""},
     {"-o made/", "made made/a made/c", "-o made/ --force", "here/made/*", true, ""},
-    {"-o made/", "made", "-o made/ --resume", "", true, ""},
+    {"-o made/", "made", "-o made/ --resume", "here/made/*", true, ""},
 };
 
 /* Into one file; csv of items is no such. */
@@ -152,8 +152,9 @@ static const struct stage file_stages[] = {
      "here/lone"},
     {"-o x", "x.part", "-o x --force", "here/x here/x.part here/x.part/* here/x.manifest", true,
      ""},
-    {"-o x", "x.part", "-o x --resume", "", true, ""},
-    {"-o x --shard 1/2", "x.1-of-2", "-o x --shard 1/2 --resume", "", true, ""},
+    {"-o x", "x.part", "-o x --resume", "here/x here/x.part here/x.part/* here/x.manifest", true,
+     ""},
+    {"-o x --shard 1/2", "x.1-of-2", "-o x --shard 1/2 --resume", "here/x.1-of-2/*", true, ""},
 };
 
 static const struct errand merges[] = {
