@@ -24,7 +24,8 @@ train='train -q -t 1 -d texts --config config.json --vocab words/vocab.json'
 train="$train --steps 2 --batch 2 --context 4"
 if ! (
     set -e
-    printf 'Life is short\nLife is\neat dessert first\nis\nshort Life\n' >five.txt
+    printf 'Life is short\nLife is\neat dessert first\nis\nshort Life\n' >five
+    for i in $(seq 300); do cat five; done >many.txt
     for name in Anna Ben Cy; do printf '%s sees Ben, and Ben is old.\n' $name; done >texts
     "$attn" vocab -q texts -o words
     printf '{"model_type": "gpt2", "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 16, ' \
@@ -37,9 +38,9 @@ if ! (
     "$attn" run -q -m life -s 'Life is' --format csv -o folder-0/
     "$attn" run -q -m life -s 'eat dessert first' --format csv -o folder-1/
     # shellcheck disable=SC2086 # words
-    "$attn" batch five.txt -m life $small -o lines-0
+    "$attn" batch many.txt -m life $small -o lines-0
     # shellcheck disable=SC2086
-    "$attn" batch five.txt -m life $small --format csv -o items-0/
+    "$attn" batch many.txt -m life $small --format csv -o items-0/
     # shellcheck disable=SC2086
     "$attn" $train -o train-0
 ) >log 2>&1; then
@@ -163,7 +164,7 @@ race_batch() { # TARGET WHOLE OPTION...
     for i in $(seq $racers); do
         choose '' --force --resume --resume
         # shellcheck disable=SC2086
-        start batch five.txt -m life $small "$@" -o "$target" $chosen
+        start batch many.txt -m life $small "$@" -o "$target" $chosen
     done
     wait
     judge_ends some
@@ -183,7 +184,7 @@ race_shards() { # TARGET WHOLE OPTION...
         if [ $drawn = 3 ] && [ "$i" -gt 2 ]; then
             start merge "$target" $([ "$option" != --force ] || echo --force)
         else
-            start batch five.txt -m life $small "$@" -o "$target" --shard $shard/3 $option
+            start batch many.txt -m life $small "$@" -o "$target" --shard $shard/3 $option
         fi
     done
     wait
@@ -192,7 +193,7 @@ race_shards() { # TARGET WHOLE OPTION...
         is_one_of "${target%/}" "$whole" || wrong="$wrong; a merge said 0 and is not whole"
     for shard in 1 2 3; do
         # shellcheck disable=SC2086
-        "$attn" batch five.txt -m life $small "$@" -o "$target" --shard $shard/3 --resume \
+        "$attn" batch many.txt -m life $small "$@" -o "$target" --shard $shard/3 --resume \
             >log 2>&1 ||
             wrong="$wrong; shard $shard cannot be resumed: $(cat log)"
     done
