@@ -46,7 +46,7 @@ without_library() { # as it would be where nothing is installed, in no folder
     rm probe.png
     # a search for leaks would trace, too
     ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" \
-        strace -o trace -P "$library" -P "/usr$library" -e trace=openat \
+        strace -f -o trace -P "$library" -P "/usr$library" -e trace=openat \
         -e inject=openat:error=ENOENT "$attn" run -q -s Life -o probe.png 2>both
     status=$?
     grep -v '^strace:' both >message

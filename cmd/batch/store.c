@@ -306,17 +306,16 @@ int store_save_sums(struct store *store, struct err *err)
     return failed ? -1 : 0;
 }
 
-/* The lines of a file go to a descriptor of ours, for which a stream has no name. */
+/* The lines of a folder go to a descriptor of ours, for which the stream has no name. */
 static int flush_lines(struct store *store, struct err *err)
 {
     const struct work_folder *folder = &store->folder;
     stream_flush(&store->lines);
     if (!store->lines.failure)
         return 0;
-    return err_output(err, "cannot write '%s': %s",
-                      store->plan->to_stdout ? "standard output"
-                      : folder->target       ? folder->target
-                                             : folder->lines,
+    if (store->plan->to_stdout)
+        return stream_commit(&store->lines, err);
+    return err_output(err, "cannot write '%s': %s", folder->target ? folder->target : folder->lines,
                       strerror(store->lines.failure));
 }
 
