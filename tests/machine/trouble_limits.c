@@ -3,7 +3,7 @@
 
 #include "trouble.h"
 
-enum { MEMORY_STEPS = 12, DRAWING_STEPS = 40, FILE_STEPS = 8, KIB = 1024 };
+enum { MEMORY_STEPS = 12, DRAWING_STEPS = 20, FILE_STEPS = 8, KIB = 1024 };
 
 struct trouble_limit trouble_limit;
 
@@ -54,7 +54,7 @@ static bool draws(const struct scene *scene)
 /* Fontconfig, glib and pango each fail in their own way, between what loads them and what draws. */
 static void limit_drawing(const struct scene *scene)
 {
-    limit(RLIMIT_AS, scene->least_memory + (scene->step + 1) * 2048 * KIB);
+    limit(RLIMIT_AS, scene->least_memory + (scene->step + 1) * 4096 * KIB);
 }
 
 static void limit_data(const struct scene *scene)
