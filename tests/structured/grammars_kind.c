@@ -110,7 +110,8 @@ void grammars_make(struct made *made)
     else
         lines_change(&text, file->bytes, file->size, made);
     made_take(made, file, &text);
-    made_line(made, "corpus g -n %zu --seed %zu", 1 + made_below(made, 8), made_below(made, 1000));
+    size_t count = 1 + made_below(made, 8);
+    made_line(made, "corpus g -n %zu --seed %zu", count, made_below(made, 1000));
     if (made_one_in(made, 4))
         made_line(made, "corpus g --rule link0 -o texts");
 }

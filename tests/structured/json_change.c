@@ -243,9 +243,11 @@ static bool change_tree(cJSON *root, struct made *made)
         change_value,    change_value, change_value, change_type, change_name, exchange_children,
         exchange_values, repeat_one,   double_all,   leave_out,   add_unknown,
     };
-    for (int i = 0; i < TRIES; i++)
-        if (MADE_PICK(made, changes)(root, pick_node(root, made), made))
+    for (int i = 0; i < TRIES; i++) {
+        size_t change = made_below(made, sizeof changes / sizeof *changes);
+        if (changes[change](root, pick_node(root, made), made))
             return true;
+    }
     return false;
 }
 

@@ -5,7 +5,8 @@
  *         change(made, made_find(made, "m/config.json"));
  *     made_line(made, "run -q -m m --ids 0,1 --format csv");
  *
- * What is drawn depends on the kind's name and the input's number alone. All memory is the input's
+ * What is drawn depends on the kind's name and the input's number alone; of one expression only one
+ * part may draw, for compilers go through them as they like. All memory is the input's
  * own, given back with it.
  */
 #ifndef ATTN_TESTS_MADE_H

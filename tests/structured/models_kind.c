@@ -218,8 +218,10 @@ static void add_run(struct made *made, const char *text, const char *source)
         "--without mlp,norm",
         "--without residual,positions",
     };
-    made_line(made, "run -q -m m -t %d %s%s %s %s", 1 + made_one_in(made, 4), text, source,
-              MADE_PICK(made, looks), MADE_PICK(made, ways));
+    const char *look = MADE_PICK(made, looks);
+    const char *way = MADE_PICK(made, ways);
+    int threads = 1 + made_one_in(made, 4);
+    made_line(made, "run -q -m m -t %d %s%s %s %s", threads, text, source, look, way);
 }
 
 /* `heads` reads long texts of its own, and `compare` goes several ways: seldom. */
@@ -233,6 +235,7 @@ static void add_slow(struct made *made, const struct specimen *specimen, const c
                   source);
 }
 
+/* Each takes the text and its source, or passes them over. */
 static void add_other(struct made *made, const char *text, const char *source)
 {
     static const char *const others[] = {

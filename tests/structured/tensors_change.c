@@ -208,8 +208,9 @@ static void add_tensor(struct tensors *tensors, struct tensor_made *tensor, stru
     more->rank = made_below(made, SAFETENSORS_RANK_MAX + 2);
     for (size_t i = 0; i < more->rank; i++)
         more->shape[i] = 1;
+    size_t length = made_below(made, 2);
     if (more->rank)
-        more->shape[made_below(made, more->rank)] = made_below(made, 2);
+        more->shape[made_below(made, more->rank)] = length;
     more->size = more->rank ? more->shape[0] : 1;
     for (size_t i = 1; i < more->rank; i++)
         more->size *= more->shape[i];
@@ -237,7 +238,8 @@ void tensors_change(struct tensors *tensors, struct made *made)
         scale,        same_rows,    retype,       any_type,  reshape,   rename_one, rename_all,
         reorder,      add_tensor,   add_tensor,   leave_out, add_note,
     };
-    if (tensors->count)
-        MADE_PICK(made, changes)
-    (tensors, &tensors->items[made_below(made, tensors->count)], made);
+    if (!tensors->count)
+        return;
+    size_t change = made_below(made, sizeof changes / sizeof *changes);
+    changes[change](tensors, &tensors->items[made_below(made, tensors->count)], made);
 }

@@ -46,7 +46,7 @@ const char *__asan_default_options(void)
 static void limit_process(void)
 {
     struct rlimit none = {0, 0};
-    struct rlimit addresses = {(rlim_t)LIMIT_BYTES << 20, (rlim_t)LIMIT_BYTES << 20};
+    struct rlimit addresses = {(rlim_t)LIMIT_MIB << 20, (rlim_t)LIMIT_MIB << 20};
     setrlimit(RLIMIT_CORE, &none);
     if (LIMITS_ADDRESSES)
         setrlimit(RLIMIT_AS, &addresses);
@@ -169,10 +169,8 @@ static void try_all(const struct worker *worker)
         counts->at = i;
         double begun = processor_seconds();
         if (lseek(STDERR_FILENO, 0, SEEK_SET) || ftruncate(STDERR_FILENO, 0) ||
-            try_input(worker->kind, i, counts)) {
-            counts->wrong++;
+            try_input(worker->kind, i, counts))
             _exit(EXIT_FAILURE);
-        }
         if (made_clear()) {
             fprintf(stderr, "cannot remove an input: %s\n", strerror(errno));
             _exit(EXIT_FAILURE);

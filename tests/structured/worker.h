@@ -1,8 +1,8 @@
 /* worker.h: inputs one after another in a process of its own, which may end at any of them.
  *
- *     static struct counts *counts = (shared memory);
- *     struct worker worker = {.kind = kind, .first = 0, .step = 2, .count = 1000, .counts =
- * counts}; pid_t child = worker_start(&worker);
+ *     struct worker worker = {.kind = kind, .step = 1, .end = 500, .scratch = folder};
+ *     worker.counts = shared;
+ *     pid_t child = worker_start(&worker);
  *     ... waitpid: counts->at is the input at which it ended ...
  */
 #ifndef ATTN_TESTS_WORKER_H
@@ -13,9 +13,9 @@
 #include "kind.h"
 
 enum {
-    LIMIT_SECONDS = 5,     /* of the processor, for an input */
-    LIMIT_WAITING = 120,   /* seconds by the clock: it waits for something */
-    LIMIT_BYTES = 2 << 10, /* MiB */
+    LIMIT_SECONDS = 5,   /* of the processor, for an input */
+    LIMIT_WAITING = 120, /* seconds by the clock: it waits for something */
+    LIMIT_MIB = 2048,
     STATUSES = 6,
 };
 
@@ -24,7 +24,6 @@ struct counts {
     size_t at;                 /* the input that is being tried; behind the last: all are */
     size_t done;               /* inputs … */
     size_t statuses[STATUSES]; /* … and their command lines, by how they ended */
-    size_t wrong;              /* inputs that broke a promise and were survived */
     size_t slowest;
     double slowest_seconds;
 };
