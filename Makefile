@@ -137,9 +137,9 @@ $(BUILD)/dependencies-of-%: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TEST_PROGRAMS = \
-	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure structured things footprint \
-	generate-models) \
-	$(BUILD)/memory_faults $(BUILD)/file_faults $(BUILD)/libattn.a $(FUZZERS)
+	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure structured things) \
+	$(patsubst %,$(BUILD)/%,footprint generate-models memory_faults file_faults libattn.a) \
+	$(FUZZERS)
 
 test: $(TEST_PROGRAMS) ## the tests; installs Check and jq, leaves out what needs more
 	@sh tests/run.sh $(BUILD)
@@ -238,7 +238,8 @@ SANITIZED = BUILD=$(BUILD)/asan WERROR= CFLAGS='$(INSTRUMENTED) $(SANITIZE)'
 asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD/asan
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
 		BREAK_EVERY=2 FLIPS_STRIDE=7 FAULT_EVERY=401 ENDURE_EVERY=17 THINGS_EVERY=61 \
-		RACE_ROUNDS=7 FUZZ_INPUTS=100 LONG_HAULS_FREE=1 ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
+		RACE_ROUNDS=7 FUZZ_INPUTS=100 LONG_HAULS_FREE=1 \
+		ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre' \
 		LSAN_OPTIONS="suppressions='$(CURDIR)/tests/leaks.txt':print_suppressions=0" \
 		$(MAKE) --no-print-directory test $(SANITIZED)
