@@ -7,12 +7,13 @@
  *
  * A batch owns, in DIR:
  *
- *     .attn-cli/       `lock`, `sums` so far, `replace` where a FILE is to be replaced, and
- * whatever is half made: all of it is the batch's journal          while work goes on: what the
- * batch is, and what is done manifest.json    in its place when all is done; both are known by
- * their first lines results.jsonl, sums, MEASURE.txt and so on: those that the command in the
- * journal makes, and those that the manifest lists ITEM/FILE        those that the journal or the
- * manifest lists
+ *     .attn-cli/       `lock`, `sums` so far, `replace` where a FILE is to be replaced, and in
+ *                      `new` whatever is half made: all of it is the batch's
+ *     journal          while work goes on: what the batch is, and what is done
+ *     manifest.json    in its place when all is done; both are known by their first lines
+ *     results.jsonl,   sums, MEASURE.txt and so on: those that the command in the journal makes,
+ *                      and those that the manifest lists
+ *     ITEM/FILE        those that the journal or the manifest lists
  *
  * and FILE.part with all of these in it, FILE.manifest, and FILE when that holds what FILE.manifest
  * has the hash of. Nothing else is the batch's: it is not written to, replaced or removed, with no
@@ -30,8 +31,8 @@
  *
  * A FILE that is there is refused; --resume checks it against FILE.manifest, as above; --force
  * replaces it, whatever it holds, by a rename, but no link and no device, and so does --resume of a
- * batch that was begun with --force. An item's folder is made
- * in .attn-cli and renamed, so that one that is there is whole, or someone else's, and refused.
+ * batch that was begun with --force. An item's folder is made in .attn-cli and renamed, so that one
+ * that is there is whole, or someone else's, and refused.
  *
  *     struct work_folder folder;
  *     if (work_folder_find(&folder, "out/", &shard, err) || work_folder_open(&folder, err)) ...
