@@ -65,6 +65,8 @@ int recorded_command(struct options *options, const char *line, size_t size, str
         json_parse(&root, line + begin, size - begin, err) || read_words(options, root, arena, err);
     if (failed && err && err->kind == ERR_USAGE)
         err->kind = ERR_INPUT; /* the words stand in a file */
+    if (failed)
+        err_prefix(err, "\"command\"");
     json_free(root);
     return failed ? -1 : check_kept(options, err);
 }
