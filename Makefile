@@ -203,7 +203,7 @@ fuzz: ## look for inputs that break a parser, FUZZ_SECONDS a target, with clang'
 $(BUILD)/structured: $(STRUCTURED_OBJECTS) $(BUILD)/libcommands.a $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-FUZZ_INPUTS = 100000
+FUZZ_INPUTS ?= 100000
 fuzz-structured: ## valid inputs with one change, FUZZ_INPUTS a kind, under sanitizers
 	@$(MAKE) --no-print-directory $(SANITIZED) $(BUILD)/asan/structured
 	@$(BUILD)/asan/structured $(FUZZ_INPUTS)
