@@ -61,7 +61,7 @@ check 0 "$build/attn-cli" run --model journey --sentence 'Your journey starts' -
 check 0 "$build/attn-cli" explain --sentence "$sentence" --layer 1 --format latex --full
 check 0 "$build/attn-cli" explain --model life --sentence "$sentence" --token is
 check 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --temp 1 --top-k 9 --top-p 0.9
-check 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --show weights,logits,q --format csv
+check 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --show weights,logits,q --format tidy
 check 0 "$build/attn-cli" init --shape tiny --sentence "$sentence" --output "$made/model"
 check 0 "$build/attn-cli" batch data/experiments/sentences.txt --show all --sweep model=tiny
 check 0 "$build/attn-cli" batch data/experiments/sentences.txt --reduce mean,max,entropy \
