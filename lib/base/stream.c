@@ -84,16 +84,24 @@ int stream_to(struct stream *stream, int descriptor, struct err *err)
     return stream->buffer ? 0 : -1;
 }
 
-/* The file that a name stands for: through symbolic links, so that a link stays a link. */
-static char *resolve(const char *path, struct err *err)
+/* The path of the file that a name stands for, through symbolic links, so that a link stays a link.
+ * NULL for what is written in place: what is no file, or has no name any more, as what /dev/stdout
+ * leads to may have none. */
+static int resolve(char **target, const char *path, const struct stat *status, struct err *err)
 {
-    char *real = realpath(path, NULL);
-    char *copy = copy_of(real ? real : path, err);
+    bool is_file = status && S_ISREG(status->st_mode);
+    char *real = is_file ? realpath(path, NULL) : NULL;
+    const char *name = status ? real : path;
+    *target = NULL;
+    if (is_file && !real && errno == ENOMEM)
+        return err_memory(err, PATH_MAX);
+    *target = name ? copy_of(name, err) : NULL;
+    int failed = name && !*target;
     free(real);
-    return copy;
+    return failed ? -1 : 0;
 }
 
-/* Devices and pipes are written in place: there is nothing to rename. */
+/* Devices, pipes and files without a name are written in place: there is nothing to rename. */
 static int open_in_place(struct stream *stream, const char *path, struct err *err)
 {
     stream->target = copy_of(path, err);
@@ -193,9 +201,8 @@ int stream_open(struct stream *stream, const char *path, struct err *err)
         return err_output(err, "cannot write '%s': it is a directory", path);
     if (check_replaceable(path, exists, err) || stream_to(stream, -1, err))
         return -1;
-    bool in_place = exists && !S_ISREG(status.st_mode);
-    stream->target = in_place ? NULL : resolve(path, err);
-    if ((in_place ? open_in_place : open_temporary)(stream, path, err)) {
+    if (resolve(&stream->target, path, exists ? &status : NULL, err) ||
+        (stream->target ? open_temporary : open_in_place)(stream, path, err)) {
         stream_discard(stream);
         return -1;
     }
