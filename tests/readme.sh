@@ -39,7 +39,7 @@ fail() { # WHAT
 # What a clone has, a program that was built, and a checkpoint.
 copy() { # FOLDER
     mkdir -p "$1/build"
-    cp -R README.md data models "$1"
+    cp -R README.md data models "$1" && chmod -R u+w "$1" # nobody may write the sources, perhaps
     ln -s "$build/attn-cli" "$1/build/attn-cli"
     "$build/attn-cli" init -q --config "$scratch/gpt2.json" --vocab tests/bpe/vocab.json \
         --merges tests/bpe/merges.txt -o "$1/gpt2"
