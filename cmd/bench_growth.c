@@ -16,7 +16,7 @@ enum { ROUNDS = 5 };
 
 static const struct form {
     const char *name, *ending;
-    bool is_binary, is_picture, needs_cairo;
+    bool for_files, is_picture, needs_cairo;
     int (*write)(struct stream *out, const struct growth *growth, struct err *err);
 } forms[] = {
     {"text", ".txt", false, false, false, growth_page_write},

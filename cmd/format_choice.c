@@ -82,9 +82,9 @@ static int unknown_ending(const struct format_table *table, const char *path, st
     return -1;
 }
 
-static bool is_binary(const struct format_table *table, size_t index)
+static bool for_files(const struct format_table *table, size_t index)
 {
-    const char *first = (const char *)table->first_is_binary;
+    const char *first = (const char *)table->first_for_files;
     return first && *(const bool *)(const void *)(first + index * table->names.stride);
 }
 
@@ -104,7 +104,7 @@ int format_choose(size_t *index, const struct format_table *table, const char *n
         return -1;
     if (!name && !format_to_standard_output(path) && !format_find_ending(index, table, path))
         return unknown_ending(table, path, err);
-    if (!path && is_binary(table, *index) && isatty(STDOUT_FILENO))
+    if (!path && for_files(table, *index) && isatty(STDOUT_FILENO))
         return err_usage(err,
                          "--format %s: expected a file (-o FILE) or a pipe, found a terminal: -o - "
                          "writes there all the same",

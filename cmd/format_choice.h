@@ -19,14 +19,14 @@
 
 struct format_table {
     struct names names, endings; /* a row has both; endings with their dots */
-    const bool *first_is_binary; /* the first row's field; NULL: no row is */
+    const bool *first_for_files; /* the first row's field; NULL: no row is */
 };
 
-/* Rows with the fields `name`, `ending` and `is_binary`; rows without the last. */
+/* Rows with the fields `name`, `ending` and `for_files`; rows without the last. */
 #define FORMAT_TABLE(rows, count)                                                \
     {                                                                            \
         {&(rows)->name, (count), sizeof *(rows), NULL},                          \
-            {&(rows)->ending, (count), sizeof *(rows), NULL}, &(rows)->is_binary \
+            {&(rows)->ending, (count), sizeof *(rows), NULL}, &(rows)->for_files \
     }
 #define FORMAT_TABLE_OF_TEXT(rows, count)                          \
     {                                                              \

@@ -24,7 +24,7 @@ struct explain_format {
     const char *name;   /* as in --format */
     const char *ending; /* of file names, with its dot */
     const char *about;  /* a line for help */
-    bool is_binary;     /* nothing for a terminal */
+    bool for_files;     /* nothing for a terminal */
     int (*write)(struct stream *out, const struct explanations *explanations,
                  const struct explain_page *page, struct err *err);
     int (*check)(struct err *err); /* refuses what cannot be written here; NULL: it can */

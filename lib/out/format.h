@@ -52,7 +52,7 @@ struct format {
     enum format_unit unit;
     unsigned looks; /* LOOKS_… */
     bool is_picture;
-    bool is_binary;    /* nothing for a terminal */
+    bool for_files;    /* bytes, or half a megabyte: nothing for a terminal */
     bool one_sentence; /* one stream can hold only one sentence */
     bool has_tokens;   /* without any tensor there are still the tokens to write */
     bool can_show_all; /* whoever reads it can show and hide the first token himself */

@@ -19,7 +19,7 @@ struct measured_form {
     const char *ending; /* of file names: those of run */
     const char *about;  /* a line for help */
     bool in_folder;     /* one of the files that a folder of reductions holds */
-    bool is_binary;     /* nothing for a terminal */
+    bool for_files;     /* nothing for a terminal */
     int (*write)(struct stream *out, const struct measured_list *list, const struct place *place,
                  struct err *err);
     int (*check)(struct err *err); /* refuses what cannot be written here; NULL: it can */
