@@ -38,6 +38,8 @@ static int check_places(const struct options *options, struct err *err)
                          fresh ? "--vocab: expected the vocabulary of a new model"
                                : "--vocab: is for new models, found %s",
                          found);
+    if (options->resume_from && options->sets.count)
+        return err_usage(err, "--resume: goes on with the settings it has, found --set");
     if (options->merges && !options->vocab)
         return err_usage(err, "--merges: goes with --vocab, found no --vocab");
     return 0;

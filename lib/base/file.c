@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -160,4 +161,20 @@ int file_make_directory(const char *path, struct err *err)
     if (mkdir(path, 0777) == 0 || (errno == EEXIST && file_is_directory(path)))
         return 0;
     return err_output(err, "cannot make the directory '%s': %s", path, strerror(errno));
+}
+
+int file_descriptor_of(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        size_t size = strlen(folders[i]);
+        if (strncmp(path, folders[i], size) == 0 && path[size] &&
+            strspn(path + size, "0123456789") == strlen(path + size))
+            return atoi(path + size);
+    }
+    return -1;
 }

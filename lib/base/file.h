@@ -57,4 +57,8 @@ bool file_exists(const char *path);
 /* Make the directory unless it is there; its parent must exist. */
 int file_make_directory(const char *path, struct err *err);
 
+/* What is open already and is named by /dev/stdout, /dev/stderr or /dev/fd/N: it is written on from
+ * where it is, whatever it is, as whoever opened it wants. -1: it is no such name. */
+int file_descriptor_of(const char *path);
+
 #endif

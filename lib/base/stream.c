@@ -104,10 +104,12 @@ static int resolve(char **target, const char *path, const struct stat *status, s
 /* Devices, pipes and files without a name are written in place: there is nothing to rename. */
 static int open_in_place(struct stream *stream, const char *path, struct err *err)
 {
+    int open_already = file_descriptor_of(path);
     stream->target = copy_of(path, err);
     if (!stream->target)
         return -1;
-    stream->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    stream->descriptor = open_already < 0 ? open(path, O_WRONLY | O_CLOEXEC)
+                                          : fcntl(open_already, F_DUPFD_CLOEXEC, 0);
     if (stream->descriptor < 0)
         return err_output(err, "cannot write '%s': %s", path, strerror(errno));
     return 0;
@@ -199,9 +201,10 @@ int stream_open(struct stream *stream, const char *path, struct err *err)
     bool exists = stat(path, &status) == 0;
     if (exists && S_ISDIR(status.st_mode))
         return err_output(err, "cannot write '%s': it is a directory", path);
-    if (check_replaceable(path, exists, err) || stream_to(stream, -1, err))
+    bool open_already = file_descriptor_of(path) >= 0;
+    if ((!open_already && check_replaceable(path, exists, err)) || stream_to(stream, -1, err))
         return -1;
-    if (resolve(&stream->target, path, exists ? &status : NULL, err) ||
+    if ((!open_already && resolve(&stream->target, path, exists ? &status : NULL, err)) ||
         (stream->target ? open_temporary : open_in_place)(stream, path, err)) {
         stream_discard(stream);
         return -1;

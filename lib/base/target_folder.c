@@ -76,7 +76,11 @@ int target_folder_open(struct target_folder *target, const char *path, bool repl
     *target = (struct target_folder){.path = path, .replaces = replaces, .descriptor = -1};
     target->made = mkdir(path, 0777) == 0;
     int failed = !target->made && file_make_directory(path, err);
-    failed = failed || lock(target, err) || target_folder_check(path, replaces, err);
+    if (!failed && lock(target, err)) {
+        target->made = false; /* it is another's by now */
+        failed = -1;
+    }
+    failed = failed || target_folder_check(path, replaces, err);
     if (failed)
         target_folder_close(target);
     return failed ? -1 : 0;
