@@ -30,6 +30,8 @@ export OMPI_MCA_rmaps_base_oversubscribe=1
 passed=0 failed=0 skipped=0 long=0
 scratch=$(mktemp -d) || exit 1
 trap 'cd / && rm -rf "$scratch"' EXIT
+# R cannot remove its folder where the name has a blank.
+mkdir "$scratch/tmp" && export TMPDIR="$scratch/tmp"
 
 fail() { # WHAT
     printf 'failed: %s\n' "$1"
