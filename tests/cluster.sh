@@ -8,6 +8,8 @@
 # machine, with keys, ports, files and logs in a temporary folder, ended when the test ends.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 root=$(pwd)
 case ${1:-build} in
 /*) build=$1 ;;
@@ -17,8 +19,7 @@ PATH=$build:$PATH:/usr/sbin:/sbin
 LIMIT=180 # seconds that one of them may take
 TASKS=4
 
-folder=$(mktemp -d /tmp/attn-cluster.XXXXXX) || exit 1
-passed=0 failed=0 skipped=0
+folder=$scratch/cluster
 daemons=
 
 finish() {
@@ -26,24 +27,9 @@ finish() {
     [ -z "$daemons" ] || kill $daemons 2>/dev/null
     # shellcheck disable=SC2086
     [ -z "$daemons" ] || wait $daemons 2>/dev/null
-    rm -rf "$folder"
+    remove "$scratch"
 }
-trap finish EXIT
-trap 'exit 130' INT TERM HUP
-cd "$folder" || exit 1
-chmod 700 .
-
-check() { # WHAT COMMAND...: passes when the command does
-    what=$1
-    shift
-    if "$@" >log 2>&1 </dev/null; then
-        passed=$((passed + 1))
-    else
-        printf 'failed: %s\n' "$what"
-        tail -n 20 log
-        failed=$((failed + 1))
-    fi
-}
+mkdir -m 700 "$folder" && cd "$folder" || exit 1
 
 experiment() { # SCRIPT ARGUMENT...
     script=$1
@@ -54,8 +40,7 @@ experiment() { # SCRIPT ARGUMENT...
 has() { # COMMAND...: or says what is left out
     for tool in "$@"; do
         command -v "$tool" >/dev/null 2>&1 && continue
-        printf 'skipped: %s is not installed\n' "$tool"
-        skipped=$((skipped + 1))
+        leave_out "$tool is not installed"
         return 1
     done
 }
@@ -182,20 +167,15 @@ if has munged slurmctld slurmd sbatch; then
     start_slurm
     export SLURM_CONF
     if wait_for_slurm >slurm.log 2>&1; then
-        passed=$((passed + 1))
+        pass
         check 'slurm: sums' slurm_array sums/ --reduce mean,max,entropy
         check 'slurm: four tasks did it' test -e sums.4-of-4/manifest.json
         check 'slurm: sums are those of one run' diff -r sums sums.expected
         check 'slurm: files' slurm_array files/ --head 0 --format csv
         check 'slurm: files are those of one run' diff -r files files.expected
     else
-        printf 'failed: slurm did not start\n'
-        cat slurm.log
-        failed=$((failed + 1))
+        fail 'slurm did not start' slurm.log
     fi
 fi
 
-closing="$passed passed, $failed failed"
-[ $skipped = 0 ] || closing="$closing, $skipped skipped"
-printf '%s\n' "$closing"
-[ $failed = 0 ]
+closing

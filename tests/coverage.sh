@@ -6,10 +6,9 @@
 # The last line but one says how many lines of lib were reached in all.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 build=${1:-build/coverage}
-
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
 
 # gcov writes `COUNT:LINE:TEXT`, ##### for none, and names the file in line 0.
 find "$build/lib" -name '*.gcda' -exec gcov -t -r {} + 2>/dev/null | awk -F ':' '

@@ -14,6 +14,8 @@
 # ./gpt2 is a small GPT-2 with random weights. Links to files are followed, too.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 root=$(pwd)
 case ${1:-build} in
 /*) build=$1 ;;
@@ -27,16 +29,9 @@ unset ATTN_MODEL NO_COLOR 2>/dev/null
 export LC_ALL=C.UTF-8 COLUMNS=80 TERM=dumb
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container one is root
 export OMPI_MCA_rmaps_base_oversubscribe=1
-passed=0 failed=0 skipped=0 long=0
-scratch=$(mktemp -d) || exit 1
-trap 'cd / && rm -rf "$scratch"' EXIT
+long=0
 # R cannot remove its folder where the name has a blank.
 mkdir "$scratch/tmp" && export TMPDIR="$scratch/tmp"
-
-fail() { # WHAT
-    printf 'failed: %s\n' "$1"
-    failed=$((failed + 1))
-}
 
 # What a clone has, a program that was built, and a checkpoint.
 copy() { # FOLDER
@@ -100,10 +95,9 @@ try() { # PLACE LINE
     status=$?
     [ -z "${VERBOSE-}" ] || { printf '%s: %s\n' "$1" "$2" && sed 's/^/    /' "$scratch/log"; }
     if [ $status = 0 ] && ! grep -q '^attn-cli: error' "$scratch/log"; then
-        passed=$((passed + 1))
+        pass
     else
-        fail "$1: $2 (status $status)"
-        head -n 20 "$scratch/log" | sed 's/^/    /'
+        fail "$1: $2 (status $status)" "$scratch/log"
     fi
 }
 
@@ -113,7 +107,7 @@ follow() { # DOCUMENT
     while read -r link; do
         case $link in http*) continue ;; esac
         if [ -e "$(dirname "$1")/$link" ]; then
-            passed=$((passed + 1))
+            pass
         else
             fail "$1: there is no $link"
         fi
@@ -142,7 +136,7 @@ cat >"$scratch/gpt2.json" <<'END'
  "vocab_size": 1024}
 END
 if [ "$(wc -l <README.md)" -lt $LINES_MAX ]; then
-    passed=$((passed + 1))
+    pass
 else
     fail "README.md: expected less than $LINES_MAX lines, found $(wc -l <README.md)"
 fi
@@ -151,7 +145,4 @@ for name in "$@"; do
 done
 
 [ $long = 0 ] || printf 'skipped: %d lines that take minutes, a download or a cluster\n' $long
-closing="$passed passed, $failed failed"
-[ "$skipped" = 0 ] || closing="$closing, $skipped skipped"
-printf '%s\n' "$closing"
-[ "$failed" = 0 ]
+closing

@@ -4,35 +4,31 @@
 #     sh tests/valgrind.sh [BUILD [EVERY]]     only every EVERY-th suite
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
 build=${1:-build}
 every=${2:-1}
 
 if ! command -v valgrind >/dev/null; then
-    printf 'skipped: valgrind is not installed\n0 passed, 0 failed, 1 skipped\n'
-    exit 0
+    leave_out 'valgrind is not installed'
+    closing
+    exit
 fi
-
-log=$(mktemp) || exit 1
-made=$(mktemp -d) || exit 1
-trap 'rm -rf "$log" "$made"' EXIT
-passed=0 failed=0
 
 # Kernels are written anew where older ones stood: valgrind must look whether code has changed.
 watched='valgrind --quiet --smc-check=all --leak-check=full --error-exitcode=99'
 watched="$watched --suppressions=tests/valgrind.supp"
 
 # A program that ends with another status than expected, or with valgrind's own, has failed.
-check() { # STATUS COMMAND...
+watch() { # STATUS COMMAND...
     expected=$1
     shift
-    $watched "$@" >"$log" 2>&1 </dev/null
+    $watched "$@" >"$scratch/log" 2>&1 </dev/null
     status=$?
     if [ "$status" = "$expected" ]; then
-        passed=$((passed + 1))
+        pass
     else
-        printf 'expected status %d, found %d: %s\n' "$expected" "$status" "$*"
-        tail -n 40 "$log"
-        failed=$((failed + 1))
+        fail "expected status $expected, found $status: $*" "$scratch/log"
     fi
 }
 
@@ -42,34 +38,32 @@ sentence='Life is short, eat dessert first'
 # so that as many suites run at once as there are processors.
 export ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600
 modules=$(sed -n 's/^SUITE(\(.*\))$/\1/p' tests/unit/suites.h | awk "NR % $every == 0")
-printf '%s\n' $modules | xargs -P "$(nproc)" -I MODULE \
-    sh -c "$watched $build/unit MODULE >$made/MODULE.log 2>&1 </dev/null && : >$made/MODULE.passed"
+one="$watched $build/unit MODULE >$scratch/MODULE.log 2>&1 </dev/null"
+printf '%s\n' "$modules" |
+    xargs -P "$(nproc)" -I MODULE sh -c "$one && : >$scratch/MODULE.passed"
 for module in $modules; do
-    if [ -e "$made/$module.passed" ]; then
-        passed=$((passed + 1))
+    if [ -e "$scratch/$module.passed" ]; then
+        pass
     else
-        printf 'failed: unit %s\n' "$module"
-        tail -n 40 "$made/$module.log"
-        failed=$((failed + 1))
+        fail "unit $module" "$scratch/$module.log"
     fi
 done
 
-check 0 "$build/attn-cli" --version
-check 0 "$build/attn-cli" run --sentence "$sentence"
-check 0 "$build/attn-cli" run --model life --sentence "$sentence" --show all --format json
-check 0 "$build/attn-cli" run --model journey --sentence 'Your journey starts' --format csv
-check 0 "$build/attn-cli" explain --sentence "$sentence" --layer 1 --format latex --full
-check 0 "$build/attn-cli" explain --model life --sentence "$sentence" --token is
-check 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --temp 1 --top-k 9 --top-p 0.9
-check 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --show weights,logits,q --format tidy
-check 0 "$build/attn-cli" init --shape tiny --sentence "$sentence" --output "$made/model"
-check 0 "$build/attn-cli" batch data/experiments/sentences.txt --show all --sweep model=tiny
-check 0 "$build/attn-cli" batch data/experiments/sentences.txt --reduce mean,max,entropy \
-    --output "$made/parts/" --shard 1/1
-check 0 "$build/attn-cli" merge "$made/parts/"
-check 2 "$build/attn-cli" run --no-such-option
-check 3 "$build/attn-cli" run --model life --sentence 'nobody knows'
-check 3 "$build/attn-cli" run --model models/none --sentence "$sentence"
+watch 0 "$build/attn-cli" --version
+watch 0 "$build/attn-cli" run --sentence "$sentence"
+watch 0 "$build/attn-cli" run --model life --sentence "$sentence" --show all --format json
+watch 0 "$build/attn-cli" run --model journey --sentence 'Your journey starts' --format csv
+watch 0 "$build/attn-cli" explain --sentence "$sentence" --layer 1 --format latex --full
+watch 0 "$build/attn-cli" explain --model life --sentence "$sentence" --token is
+watch 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --temp 1 --top-k 9 --top-p 0.9
+watch 0 "$build/attn-cli" generate --sentence "$sentence" -n 4 --show weights,logits,q --format tidy
+watch 0 "$build/attn-cli" init --shape tiny --sentence "$sentence" --output "$scratch/model"
+watch 0 "$build/attn-cli" batch data/experiments/sentences.txt --show all --sweep model=tiny
+watch 0 "$build/attn-cli" batch data/experiments/sentences.txt --reduce mean,max,entropy \
+    --output "$scratch/parts/" --shard 1/1
+watch 0 "$build/attn-cli" merge "$scratch/parts/"
+watch 2 "$build/attn-cli" run --no-such-option
+watch 3 "$build/attn-cli" run --model life --sentence 'nobody knows'
+watch 3 "$build/attn-cli" run --model models/none --sentence "$sentence"
 
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" = 0 ]
+closing
