@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "work_folder.h"
+#include "work_names.h"
 
 static const char items_line[] = " \"items\": [";
 static const char files_line[] = " \"files\": ";
@@ -142,7 +142,7 @@ int shard_manifest_file(const struct shard_manifest *shard, const struct json *e
     const struct json *name = json_is_object(entry) ? json_member(entry, "file") : NULL;
     const struct json *hash = json_is_object(entry) ? json_member(entry, "sha256") : NULL;
     if (!name || !hash || !json_get_text(name, &file->name) ||
-        !json_get_text(hash, &file->sha256) || !work_folder_lists(file->name))
+        !json_get_text(hash, &file->sha256) || !work_names_lists(file->name))
         return refuse(shard, "no name and hash of a file that a batch makes", err);
     return 0;
 }

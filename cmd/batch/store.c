@@ -15,6 +15,7 @@
 #include "store_resume.h"
 #include "tallies_file.h"
 #include "work_clear.h"
+#include "work_names.h"
 #include "work_record.h"
 
 /* Sums are saved so often, or so that it takes a twentieth of the time. */
@@ -205,7 +206,7 @@ static int write_files(struct store *store, const struct job *job, const struct 
     struct buf name = {0};
     struct buf draft = {0};
     const struct format *format = store_format(store->plan, &job->item.options, err);
-    work_folder_name(&name, job->name);
+    work_names_folder(&name, job->name);
     work_folder_draft(&draft, &store->folder, name.bytes ? name.bytes : "");
     const struct target_folder folder = {.path = draft.bytes, .replaces = true, .descriptor = -1};
     int failed = !format || buf_check(&name, err) || buf_check(&draft, err) ||

@@ -9,6 +9,7 @@
 #include "recorded_command.h"
 #include "result_files.h"
 #include "tallies.h"
+#include "work_names.h"
 #include "work_record.h"
 
 /* The name of a file that an entry of a list has, NULL: it is none that a batch makes. */
@@ -16,7 +17,7 @@ static const char *name_of(const struct json *entry)
 {
     const char *name = NULL;
     const struct json *member = json_is_object(entry) ? json_member(entry, "file") : NULL;
-    return member && json_get_text(member, &name) && work_folder_lists(name) ? name : NULL;
+    return member && json_get_text(member, &name) && work_names_lists(name) ? name : NULL;
 }
 
 /* --- what is listed --------------------------------------------------------------------------- */

@@ -88,15 +88,6 @@ void work_folder_release(struct work_folder *folder);
 /* Whether -o names a folder: by the slash at its end, or because it is there. */
 bool work_folder_is_folder(const char *output);
 
-/* Append the name of a job as that of a folder: letters, digits and "-_.,=+" stay, all else is %XX,
- * and so is the first letter of what would be a name of the batch's own. No two jobs have the same;
- * a long one ends in a hash of it. */
-void work_folder_name(struct buf *out, const char *job);
-
-/* Whether a file that a journal or a manifest lists is one that a batch makes: ITEM/FILE, or a file
- * of results. */
-bool work_folder_lists(const char *file);
-
 /* Append the path of something half made, DIR/.attn-cli/new/NAME … */
 void work_folder_draft(struct buf *out, const struct work_folder *folder, const char *name);
 
