@@ -10,6 +10,8 @@
 
 #include "base/file.h"
 #include "base/removal.h"
+#include "result_files.h"
+#include "work_own.h"
 #include "work_record.h"
 
 enum {
@@ -104,6 +106,11 @@ static int look_at_record(const char *path, bool *is_there, struct err *err)
     if (work_record_look(&kind, path, err))
         return -1;
     *is_there = kind != RECORD_NONE;
+    if (kind == RECORD_CUT)
+        return err_usage(err,
+                         "'%s': expected a record of a batch as that was written, found one that "
+                         "was cut short or added to: restore it, or give another place",
+                         path);
     if (kind != RECORD_OTHER)
         return 0;
     return err_usage(err,
@@ -133,6 +140,31 @@ static int look_for_others(const struct work_folder *folder, struct err *err)
     return failed;
 }
 
+/* What a batch in a folder, or beside another file, goes by is no place for results. */
+static int look_at_owner(struct work_folder *folder, struct err *err)
+{
+    static const char *const records[] = {"journal", "manifest.json"};
+    const char *slash = strrchr(folder->target, '/');
+    const char *name = slash ? slash + 1 : folder->target;
+    struct buf path = {0};
+    enum record_kind kind = RECORD_NONE;
+    int failed = work_record_look(&kind, folder->target, err);
+    bool owned = kind == RECORD_OF_BATCH || kind == RECORD_CUT;
+    for (size_t i = 0; i < 2 && !failed && !owned && result_files_have(name); i++) {
+        buf_clear(&path);
+        buf_format(&path, "%.*s%s", (int)(name - folder->target), folder->target, records[i]);
+        failed = buf_check(&path, err) || work_record_look(&kind, path.bytes, err);
+        owned = kind == RECORD_OF_BATCH || kind == RECORD_CUT;
+    }
+    buf_release(&path);
+    if (!failed && owned)
+        failed = err_usage(err,
+                           "'%s': expected a file of yours, found one that belongs to the "
+                           "results of another batch: give another name",
+                           folder->target);
+    return failed ? -1 : 0;
+}
+
 static int look_at_target(struct work_folder *folder, struct err *err)
 {
     mode_t kind = kind_at(folder->target);
@@ -140,6 +172,8 @@ static int look_at_target(struct work_folder *folder, struct err *err)
     if (kind && !S_ISREG(kind))
         return err_usage(err, "'%s': expected a file to replace, found a link or something else",
                          folder->target);
+    if (kind && look_at_owner(folder, err))
+        return -1;
     return look_at_record(folder->record, &folder->has_record, err);
 }
 
@@ -154,6 +188,17 @@ static int look_at_records(const struct work_folder *folder, bool *begun, bool *
     return *begun || *finished ? 0 : look_at_record(folder->journal, begun, err);
 }
 
+/* Another process may come while we look: it has a lock by then. Once we hold that, it says nothing
+ * of others. */
+static int look_at_own(struct work_folder *folder, struct err *err)
+{
+    folder->worked = folder->worked || folder->state != WORK_NONE;
+    if (!work_own_check(folder, folder->worked, NULL))
+        return 0;
+    folder->worked = folder->worked || (!folder->lock.path && work_own_has_lock(folder));
+    return work_own_check(folder, folder->worked, err);
+}
+
 static int look(struct work_folder *folder, struct err *err)
 {
     bool begun = false;
@@ -165,7 +210,9 @@ static int look(struct work_folder *folder, struct err *err)
         (folder->target && look_at_target(folder, err)))
         return -1;
     folder->state = finished ? WORK_FINISHED : begun ? WORK_BEGUN : WORK_NONE;
-    return folder->state == WORK_NONE ? look_for_others(folder, err) : 0;
+    if (folder->state == WORK_NONE && look_for_others(folder, err))
+        return -1;
+    return look_at_own(folder, err);
 }
 
 /* --- lock and unlock -------------------------------------------------------------------------- */
@@ -204,17 +251,19 @@ int work_folder_open(struct work_folder *folder, struct err *err)
     if (look(folder, err) || lock(folder, err) || look(folder, err) ||
         removal_folder(folder->own, drafts_name, err))
         return -1;
+    folder->open = true;
     bool made = false;
     return make_within(&made, folder->drafts, err) ? -1 : 0;
 }
 
 void work_folder_release(struct work_folder *folder)
 {
+    struct err err = {0};
     bool held = folder->lock.path != NULL;
-    if (held) {
+    if (folder->open && (!work_own_check(folder, true, &err) || err.out_of_memory))
         removal_folder(folder->own, drafts_name, NULL);
+    if (held)
         lock_file_release(&folder->lock);
-    }
     if (held || folder->made_own)
         rmdir(folder->own); /* each where nothing is in it, least of all the lock of another */
     if (folder->made || (held && folder->target))

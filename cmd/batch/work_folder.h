@@ -8,7 +8,7 @@
  * A batch owns, in DIR:
  *
  *     .attn-cli/       `lock`, `sums` so far, `replace` where a FILE is to be replaced, and in
- *                      `new` whatever is half made: all of it is the batch's
+ *                      `new` whatever is half made; where anything else is, the folder is refused
  *     journal          while work goes on: what the batch is, and what is done
  *     manifest.json    in its place when all is done; both are known by their first lines
  *     results.jsonl,   sums, MEASURE.txt and so on: those that the command in the journal makes,
@@ -69,6 +69,8 @@ struct work_folder {
     bool has_target;     /* the file is there */
     bool has_record;     /* and what says what it is */
     bool may_replace;    /* what an earlier process of this batch has made */
+    bool worked;         /* a batch was here before, and may have left something half made */
+    bool open;           /* all in .attn-cli is the batch's */
     bool made, made_own; /* the folder, or .attn-cli: they go when nothing is in them */
     struct lock_file lock;
     struct arena arena;

@@ -10,10 +10,15 @@
 #include "base/line_reader.h"
 #include "base/transfer.h"
 
-enum { BEGINNING_BYTES = 256 };
+enum {
+    BEGINNING_BYTES = 256,
+    END_BYTES = 64,
+    HEAD_LINES = 4, /* that of the models is the last one of all heads */
+};
 
 static const char version_line[] = " \"version\": \"";
 static const char command_line[] = " \"command\": [\"attn-cli\", \"batch\", \"";
+static const char models_line[] = " \"models\": ";
 static const char files_line[] = " \"files\": ";
 static const char failed_line[] = " \"failed\": ";
 
@@ -48,6 +53,42 @@ static int look_without(enum record_kind *kind, const char *path, struct err *er
     return is_known ? 0 : err_output(err, "cannot read '%s': %s", path, strerror(errno));
 }
 
+/*  "failed": 0}         the last line of a manifest */
+static bool has_end(int descriptor, off_t size)
+{
+    char text[END_BYTES + 1] = "";
+    off_t from = size > END_BYTES ? size - END_BYTES : 0;
+    ssize_t got = pread(descriptor, text, END_BYTES, from);
+    const char *line = got > 0 ? strstr(text, failed_line) : NULL;
+    if (!line)
+        return false;
+    line += sizeof failed_line - 1;
+    return strcmp(line + strspn(line, "0123456789"), "}\n") == 0;
+}
+
+static int has_head(bool *whole, int descriptor, const char *path, struct err *err)
+{
+    struct line_reader reader = {.descriptor = descriptor, .name = path};
+    bool more = true;
+    int failed = lseek(descriptor, 0, SEEK_SET) < 0;
+    for (int i = 0; i < HEAD_LINES && more && !failed; i++)
+        failed = line_reader_next(&reader, &more, err);
+    *whole = more && !failed && reader.whole && begins(reader.line, reader.size, models_line);
+    line_reader_release(&reader);
+    return failed ? -1 : 0;
+}
+
+/* What begins as a record: a journal has its name with its head in it, a manifest with its end. */
+static int look_at_rest(enum record_kind *kind, int descriptor, const char *path, off_t size,
+                        bool is_manifest, struct err *err)
+{
+    bool whole = is_manifest && has_end(descriptor, size);
+    if (!is_manifest && has_head(&whole, descriptor, path, err))
+        return -1;
+    *kind = whole ? RECORD_OF_BATCH : RECORD_CUT;
+    return 0;
+}
+
 int work_record_look(enum record_kind *kind, const char *path, struct err *err)
 {
     char text[BEGINNING_BYTES];
@@ -58,11 +99,12 @@ int work_record_look(enum record_kind *kind, const char *path, struct err *err)
     ssize_t got = 0;
     if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
         got = transfer_read(descriptor, text, sizeof text);
-    if (got < 0)
-        err_output(err, "cannot read '%s': %s", path, strerror(errno));
+    int failed = got < 0 ? err_output(err, "cannot read '%s': %s", path, strerror(errno)) : 0;
+    *kind = RECORD_OTHER;
+    if (got > 0 && is_beginning(text, (size_t)got))
+        failed = look_at_rest(kind, descriptor, path, status.st_size, *text == '{', err);
     close(descriptor);
-    *kind = got > 0 && is_beginning(text, (size_t)got) ? RECORD_OF_BATCH : RECORD_OTHER;
-    return got < 0 ? -1 : 0;
+    return failed ? -1 : 0;
 }
 
 const struct json *work_record_files(struct json **root, const char *line, size_t size)

@@ -18,7 +18,8 @@
 
 enum record_kind {
     RECORD_NONE,
-    RECORD_OF_BATCH, /* a regular file that begins as every journal and manifest does */
+    RECORD_OF_BATCH, /* a regular file that begins as every journal and manifest does … */
+    RECORD_CUT,      /* … but has not all of a journal's head, or not the end of a manifest */
     RECORD_OTHER,
 };
 
