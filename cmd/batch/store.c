@@ -1,10 +1,8 @@
 #include "store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -12,6 +10,7 @@
 #include "base/listing.h"
 #include "out/folder_out.h"
 #include "result_files.h"
+#include "store_lines.h"
 #include "store_resume.h"
 #include "tallies_file.h"
 #include "work_clear.h"
@@ -23,18 +22,6 @@ static const double SAVE_SECONDS = 0.2;
 static const double SAVE_SHARE = 20;
 
 /* --- begin ------------------------------------------------------------------------------------ */
-
-static int open_lines(struct store *store, struct err *err)
-{
-    const char *path = store->folder.lines;
-    if (store->plan->to_stdout)
-        return store_open_stream(&store->lines, store->plan, err);
-    store->descriptor =
-        open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (store->descriptor < 0)
-        return err_output(err, "cannot write '%s': %s", path, strerror(errno));
-    return stream_to(&store->lines, store->descriptor, err);
-}
 
 /* What is there already, where nothing was said of it. */
 static int refuse_results(const struct store_plan *plan, const struct work_folder *folder,
@@ -104,12 +91,12 @@ static int open_folder(struct store *store, const struct journal_head *head, str
 int store_open(struct store *store, const struct store_plan *plan, struct tallies *tallies,
                const struct journal_head *head, struct err *err)
 {
-    *store = (struct store){.plan = plan, .tallies = tallies, .descriptor = -1};
+    *store = (struct store){.plan = plan, .tallies = tallies, .descriptor = -1, .draft = -1};
     store->saved = clock_seconds();
     if (!plan->to_stdout && open_folder(store, head, err))
         return -1;
     store->resumed = store->done;
-    return plan->kind == STORE_LINES && !store->complete ? open_lines(store, err) : 0;
+    return plan->kind == STORE_LINES && !store->complete ? store_lines_open(store, err) : 0;
 }
 
 /* --- one item --------------------------------------------------------------------------------- */
@@ -149,8 +136,7 @@ static int write_line(struct store *store, const struct job *job, const struct r
     int failed =
         buf_check(&identity, err) || store->plan->format->write(&store->lines, report, &place, err);
     buf_release(&identity);
-    buf_format(&store->pieces, ", \"bytes\": %zu", store->lines.written_bytes - before);
-    return failed ? -1 : 0;
+    return failed || store_lines_note(store, before, err) ? -1 : 0;
 }
 
 /* What an item came to, with what stands before the first and after the last. */
@@ -172,8 +158,7 @@ static int write_item(struct store *store, const struct job *job, const struct m
     if (measured || plan->item_form->has_errors || item.first)
         if (plan->item_form->write(&store->lines, &item, err))
             return -1;
-    buf_format(&store->pieces, ", \"bytes\": %zu", store->lines.written_bytes - before);
-    return 0;
+    return store_lines_note(store, before, err);
 }
 
 /* The files of an item's folder, with sizes and hashes. */
@@ -250,30 +235,37 @@ int store_measured(struct store *store, const struct job *job, const struct subj
     return failed;
 }
 
+/* {"id": "a", "error": …} */
+static int write_error(struct store *store, const struct job *job, const struct item_fault *fault,
+                       struct err *err)
+{
+    struct buf line = {0};
+    size_t before = store->lines.written_bytes;
+    buf_char(&line, '{');
+    manifest_identity(&line, job);
+    buf_text(&line, ", ");
+    manifest_error(&line, fault);
+    buf_text(&line, "}\n");
+    int failed = buf_check(&line, err);
+    if (!failed)
+        stream_bytes(&store->lines, line.bytes, line.size);
+    buf_release(&line);
+    return failed || store_lines_note(store, before, err) ? -1 : 0;
+}
+
 int store_failure(struct store *store, const struct job *job, const struct item_fault *fault,
                   struct err *err)
 {
-    struct buf line = {0};
     int failed = 0;
     begin_piece(store, job);
     buf_text(&store->pieces, ", ");
     manifest_error(&store->pieces, fault);
-    if (store->plan->item_form) {
+    if (store->plan->item_form)
         failed = write_item(store, job, NULL, fault, err);
-    } else if (store->plan->kind == STORE_LINES) {
-        buf_char(&line, '{');
-        manifest_identity(&line, job);
-        buf_text(&line, ", ");
-        manifest_error(&line, fault);
-        buf_text(&line, "}\n");
-        buf_format(&store->pieces, ", \"bytes\": %zu", line.size);
-    }
+    else if (store->plan->kind == STORE_LINES)
+        failed = write_error(store, job, fault, err);
     end_piece(store);
     store->failed++;
-    failed = failed || buf_check(&line, err);
-    if (!failed && line.size)
-        stream_bytes(&store->lines, line.bytes, line.size);
-    buf_release(&line);
     return failed;
 }
 
@@ -307,28 +299,18 @@ int store_save_sums(struct store *store, struct err *err)
     return failed ? -1 : 0;
 }
 
-/* The lines of a folder go to a descriptor of ours, for which the stream has no name. */
-static int flush_lines(struct store *store, struct err *err)
-{
-    const struct work_folder *folder = &store->folder;
-    stream_flush(&store->lines);
-    if (!store->lines.failure)
-        return 0;
-    if (store->plan->to_stdout)
-        return stream_commit(&store->lines, err);
-    return err_output(err, "cannot write '%s': %s", folder->target ? folder->target : folder->lines,
-                      strerror(store->lines.failure));
-}
-
 int store_settle(struct store *store, struct err *err)
 {
     const struct store_plan *plan = store->plan;
+    bool lines = plan->kind == STORE_LINES;
     if (buf_check(&store->pieces, err))
         return -1;
-    if (plan->kind == STORE_LINES && flush_lines(store, err))
+    if (lines && store_lines_flush(store, err))
         return -1;
     if (!plan->to_stdout && journal_add(&store->journal, store->pieces.bytes, store->pieces.size,
                                         store->piece_count, err))
+        return -1;
+    if (lines && store_lines_append(store, err))
         return -1;
     buf_clear(&store->pieces);
     store->piece_count = 0;
@@ -341,11 +323,10 @@ int store_settle(struct store *store, struct err *err)
 
 void store_close(struct store *store)
 {
-    stream_discard(&store->lines);
-    if (store->descriptor >= 0 && store->plan)
-        close(store->descriptor);
+    if (store->plan)
+        store_lines_close(store);
     journal_close(&store->journal);
     buf_release(&store->pieces);
     work_folder_release(&store->folder);
-    *store = (struct store){.descriptor = -1};
+    *store = (struct store){.descriptor = -1, .draft = -1};
 }

@@ -36,15 +36,17 @@ struct store {
     struct tallies *tallies;
     struct work_folder folder;
     struct journal journal;
-    struct stream lines; /* standard output, or results.jsonl */
-    int descriptor;      /* of results.jsonl */
+    struct stream lines; /* to standard output, or to a draft of results.jsonl */
+    int descriptor;      /* of results.jsonl … */
+    int draft;           /* … and of its draft; -1: there is none */
+    size_t appended;     /* bytes of `lines` that are no draft any more */
     struct buf pieces;   /* of items that are not in the journal yet … */
     size_t piece_count;  /* … so many */
     size_t done;         /* items that were finished before, or are now */
     size_t failed;       /* of them */
     size_t resumed;      /* items that another process had finished */
     bool complete;       /* it had finished all */
-    bool retries;        /* … but for items that failed because of the machine */
+    bool retries;        /* … but for items that failed because of the machine, or went since */
     double saved;        /* when sums were saved last, and how long that took */
     double saving;
 };

@@ -7,42 +7,14 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/sha256.h"
 #include "format/json.h"
+#include "result_files.h"
 #include "shard_manifest.h"
 #include "tallies_file.h"
 #include "work_clear.h"
+#include "work_listed.h"
 #include "work_record.h"
-
-/* The size of a file; 0 where there is none. */
-static size_t size_of(const char *path)
-{
-    struct stat status;
-    return lstat(path, &status) || !S_ISREG(status.st_mode) ? 0 : (size_t)status.st_size;
-}
-
-static size_t bytes_of(const struct json *entry)
-{
-    long long bytes = 0;
-    const struct json *member = json_is_object(entry) ? json_member(entry, "bytes") : NULL;
-    return member && json_get_integer(member, 0, (long long)1 << 60, &bytes) ? (size_t)bytes : 0;
-}
-
-/* Every file that a piece lists is there, as long as it was. */
-static bool has_files(const struct store *store, const struct json *files)
-{
-    bool whole = true;
-    const struct json *entry = files ? json_first(files) : NULL;
-    for (; entry && whole; entry = json_next(entry)) {
-        const char *file = NULL;
-        struct buf path = {0};
-        const struct json *name = json_member(entry, "file");
-        if (name && json_get_text(name, &file))
-            buf_format(&path, "%s/%s", store->folder.path, file);
-        whole = path.bytes && file_exists(path.bytes) && size_of(path.bytes) == bytes_of(entry);
-        buf_release(&path);
-    }
-    return whole;
-}
 
 /* Whether an item failed because of the machine. */
 static bool is_to_retry(const struct json *piece)
@@ -55,52 +27,115 @@ static bool is_to_retry(const struct json *piece)
 
 /* What the pieces that were looked at so far say. */
 struct findings {
-    size_t count;
-    size_t failed;
-    size_t bytes; /* of results.jsonl */
+    size_t most;   /* pieces that may count */
+    size_t count;  /* of those that do: from the first that does not on all is done again */
+    size_t failed; /* of them */
+    size_t bytes;  /* of results.jsonl that are theirs … */
+    size_t listed; /* … and all pieces' … */
+    size_t size;   /* … and that are there */
+    int lines;     /* a descriptor to read them by; -1: there are none */
+    bool ended;    /* one did not count */
 };
 
-/* Take a piece into account; false when its results are not there. */
-static bool take_piece(const struct store *store, struct findings *found, const char *line,
-                       size_t size, size_t available)
+static int open_results(const struct store *store, struct findings *found, struct err *err)
+{
+    struct stat status;
+    const char *path = store->folder.lines;
+    found->lines = -1;
+    if (store->plan->kind != STORE_LINES || (lstat(path, &status) && errno == ENOENT))
+        return 0;
+    if (!S_ISREG(status.st_mode))
+        return err_usage(err,
+                         "'%s': expected a file, found something else: move it, and --resume makes "
+                         "it again",
+                         path);
+    found->lines = file_open_regular(path, err);
+    found->size = (size_t)status.st_size;
+    return found->lines < 0 ? -1 : 0;
+}
+
+/* Lines that are there have the hash that the journal has; a journal of old has none. */
+static int check_lines(const struct store *store, const struct findings *found, size_t size,
+                       const char *expected, struct err *err)
+{
+    char digits[SHA256_DIGITS + 1];
+    if (found->lines < 0 || found->listed + size > found->size || !*expected)
+        return 0;
+    if (sha256_range(found->lines, found->listed, size, digits))
+        return err_set(err, "cannot read '%s': %s", store->folder.lines, strerror(errno));
+    if (strcmp(digits, expected) == 0)
+        return 0;
+    return err_usage(err,
+                     "'%s': expected at byte %zu what '%s' has the hash of, found something else: "
+                     "restore it, or move it, and --resume makes it again",
+                     store->folder.lines, found->listed, store->folder.journal);
+}
+
+/* Take a piece into account: whether its results are there, as they were. */
+static int take_piece(const struct store *store, struct findings *found, const char *line,
+                      size_t size, struct err *err)
 {
     struct json *root = NULL;
-    bool whole = !json_parse(&root, line, size, NULL) && json_is_object(root) &&
-                 !(store->retries && is_to_retry(root)) &&
-                 found->bytes + bytes_of(root) <= available &&
-                 has_files(store, json_member(root, "files"));
-    if (whole) {
+    bool missing = json_parse(&root, line, size, NULL) || !json_is_object(root);
+    size_t bytes = missing ? 0 : work_listed_bytes(root);
+    int failed = !missing && (check_lines(store, found, bytes, work_listed_hash(root), err) ||
+                              work_listed_check(&missing, &store->folder, store->folder.journal,
+                                                json_member(root, "files"), err));
+    found->listed += bytes;
+    found->ended = found->ended || missing || found->count == found->most ||
+                   (store->plan->kind == STORE_LINES && found->listed > found->size) ||
+                   (store->retries && is_to_retry(root));
+    if (!found->ended) {
         found->count++;
-        found->bytes += bytes_of(root);
+        found->bytes = found->listed;
         found->failed += json_member(root, "error") != NULL;
     }
     json_free(root);
-    return whole;
+    return failed ? -1 : 0;
 }
 
-/* Look at the pieces up to the first, or the `most`-th, that does not count; the files of all from
- * there on go. */
-static int look(const struct store *store, struct findings *found, size_t most, struct err *err)
+static int check_size(const struct store *store, const struct findings *found, struct err *err)
+{
+    if (found->size <= found->listed)
+        return 0;
+    return err_usage(err,
+                     "'%s': expected the %zu bytes that '%s' lists, found %zu: cut it off there, "
+                     "or move it, and --resume makes it again",
+                     store->folder.lines, found->listed, store->folder.journal, found->size);
+}
+
+/* Look at all pieces, before anything goes. */
+static int look(const struct store *store, struct findings *found, struct err *err)
+{
+    struct line_reader reader = {0};
+    bool more = true;
+    int failed = open_results(store, found, err) || journal_read(&store->journal, &reader, err);
+    while (!failed && more) {
+        failed = line_reader_next(&reader, &more, err);
+        if (more && !failed)
+            failed = take_piece(store, found, reader.line, reader.size, err);
+    }
+    line_reader_release(&reader);
+    if (found->lines >= 0)
+        close(found->lines);
+    return failed || check_size(store, found, err) ? -1 : 0;
+}
+
+/* The files of pieces that do not count go. */
+static int clear_rest(const struct store *store, size_t count, struct err *err)
 {
     struct line_reader reader;
     bool more = true;
-    bool counts = true;
-    bool lines = store->plan->kind == STORE_LINES;
-    size_t available = lines ? size_of(store->folder.lines) : 0;
     if (journal_read(&store->journal, &reader, err))
         return -1;
     int failed = 0;
-    for (;;) {
+    for (size_t i = 0; !failed && more; i++) {
         failed = line_reader_next(&reader, &more, err);
-        if (failed || !more)
-            break;
-        counts = counts && found->count < most &&
-                 take_piece(store, found, reader.line, reader.size, available);
-        if (!counts && work_clear_line(&store->folder, reader.line, reader.size, err))
-            break;
+        if (more && !failed && i >= count)
+            failed = work_clear_line(&store->folder, reader.line, reader.size, err);
     }
     line_reader_release(&reader);
-    return failed || more ? -1 : 0;
+    return failed ? -1 : 0;
 }
 
 /* Cut results.jsonl off; nothing where there is none. */
@@ -153,14 +188,14 @@ int store_begin(struct store *store, const struct journal_head *head, struct err
 
 int store_resume(struct store *store, const struct journal_head *head, struct err *err)
 {
-    struct findings found = {0};
-    size_t most = SIZE_MAX;
+    struct findings found = {.most = SIZE_MAX};
     stream_sync_later(true);
     if (journal_resume(&store->journal, store->folder.journal, head, err) ||
-        (store->plan->kind == STORE_SUMS && load_sums(store, &most, err)) ||
-        look(store, &found, most, err))
+        (store->plan->kind == STORE_SUMS && load_sums(store, &found.most, err)) ||
+        look(store, &found, err))
         return -1;
-    if (found.count < store->journal.count && journal_keep(&store->journal, found.count, err))
+    if (found.count < store->journal.count &&
+        (clear_rest(store, found.count, err) || journal_keep(&store->journal, found.count, err)))
         return -1;
     store->done = found.count;
     store->failed = found.failed;
@@ -169,36 +204,69 @@ int store_resume(struct store *store, const struct journal_head *head, struct er
 
 /* --- a batch that is done --------------------------------------------------------------------- */
 
-/* The one result has its name already. */
-static int check_file(const struct work_folder *folder, const struct record_ending *ending,
-                      struct err *err)
+/* The one result, which may have its name already. */
+static int check_single(const struct store *store, const struct record_ending *ending,
+                        const char *record, struct err *err)
 {
+    const struct work_folder *folder = &store->folder;
     char digits[SHA256_DIGITS + 1];
+    struct result_file file;
+    struct buf path = {0};
     size_t size = 0;
-    if (sha256_file(folder->target, &size, digits, err))
+    size_t at = 0;
+    result_files_next(&file, store->plan, store->tallies->measures, &at);
+    buf_format(&path, "%s/%s", folder->path, file.name);
+    if (buf_check(&path, err)) {
+        buf_release(&path);
         return -1;
-    if (strcmp(digits, ending->sha256) == 0)
-        return 0;
-    return err_usage(err,
-                     "'%s': expected the file that '%s' has the hash of, found another: --force "
-                     "replaces it",
-                     folder->target, folder->record);
+    }
+    bool moved = folder->state == WORK_NONE || !file_exists(path.bytes);
+    const char *result = moved ? folder->target : path.bytes;
+    int failed = sha256_file(result, &size, digits, err);
+    if (!failed && strcmp(digits, ending->sha256) != 0)
+        failed = err_usage(err,
+                           "'%s': expected the file that '%s' has the hash of, found another: "
+                           "--force replaces it",
+                           result, record);
+    buf_release(&path);
+    return failed ? -1 : 0;
+}
+
+/* A walk over the lines of a manifest. */
+struct complete_walk {
+    const struct work_folder *folder;
+    bool missing;
+};
+
+static int check_line(void *context, char *line, size_t size, struct err *err)
+{
+    struct complete_walk *walk = context;
+    struct json *root = NULL;
+    const struct json *files = work_record_files(&root, line, size);
+    int failed =
+        work_listed_check(&walk->missing, walk->folder, walk->folder->manifest, files, err);
+    json_free(root);
+    return failed;
 }
 
 int store_check_complete(struct store *store, const struct journal_head *head, struct err *err)
 {
     const struct work_folder *folder = &store->folder;
     struct record_ending ending;
+    struct complete_walk walk = {.folder = folder};
     bool moved = folder->state == WORK_NONE; /* out of its folder, which is gone */
+    const char *record = moved ? folder->record : folder->manifest;
     if (moved && !folder->has_record)
         return err_usage(err,
                          "'%s': expected '%s' beside it, which says what it is, found none: "
                          "--force replaces it",
                          folder->target, folder->record);
-    if (work_record_check(moved ? folder->record : folder->manifest, head, &ending, err) ||
-        (moved && check_file(folder, &ending, err)))
+    if (work_record_check(record, head, &ending, err) ||
+        (folder->target ? check_single(store, &ending, record, err)
+                        : work_record_walk(record, check_line, &walk, err)))
         return -1;
     store->failed = ending.failed;
+    store->retries = walk.missing;
     return 0;
 }
 
@@ -239,7 +307,7 @@ static int remove_file(const char *path, struct err *err)
 int store_reopen(struct store *store, const struct journal_head *head, struct err *err)
 {
     struct journal journal = {0};
-    if (!store->failed || store->folder.target)
+    if ((!store->failed && !store->retries) || store->folder.target)
         return 0;
     if (walk_items(store, NULL, &store->retries, err))
         return -1;

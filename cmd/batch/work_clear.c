@@ -9,16 +9,8 @@
 #include "recorded_command.h"
 #include "result_files.h"
 #include "tallies.h"
-#include "work_names.h"
+#include "work_listed.h"
 #include "work_record.h"
-
-/* The name of a file that an entry of a list has, NULL: it is none that a batch makes. */
-static const char *name_of(const struct json *entry)
-{
-    const char *name = NULL;
-    const struct json *member = json_is_object(entry) ? json_member(entry, "file") : NULL;
-    return member && json_get_text(member, &name) && work_names_lists(name) ? name : NULL;
-}
 
 /* --- what is listed --------------------------------------------------------------------------- */
 
@@ -30,7 +22,7 @@ static int check_line(void *context, char *line, size_t size, struct err *err)
     const struct json *files = work_record_files(&root, line, size);
     const struct json *entry = files ? json_first(files) : NULL;
     for (; entry && !failed; entry = json_next(entry))
-        if (!name_of(entry))
+        if (!work_listed_name(entry))
             failed = err_set(err, "'%s': expected a list of files that a batch makes, found others",
                              path);
     json_free(root);
@@ -45,7 +37,7 @@ int work_clear_line(const struct work_folder *folder, const char *line, size_t s
     const struct json *files = work_record_files(&root, line, size);
     const struct json *entry = files ? json_first(files) : NULL;
     for (; entry && !failed; entry = json_next(entry)) {
-        const char *name = name_of(entry);
+        const char *name = work_listed_name(entry);
         failed = name ? removal_file(folder->path, name, err) : 0;
     }
     json_free(root);

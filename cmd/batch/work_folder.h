@@ -25,9 +25,11 @@
  *     nothing, or an empty folder      a batch begins
  *     a journal                        refused; --resume goes on, if it is the same batch;
  *                                      --force removes what is the batch's, and begins
- *     a manifest                       refused; --resume does nothing, if it is the same batch, and
- *                                      ends as that did; --force as above
+ *     a manifest                       refused; --resume makes again what is missing, if it is the
+ *                                      same batch, or ends as that did; --force as above
  *     anything else, or a `journal` or `manifest.json` of something else: refused
+ *
+ * --resume refuses a result that is not as the record says, and changes nothing then.
  *
  * A FILE that is there is refused; --resume checks it against FILE.manifest, as above; --force
  * replaces it, whatever it holds, by a rename, but no link and no device, and so does --resume of a

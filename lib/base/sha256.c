@@ -216,3 +216,22 @@ int sha256_file(const char *path, size_t *size_bytes, char digits[SHA256_DIGITS 
     sha256_end(&hash, digits);
     return failed ? -1 : 0;
 }
+
+int sha256_range(int descriptor, size_t from, size_t size, char digits[SHA256_DIGITS + 1])
+{
+    unsigned char part[64 * 1024];
+    struct sha256 hash;
+    sha256_begin(&hash);
+    while (size) {
+        ssize_t got = pread(descriptor, part, size < sizeof part ? size : sizeof part, (off_t)from);
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        sha256_add(&hash, part, (size_t)got);
+        from += (size_t)got;
+        size -= (size_t)got;
+    }
+    sha256_end(&hash, digits);
+    return 0;
+}
