@@ -12,6 +12,7 @@
 #include "manifest.h"
 #include "../signals.h"
 #include "text/label.h"
+#include "work_names.h"
 
 /* Items may have a format of their own; a folder of reductions holds all. */
 static void note_looks(const struct batch_work *work)
@@ -42,10 +43,38 @@ static int prepare(struct batch_work *work, struct err *err)
     return 0;
 }
 
+/* The folders of this shard's items, in the order of the input; a broken item has none. */
+static int each_name(void *context, int (*see)(void *seer, const char *name, struct err *err),
+                     void *seer, struct err *err)
+{
+    struct batch_work *work = context;
+    struct arena arena = {0};
+    struct buf name = {0};
+    struct job job;
+    struct err job_err = {0};
+    int failed = 0;
+    for (size_t i = 0; !failed && i < work->survey.end; i++) {
+        if (!jobs_next(&work->jobs, &job, &arena, &job_err))
+            break;
+        buf_clear(&name);
+        if (i >= work->survey.first && !job_err.kind) {
+            work_names_folder(&name, job.name);
+            failed = buf_check(&name, err) || see(seer, name.bytes, err);
+        }
+        arena_clear(&arena);
+        err_clear(&job_err);
+    }
+    jobs_rewind(&work->jobs);
+    buf_release(&name);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
 static int open_store(struct batch_work *work, struct err *err)
 {
     struct manifest manifest = {0};
     const struct store_plan *plan = &work->plan;
+    work->plan.names = (struct store_names){each_name, work};
     if (!plan->to_stdout &&
         manifest_open(&manifest, &work->jobs.items, &work->models, &plan->shard, err))
         return -1;

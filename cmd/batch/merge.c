@@ -57,9 +57,37 @@ static int check_head(const struct merging *merging, const struct shard_manifest
     return failed;
 }
 
+static int refuse_changed(const char *path, struct err *err)
+{
+    return err_set(err, "'%s': expected the file that its manifest has the hash of, found another",
+                   path);
+}
+
+/* With --force there is something to lose by what is seen only while it is copied. */
+static int check_hashes(const struct shard_manifest *shard, const struct json *files,
+                        struct err *err)
+{
+    const struct json *entry = files ? json_first(files) : NULL;
+    int failed = 0;
+    for (; entry && !failed; entry = json_next(entry)) {
+        char digits[SHA256_DIGITS + 1];
+        struct shard_file file;
+        struct buf path = {0};
+        size_t size = 0;
+        if (shard_manifest_file(shard, entry, &file, err))
+            return -1;
+        buf_format(&path, "%s/%s", shard->folder, file.name);
+        failed = buf_check(&path, err) || sha256_file(path.bytes, &size, digits, err);
+        if (!failed && strcmp(digits, file.sha256) != 0)
+            failed = refuse_changed(path.bytes, err);
+        buf_release(&path);
+    }
+    return failed;
+}
+
 /* The files of one item are in one folder. */
-static int check_files(const struct shard_manifest *shard, const struct json *files,
-                       struct err *err)
+static int check_files(const struct merging *merging, const struct shard_manifest *shard,
+                       const struct json *files, bool of_item, struct err *err)
 {
     struct shard_file first = {0};
     const struct json *entry = files ? json_first(files) : NULL;
@@ -69,11 +97,11 @@ static int check_files(const struct shard_manifest *shard, const struct json *fi
             return -1;
         first = first.name ? first : file;
         size_t size = strcspn(first.name, "/") + 1;
-        if (!strchr(file.name, '/') || strncmp(first.name, file.name, size) != 0)
+        if (of_item && (!strchr(file.name, '/') || strncmp(first.name, file.name, size) != 0))
             return err_set(err, "'%s': expected the files of an item in one folder, found '%s'",
                            shard->path, file.name);
     }
-    return 0;
+    return merging->options->force ? check_hashes(shard, files, err) : 0;
 }
 
 static int check_shard(const struct merging *merging, size_t index, struct err *err)
@@ -85,8 +113,9 @@ static int check_shard(const struct merging *merging, size_t index, struct err *
     int failed = check_head(merging, &shard, index, err);
     while (more && !failed) {
         failed = shard_manifest_next(&shard, &more, err);
-        if (more && !failed)
-            failed = check_files(&shard, json_member(shard.root, "files"), err);
+        const struct json *files = more && !failed ? json_member(shard.root, "files") : shard.files;
+        if (!failed)
+            failed = check_files(merging, &shard, files, more, err);
     }
     shard_manifest_close(&shard);
     return failed;
@@ -99,6 +128,47 @@ static int check_shards(const struct merging *merging, struct err *err)
         if (check_shard(merging, i, err))
             return -1;
     return 0;
+}
+
+/* Of ITEM/FILE, the folder. */
+static int name_item(struct buf *name, const struct shard_file *file, struct err *err)
+{
+    buf_bytes(name, file->name, strcspn(file->name, "/"));
+    return buf_check(name, err);
+}
+
+/* The folder of the shard's next item; nothing where it has none. */
+static int see_item(const struct shard_manifest *shard,
+                    int (*see)(void *seer, const char *name, struct err *err), void *seer,
+                    struct err *err)
+{
+    struct buf name = {0};
+    struct shard_file file;
+    const struct json *files = json_member(shard->root, "files");
+    const struct json *entry = files ? json_first(files) : NULL;
+    int failed = entry && (shard_manifest_file(shard, entry, &file, err) ||
+                           name_item(&name, &file, err) || see(seer, name.bytes, err));
+    buf_release(&name);
+    return failed;
+}
+
+static int each_name(void *context, int (*see)(void *seer, const char *name, struct err *err),
+                     void *seer, struct err *err)
+{
+    const struct merging *merging = context;
+    int failed = 0;
+    for (size_t i = 0; i < merging->shards.count && !failed; i++) {
+        struct shard_manifest shard;
+        bool more = true;
+        if (shard_manifest_open(&shard, merging->shards.folders[i], err))
+            return -1;
+        while (more && !failed) {
+            failed = shard_manifest_next(&shard, &more, err);
+            failed = failed || (more && see_item(&shard, see, seer, err));
+        }
+        shard_manifest_close(&shard);
+    }
+    return failed;
 }
 
 /* Options, places and the head of the manifest are those of the first shard, which is to be as its
@@ -119,6 +189,7 @@ static int open_target(struct merging *merging, struct err *err)
     merging->batch.force = merging->options->force;
     failed = failed || store_choose(&merging->plan, &merging->batch, err);
     merging->plan.begins_anew = true;
+    merging->plan.names = (struct store_names){each_name, merging};
     failed = failed || tallies_open(&merging->tallies, &merging->batch, err) ||
              store_open(&merging->store, &merging->plan, &merging->tallies, &head, err);
     shard_manifest_close(&shard);
@@ -159,21 +230,11 @@ static int copy_file(struct stream *out, const struct shard_manifest *shard,
         failed = err_set(err, "cannot read '%s': %s", path.bytes, strerror(errno));
     sha256_end(&hash, digits);
     if (!failed && strcmp(digits, file->sha256) != 0)
-        failed = err_set(err,
-                         "'%s': expected the file that its manifest has the hash of, found "
-                         "another",
-                         path.bytes);
+        failed = refuse_changed(path.bytes, err);
     if (descriptor >= 0)
         close(descriptor);
     buf_release(&path);
     return failed;
-}
-
-/* Of ITEM/FILE, the folder. */
-static int name_item(struct buf *name, const struct shard_file *file, struct err *err)
-{
-    buf_bytes(name, file->name, strcspn(file->name, "/"));
-    return buf_check(name, err);
 }
 
 /* Where the files of an item are copied to before they get their name. */

@@ -13,6 +13,7 @@
 #include "store_lines.h"
 #include "store_resume.h"
 #include "tallies_file.h"
+#include "work_claims.h"
 #include "work_clear.h"
 #include "work_names.h"
 #include "work_record.h"
@@ -38,17 +39,32 @@ static int refuse_results(const struct store_plan *plan, const struct work_folde
     return 0;
 }
 
+/* Nothing is in the way but what goes: asked before anything does. */
+static int check_room(struct store *store, struct err *err)
+{
+    const struct store_plan *plan = store->plan;
+    const struct store_names *names = &plan->names;
+    struct work_claims claims;
+    struct result_file file;
+    if (work_claims_open(&claims, &store->folder, err))
+        return -1;
+    int failed = 0;
+    for (size_t i = 0; !failed && result_files_next(&file, plan, store->tallies->measures, &i);)
+        failed = work_claims_check(&claims, file.name, err);
+    if (!failed && plan->kind == STORE_ITEMS && names->each && store->folder.state != WORK_NONE)
+        failed = names->each(names->context, work_claims_check, &claims, err);
+    work_claims_release(&claims);
+    return failed;
+}
+
 /* Make room: what an earlier batch left goes, where that was asked for; all else is in the way. */
 static int begin_anew(struct store *store, const struct journal_head *head, struct err *err)
 {
     struct work_folder *folder = &store->folder;
-    struct result_file file;
     bool replaces = store->plan->options->force && folder->has_target;
-    if (work_clear(folder, err) || work_folder_consent(folder, false, err))
+    if (check_room(store, err) || work_clear(folder, err) ||
+        work_folder_consent(folder, false, err))
         return -1;
-    for (size_t i = 0; result_files_next(&file, store->plan, store->tallies->measures, &i);)
-        if (work_folder_check_free(folder, file.name, err))
-            return -1;
     if (store_begin(store, head, err))
         return -1;
     return replaces ? work_folder_consent(folder, true, err) : 0;

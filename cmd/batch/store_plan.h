@@ -18,6 +18,13 @@ enum store_kind {
     STORE_SUMS,  /* nothing of single items */
 };
 
+/* The folders of items that are to be made: `see` is given each name. */
+struct store_names {
+    int (*each)(void *context, int (*see)(void *seer, const char *name, struct err *err),
+                void *seer, struct err *err);
+    void *context;
+};
+
 struct store_plan {
     enum store_kind kind;
     bool to_stdout;                    /* or to a device: nothing is left there to go on with */
@@ -29,7 +36,8 @@ struct store_plan {
     struct style style;                /* of tallies */
     const struct options *options;
     struct job_shard shard;
-    bool begins_anew; /* what was begun of the same batch, as a merge does */
+    struct store_names names; /* of STORE_ITEMS, for who begins anew; `each` may be NULL */
+    bool begins_anew;         /* what was begun of the same batch, as a merge does */
 };
 
 /* Read -o, --format, --shard and --reduce. */

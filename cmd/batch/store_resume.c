@@ -12,6 +12,7 @@
 #include "result_files.h"
 #include "shard_manifest.h"
 #include "tallies_file.h"
+#include "work_claims.h"
 #include "work_clear.h"
 #include "work_listed.h"
 #include "work_record.h"
@@ -91,6 +92,8 @@ static int take_piece(const struct store *store, struct findings *found, const c
         found->failed += json_member(root, "error") != NULL;
     }
     json_free(root);
+    if (!failed && found->ended) /* its files are to go */
+        failed = work_claims_check_line(&store->folder, store->folder.journal, line, size, err);
     return failed ? -1 : 0;
 }
 

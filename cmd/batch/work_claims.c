@@ -1,0 +1,185 @@
+#include "work_claims.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/listing.h"
+#include "work_clear.h"
+#include "work_listed.h"
+#include "work_record.h"
+
+/* The kind of what has a name, itself; 0: nothing. */
+static mode_t kind_at(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) ? 0 : status.st_mode & S_IFMT;
+}
+
+static int refuse(const char *path, struct err *err)
+{
+    return err_output(err,
+                      "'%s': expected nothing there, found something that is not this batch's: "
+                      "move it",
+                      path);
+}
+
+/* --- an item's folder ------------------------------------------------------------------------- */
+
+static bool lists(const struct json *files, const char *name)
+{
+    for (const struct json *entry = json_first(files); entry; entry = json_next(entry)) {
+        const char *listed = work_listed_name(entry);
+        if (listed && strcmp(listed, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Only regular files that are listed are there; `path` is that of the item's folder, and `root` of
+ * its bytes that of all results. All names are compared only where the numbers differ. */
+static int check_entries(struct buf *path, size_t root, const struct json *files,
+                         const struct listing *listing, struct err *err)
+{
+    size_t item = path->size;
+    size_t there = 0;
+    for (const struct json *entry = json_first(files); entry; entry = json_next(entry)) {
+        const char *name = work_listed_name(entry);
+        path->size = root;
+        buf_text(path, name ? name : "");
+        if (buf_check(path, err))
+            return -1;
+        there += S_ISREG(kind_at(path->bytes));
+    }
+    for (size_t i = 0; i < listing->count && there != listing->count; i++) {
+        path->size = item;
+        buf_format(path, "/%s", listing->names[i]);
+        if (buf_check(path, err))
+            return -1;
+        if (!S_ISREG(kind_at(path->bytes)) || !lists(files, path->bytes + root))
+            return refuse(path->bytes, err);
+    }
+    return 0;
+}
+
+static int check_item(const struct work_folder *folder, const struct json *files, const char *name,
+                      struct err *err)
+{
+    struct arena arena = {0};
+    struct listing listing;
+    struct buf path = {0};
+    buf_format(&path, "%s/%.*s", folder->path, (int)strcspn(name, "/"), name);
+    int failed = buf_check(&path, err);
+    mode_t kind = failed ? 0 : kind_at(path.bytes);
+    if (kind && !S_ISDIR(kind))
+        failed = refuse(path.bytes, err);
+    else if (kind && access(path.bytes, W_OK | X_OK))
+        failed = err_output(err, "cannot remove '%s': %s", path.bytes, strerror(errno));
+    else if (kind)
+        failed = listing_read(&listing, path.bytes, &arena, err) ||
+                 check_entries(&path, strlen(folder->path) + 1, files, &listing, err);
+    buf_release(&path);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+static int check_result(const struct work_folder *folder, const char *name, struct err *err)
+{
+    struct buf path = {0};
+    buf_format(&path, "%s/%s", folder->path, name);
+    int failed = buf_check(&path, err);
+    mode_t kind = failed ? 0 : kind_at(path.bytes);
+    if (kind && !S_ISREG(kind))
+        failed = refuse(path.bytes, err);
+    buf_release(&path);
+    return failed ? -1 : 0;
+}
+
+/* --- what is listed --------------------------------------------------------------------------- */
+
+static int note(struct work_claims *claims, const char *name, struct err *err)
+{
+    size_t line = 1;
+    struct buf first = {0};
+    buf_bytes(&first, name, strcspn(name, "/"));
+    int failed = buf_check(&first, err) || item_ids_note(&claims->names, first.bytes, &line, err);
+    buf_release(&first);
+    return failed ? -1 : 0;
+}
+
+/* The files of a line, which are those of one item, or results; `claims` may be NULL. */
+static int check_files(struct work_claims *claims, const struct work_folder *folder,
+                       const char *record, const struct json *files, struct err *err)
+{
+    const struct json *entry = json_first(files);
+    for (; entry; entry = json_next(entry)) {
+        const char *name = work_listed_name(entry);
+        if (!name)
+            return err_set(err, "'%s': expected a list of files that a batch makes, found others",
+                           record);
+        bool first = entry == json_first(files) && strchr(name, '/');
+        if ((claims && note(claims, name, err)) ||
+            (first && check_item(folder, files, name, err)) ||
+            (!strchr(name, '/') && check_result(folder, name, err)))
+            return -1;
+    }
+    return 0;
+}
+
+int work_claims_check_line(const struct work_folder *folder, const char *record, const char *line,
+                           size_t size, struct err *err)
+{
+    struct json *root = NULL;
+    const struct json *files = work_record_files(&root, line, size);
+    int failed = files ? check_files(NULL, folder, record, files, err) : 0;
+    json_free(root);
+    return failed;
+}
+
+static int claim_line(void *context, char *line, size_t size, struct err *err)
+{
+    struct work_claims *claims = context;
+    struct json *root = NULL;
+    const struct json *files = work_record_files(&root, line, size);
+    const char *record = work_clear_record(claims->folder);
+    int failed = files ? check_files(claims, claims->folder, record, files, err) : 0;
+    json_free(root);
+    return failed;
+}
+
+static int claim_result(void *context, const char *name, struct err *err)
+{
+    struct work_claims *claims = context;
+    return check_result(claims->folder, name, err) || note(claims, name, err) ? -1 : 0;
+}
+
+int work_claims_open(struct work_claims *claims, const struct work_folder *folder, struct err *err)
+{
+    *claims = (struct work_claims){.folder = folder};
+    if (folder->state == WORK_NONE ||
+        !work_clear_walk(folder, &(struct work_clear_walk){claim_line, claim_result, claims}, err))
+        return 0;
+    work_claims_release(claims);
+    return -1;
+}
+
+void work_claims_release(struct work_claims *claims)
+{
+    item_ids_release(&claims->names);
+}
+
+int work_claims_check(void *context, const char *name, struct err *err)
+{
+    struct work_claims *claims = context;
+    size_t line = 2; /* those that go have 1 */
+    struct buf path = {0};
+    buf_format(&path, "%s/%s", claims->folder->path, name);
+    int failed = buf_check(&path, err);
+    if (!failed && kind_at(path.bytes))
+        failed = item_ids_note(&claims->names, name, &line, err);
+    if (!failed && line == 2 && kind_at(path.bytes))
+        failed = refuse(path.bytes, err);
+    buf_release(&path);
+    return failed ? -1 : 0;
+}
