@@ -303,10 +303,8 @@ int store_save_sums(struct store *store, struct err *err)
     double now = clock_seconds();
     struct buf draft = {0};
     work_folder_draft(&draft, &store->folder, "sums");
-    stream_sync_later(false);
     int failed =
         buf_check(&draft, err) || tallies_save(store->tallies, draft.bytes, store->done, err);
-    stream_sync_later(true);
     if (!failed && rename(draft.bytes, store->folder.sums))
         failed = err_output(err, "cannot write '%s': %s", store->folder.sums, strerror(errno));
     buf_release(&draft);

@@ -162,7 +162,8 @@ static int load_sums(struct store *store, size_t *done, struct err *err)
     *done = 0;
     if (!file_exists(store->folder.sums))
         return 0;
-    if (tallies_load(store->tallies, store->folder.sums, done, err))
+    if (tallies_check_saved(store->folder.sums, err) ||
+        tallies_load(store->tallies, store->folder.sums, done, err))
         return -1;
     if (*done > store->journal.count)
         return err_set(err,

@@ -2,17 +2,24 @@
 
 #include <fcntl.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/line_reader.h"
 #include "base/num.h"
+#include "base/sha256.h"
+#include "base/transfer.h"
 #include "format/json.h"
 #include "format/json_text.h"
 #include "out/tally_lines.h"
 
-enum { SIZE_MAX_READ = 1 << 30 };
+static const char seal[] = "sha256,";
+
+enum { SIZE_MAX_READ = 1 << 30, SEAL_BYTES = sizeof seal - 1 + SHA256_DIGITS + 1 };
 
 /* --- sums out --------------------------------------------------------------------------------- */
 
@@ -63,6 +70,25 @@ int tallies_write(struct stream *out, const struct tallies *tallies, size_t done
     return 0;
 }
 
+/* The last line of what is saved: sha256,DIGITS */
+static int add_seal(const char *path, struct err *err)
+{
+    char line[SEAL_BYTES + 1];
+    char digits[SHA256_DIGITS + 1];
+    size_t size = 0;
+    if (sha256_file(path, &size, digits, err))
+        return -1;
+    snprintf(line, sizeof line, "%s%s\n", seal, digits);
+    int descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    int failed =
+        descriptor < 0 || transfer_write(descriptor, line, SEAL_BYTES) || fsync(descriptor);
+    if (failed)
+        err_output(err, "cannot write '%s': %s", path, strerror(errno));
+    if (descriptor >= 0)
+        close(descriptor);
+    return failed ? -1 : 0;
+}
+
 int tallies_save(const struct tallies *tallies, const char *path, size_t done, struct err *err)
 {
     struct stream out = {0};
@@ -72,7 +98,33 @@ int tallies_save(const struct tallies *tallies, const char *path, size_t done, s
     if (!failed)
         failed = stream_commit(&out, err);
     stream_discard(&out);
-    return failed;
+    return failed || add_seal(path, err) ? -1 : 0;
+}
+
+int tallies_check_saved(const char *path, struct err *err)
+{
+    char line[SEAL_BYTES + 1] = "";
+    char digits[SHA256_DIGITS + 1] = "";
+    struct stat status;
+    int descriptor = file_open_regular(path, err);
+    if (descriptor < 0)
+        return -1;
+    int failed = fstat(descriptor, &status);
+    off_t size = failed || status.st_size < SEAL_BYTES ? 0 : status.st_size - SEAL_BYTES;
+    failed = failed || pread(descriptor, line, SEAL_BYTES, size) < 0 ||
+             sha256_range(descriptor, 0, (size_t)size, digits);
+    if (failed)
+        err_set(err, "cannot read '%s': %s", path, strerror(errno));
+    close(descriptor);
+    size_t word = sizeof seal - 1;
+    bool same = strncmp(line, seal, word) == 0 &&
+                strncmp(line + word, digits, SHA256_DIGITS) == 0 && line[SEAL_BYTES - 1] == '\n';
+    if (!failed && !same)
+        return err_usage(err,
+                         "'%s': expected sums whose last line has the hash of the others, found "
+                         "something else: move it, and --resume makes them again",
+                         path);
+    return failed ? -1 : 0;
 }
 
 /* --- sums in ---------------------------------------------------------------------------------- */
@@ -195,6 +247,8 @@ static int read_line(struct loading *loading)
     size_t word = sizeof texts - 1;
     if (size && line[0] == '{')
         return read_group(loading);
+    if (size == SEAL_BYTES - 1 && memcmp(line, seal, sizeof seal - 1) == 0)
+        return 0; /* was checked before */
     if (!loading->group)
         return refuse(loading, "a group of sums");
     if (size > word && memcmp(line, texts, word) == 0)

@@ -21,8 +21,11 @@
 
 int tallies_write(struct stream *out, const struct tallies *tallies, size_t done, struct err *err);
 
-/* Write sums to a file, which is there whole or not at all. */
+/* Write sums to a file, and after them a line with the hash of all others. */
 int tallies_save(const struct tallies *tallies, const char *path, size_t done, struct err *err);
+
+/* Refuse a file that is not as it was saved. */
+int tallies_check_saved(const char *path, struct err *err);
 
 /* Count what a file of sums has, and tell how many jobs are in it. Groups must be those that are
  * there already; where there are none, they are the file's. */
