@@ -32,7 +32,8 @@ static int refuse(const struct own_walk *walk, const char *path)
                      walk->folder->path, path + strlen(walk->folder->path) + 1);
 }
 
-/* Somebody's own file, and not one that cannot be read: taking the lock says what is wrong. */
+/* Somebody's own file, and not one that cannot be opened: taking the lock says what is wrong. On a
+ * full disk ours is a part of the word, or empty. */
 static bool is_other_lock(const char *path)
 {
     char text[sizeof holder - 1];
@@ -44,7 +45,7 @@ static bool is_other_lock(const char *path)
     if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
         got = transfer_read(descriptor, text, sizeof text);
     close(descriptor);
-    return got && (got != sizeof text || memcmp(text, holder, sizeof text) != 0);
+    return got < 0 || memcmp(text, holder, (size_t)got) != 0;
 }
 
 bool work_own_has_lock(const struct work_folder *folder)

@@ -3,7 +3,7 @@
  *
  * There was a batch where a journal, a manifest or a lock is; only then can anything be left over:
  *
- *     lock           begins with `process`, or is empty
+ *     lock           begins with `process`, or is a part of that
  *     sums, replace
  *     new/           what has a name in the folder of results, ITEM/ with files of a format, and
  *                    temporary files of these
