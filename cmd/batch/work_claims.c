@@ -173,13 +173,9 @@ int work_claims_check(void *context, const char *name, struct err *err)
 {
     struct work_claims *claims = context;
     size_t line = 2; /* those that go have 1 */
-    struct buf path = {0};
-    buf_format(&path, "%s/%s", claims->folder->path, name);
-    int failed = buf_check(&path, err);
-    if (!failed && kind_at(path.bytes))
-        failed = item_ids_note(&claims->names, name, &line, err);
-    if (!failed && line == 2 && kind_at(path.bytes))
-        failed = refuse(path.bytes, err);
-    buf_release(&path);
-    return failed ? -1 : 0;
+    if (!work_folder_check_free(claims->folder, name, NULL))
+        return 0;
+    if (item_ids_note(&claims->names, name, &line, err))
+        return -1;
+    return line == 2 ? work_folder_check_free(claims->folder, name, err) : 0;
 }

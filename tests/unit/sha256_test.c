@@ -1,8 +1,10 @@
 #include "base/sha256.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "scratch.h"
 
@@ -103,6 +105,20 @@ START_TEST(a_file_is_hashed_whole)
 }
 END_TEST
 
+START_TEST(a_part_of_an_open_file_is_hashed)
+{
+    char digits[SHA256_DIGITS + 1];
+    scratch_write("longer", "--abc--");
+    int descriptor = open("longer", O_RDONLY);
+    ck_assert_int_eq(sha256_range(descriptor, 2, 3, digits), 0);
+    ck_assert_str_eq(digits, examples[1].digits);
+    ck_assert_int_eq(sha256_range(descriptor, 7, 3, digits), 0); /* there is none of it */
+    ck_assert_str_eq(digits, examples[0].digits);
+    close(descriptor);
+    ck_assert_int_eq(sha256_range(descriptor, 2, 3, digits), -1);
+}
+END_TEST
+
 Suite *sha256_suite(void)
 {
     Suite *suite = suite_create("sha256");
@@ -111,6 +127,7 @@ Suite *sha256_suite(void)
     tcase_add_test(tests, the_plain_way_gives_the_same);
     tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
     tcase_add_test(tests, a_file_is_hashed_whole);
+    tcase_add_test(tests, a_part_of_an_open_file_is_hashed);
     tcase_add_test(tests, a_million_letters_have_their_digits);
     suite_add_tcase(suite, tests);
     return suite;
