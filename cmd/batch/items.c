@@ -305,8 +305,7 @@ int items_begin(struct items *items, const char *path, struct file file,
 {
     *items = (struct items){.path = path, .file = file, .defaults = options};
     const char *begin = inputs_after_mark(&items->file);
-    items->reader =
-        (struct csv_reader){.at = begin, .end = items->file.bytes + items->file.size, .line = 1};
+    items->reader = (struct csv_reader){begin, items->file.bytes + items->file.size, 1, ','};
     if (choose_kind(items, options->input, err) || read_header(items, err) ||
         check_content(items, err)) {
         items_release(items);

@@ -13,7 +13,7 @@ struct extent {
 enum state { FRESH, PLAIN, QUOTED, CLOSED }; /* of a field; CLOSED: behind a quote in quotes */
 
 /* A quote opens a field only at its beginning; elsewhere it is a character like any other. */
-static enum state state_after(enum state state, char c)
+static enum state state_after(enum state state, char c, char separator)
 {
     switch (state) {
     case QUOTED:
@@ -26,15 +26,17 @@ static enum state state_after(enum state state, char c)
     case PLAIN:
         break;
     }
-    return c == ',' ? FRESH : state == CLOSED ? CLOSED : PLAIN;
+    return c == separator ? FRESH : state == CLOSED ? CLOSED : PLAIN;
 }
 
-static struct extent measure(const char *at, const char *end)
+static struct extent measure(const struct csv_reader *reader)
 {
+    const char *at = reader->at;
+    const char *end = reader->end;
     struct extent extent = {.fields = 1};
     enum state state = FRESH;
     for (; at < end && (state == QUOTED || *at != '\n'); at++) {
-        state = state_after(state, *at);
+        state = state_after(state, *at, reader->separator);
         extent.fields += state == FRESH;
     }
     extent.end = at;
@@ -51,17 +53,17 @@ static void pass_line(struct csv_reader *reader, const char *end)
     reader->at = end + (end < reader->end);
 }
 
-static int refuse(const char *at, const char *end, struct err *err)
+static int refuse(const char *at, const char *end, char separator, struct err *err)
 {
     size_t rest = (size_t)(end - at);
-    return err_set(err,
-                   "expected a comma or the end of the line after a quoted field, found '%.*s'",
-                   rest < 16 ? (int)rest : 16, at);
+    const char *name = separator == ',' ? "comma" : separator == ';' ? "semicolon" : "tab";
+    return err_set(err, "expected a %s or the end of the line after a quoted field, found '%.*s'",
+                   name, rest < 16 ? (int)rest : 16, at);
 }
 
 /* Copy the field that begins at `*at` without its quotes; stand behind it, and in `*out` behind the
  * copy. */
-static int read_field(char **out, const char **at, const char *end, struct err *err)
+static int read_field(char **out, const char **at, const char *end, char separator, struct err *err)
 {
     const char *from = *at;
     char *to = *out;
@@ -71,10 +73,10 @@ static int read_field(char **out, const char **at, const char *end, struct err *
             *to++ = *from;
         }
         from++; /* the closing quote */
-        if (from < end && *from != ',')
-            return refuse(from, end, err);
+        if (from < end && *from != separator)
+            return refuse(from, end, separator, err);
     } else {
-        while (from < end && *from != ',')
+        while (from < end && *from != separator)
             *to++ = *from++;
     }
     *to++ = '\0';
@@ -84,16 +86,16 @@ static int read_field(char **out, const char **at, const char *end, struct err *
 }
 
 static int read_fields(struct csv_record *record, const char *at, const struct extent *extent,
-                       struct arena *arena, struct err *err)
+                       char separator, struct arena *arena, struct err *err)
 {
-    size_t room = (size_t)(extent->end - at) + 1; /* a closing 0 in place of each comma */
+    size_t room = (size_t)(extent->end - at) + 1; /* a closing 0 in place of each separator */
     char *out = arena_alloc(arena, room, 1, err);
     record->fields = arena_alloc(arena, extent->fields, sizeof *record->fields, err);
     if (!out || !record->fields)
         return -1;
-    for (;; at++) { /* past a comma */
+    for (;; at++) { /* past a separator */
         record->fields[record->count++] = out;
-        if (read_field(&out, &at, extent->end, err))
+        if (read_field(&out, &at, extent->end, separator, err))
             return -1;
         if (at >= extent->end)
             return 0;
@@ -111,7 +113,7 @@ int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena 
     *record = (struct csv_record){0};
     while (reader->at < reader->end) {
         const char *at = reader->at;
-        struct extent extent = measure(at, reader->end);
+        struct extent extent = measure(reader);
         size_t line = reader->line;
         if (extent.open) { /* so that only this line is lost */
             const char *newline = memchr(at, '\n', (size_t)(reader->end - at));
@@ -126,7 +128,7 @@ int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena 
         if (memchr(at, 0, (size_t)(extent.end - at)))
             return err_set(err, "expected text, found a zero byte");
         extent.end -= extent.end[-1] == '\r';
-        return read_fields(record, at, &extent, arena, err);
+        return read_fields(record, at, &extent, reader->separator, arena, err);
     }
     return 0;
 }

@@ -13,9 +13,9 @@ static struct arena arena;
 static struct err err;
 
 /* All records as `line:[field][field]…;`, and an error as `!`, with reading going on. */
-static const char *read_all(struct buf *out, const char *text, size_t size)
+static const char *read_all(struct buf *out, const char *text, size_t size, char separator)
 {
-    struct csv_reader reader = {.at = text, .end = text + size, .line = 1};
+    struct csv_reader reader = {text, text + size, 1, separator};
     struct csv_record record;
     buf_clear(out);
     buf_text(out, "");
@@ -60,7 +60,28 @@ START_TEST(records_are_read_as_the_standard_has_them)
     };
     struct buf out = {0};
     for (size_t i = 0; i < COUNT(cases); i++)
-        ck_assert_str_eq(read_all(&out, cases[i].text, strlen(cases[i].text)), cases[i].records);
+        ck_assert_str_eq(read_all(&out, cases[i].text, strlen(cases[i].text), ','),
+                         cases[i].records);
+    buf_release(&out);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(other_separators_are_quoted_alike)
+{
+    static const struct {
+        char separator;
+        const char *text, *records;
+    } cases[] = {
+        {';', "a,b;c\n\"d;\"\"\";e\r\n;", "1:[a,b][c];2:[d;\"][e];3:[][];"},
+        {'\t', "a,b\tc;d\n\"e\tf\"\t", "1:[a,b][c;d];2:[e\tf][];"},
+        {';', "\"a\",b", "1!;"},
+        {'\t', "\"a\";b", "1!;"},
+    };
+    struct buf out = {0};
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_str_eq(read_all(&out, cases[i].text, strlen(cases[i].text), cases[i].separator),
+                         cases[i].records);
     buf_release(&out);
     arena_release(&arena);
 }
@@ -79,7 +100,7 @@ START_TEST(what_is_broken_costs_its_line_and_no_more)
     };
     struct buf out = {0};
     for (size_t i = 0; i < COUNT(cases); i++)
-        ck_assert_str_eq(read_all(&out, cases[i].text, cases[i].size), cases[i].records);
+        ck_assert_str_eq(read_all(&out, cases[i].text, cases[i].size, ','), cases[i].records);
     buf_release(&out);
     arena_release(&arena);
 }
@@ -91,15 +112,23 @@ START_TEST(messages_say_what_was_expected)
         const char *text;
         size_t size;
         const char *message;
+        char separator;
     } cases[] = {
-        {"\"b", 2, "expected a closing quote, found the end of the file"},
+        {"\"b", 2, "expected a closing quote, found the end of the file", ','},
         {"\"a\"bcdefghijklmnopqrstuvw", 25,
-         "expected a comma or the end of the line after a quoted field, found 'bcdefghijklmnopq'"},
-        {"\"a\"b", 4, "expected a comma or the end of the line after a quoted field, found 'b'"},
-        {"a\0b", 3, "expected text, found a zero byte"},
+         "expected a comma or the end of the line after a quoted field, found 'bcdefghijklmnopq'",
+         ','},
+        {"\"a\"b", 4, "expected a comma or the end of the line after a quoted field, found 'b'",
+         ','},
+        {"\"a\",", 4, "expected a semicolon or the end of the line after a quoted field, found ','",
+         ';'},
+        {"\"a\",", 4, "expected a tab or the end of the line after a quoted field, found ','",
+         '\t'},
+        {"a\0b", 3, "expected text, found a zero byte", ','},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct csv_reader reader = {cases[i].text, cases[i].text + cases[i].size, 1};
+        struct csv_reader reader = {cases[i].text, cases[i].text + cases[i].size, 1,
+                                    cases[i].separator};
         struct csv_record record;
         err = (struct err){0};
         ck_assert_int_eq(csv_read(&reader, &record, &arena, &err), -1);
@@ -114,6 +143,7 @@ Suite *csv_read_suite(void)
     Suite *suite = suite_create("csv_read");
     TCase *tests = tcase_create("csv_read");
     tcase_add_test(tests, records_are_read_as_the_standard_has_them);
+    tcase_add_test(tests, other_separators_are_quoted_alike);
     tcase_add_test(tests, what_is_broken_costs_its_line_and_no_more);
     tcase_add_test(tests, messages_say_what_was_expected);
     suite_add_tcase(suite, tests);
