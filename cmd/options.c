@@ -53,11 +53,15 @@ bool option_is_known(int commands, const char *argument)
     return find_name(&any, argument + 2, strcspn(argument + 2, "=")) != NULL;
 }
 
+bool option_has_name(int commands, const char *name)
+{
+    const struct reader any = {.command = commands};
+    return find_name(&any, name, strlen(name)) != NULL;
+}
+
 int options_check_name(int command, const char *name, struct err *err)
 {
-    const struct reader reader = {.command = command};
-    size_t size = strlen(name);
-    return find_name(&reader, name, size) ? 0 : unknown_name(command, name, size, err);
+    return option_has_name(command, name) ? 0 : unknown_name(command, name, strlen(name), err);
 }
 
 static int add_text(struct reader *reader, struct texts *texts, const char *text)

@@ -164,8 +164,9 @@ extern const size_t option_count;
 int options_parse(struct options *options, int command, char **arguments, struct arena *arena,
                   struct err *err);
 
-/* True when one of these commands has the option. */
+/* True when one of these commands has the option; an option of that long name. */
 bool option_serves(const struct option_row *row, int commands);
+bool option_has_name(int commands, const char *name);
 
 /* Refuse a long name that the command has no option of. */
 int options_check_name(int command, const char *name, struct err *err);

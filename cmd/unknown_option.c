@@ -9,7 +9,10 @@
 #include "base/utf8.h"
 #include "command.h"
 
-enum { WORD_BYTES = 64 }; /* of a name that somebody could mean */
+enum {
+    WORD_BYTES = 64,     /* of a name that somebody could mean */
+    SLIP_CHARACTERS = 5, /* in a shorter word one letter more or less makes another word */
+};
 
 /* What other programs, or other commands, call a thing; the first row counts whose option the
  * command has. */
@@ -164,14 +167,39 @@ static const struct alias *alias_of(int command, const char *word)
     return NULL;
 }
 
-static const char *nearest_option(int command, const char *name, size_t size)
+static struct nearest nearest_option(int command, const char *name, size_t size)
 {
     struct nearest nearest;
     nearest_begin(&nearest, name, size);
     for (size_t i = 0; i < option_count; i++)
         if (option_serves(&option_rows[i], command))
             nearest_offer(&nearest, option_rows[i].name);
-    return nearest.name;
+    return nearest;
+}
+
+bool unknown_may_mean(const char *name, const char *option)
+{
+    char word[WORD_BYTES];
+    struct nearest nearest;
+    read_word(word, name, strlen(name));
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(aliases[i].word, word) == 0 && strcmp(aliases[i].option, option) == 0)
+            return true;
+    nearest_begin(&nearest, name, strlen(name));
+    nearest_offer(&nearest, option);
+    return nearest.name != NULL;
+}
+
+const char *unknown_slip(int command, const char *name)
+{
+    char word[WORD_BYTES];
+    size_t size = strlen(name);
+    read_word(word, name, size);
+    const struct option_row *row = row_of(command, word, strlen(word));
+    struct nearest nearest = nearest_option(command, name, size);
+    bool alike = nearest.name && nearest.steps <= 1 && nearest.size >= SLIP_CHARACTERS &&
+                 size + 1 >= nearest.name_bytes && size <= nearest.name_bytes + 1;
+    return row ? row->name : alike ? nearest.name : NULL;
 }
 
 /* It is an option, but of others. */
@@ -200,7 +228,7 @@ int unknown_name(int command, const char *name, size_t size, struct err *err)
                          alias->option, alias->remark ? alias->remark : "");
     if (!same && row_of(FOR_ALL, word, strlen(word)))
         return name_of_others(command, word, strlen(word), err);
-    const char *near = same ? same : nearest_option(command, name, size);
+    const char *near = same ? same : nearest_option(command, name, size).name;
     if (near)
         return err_usage(err, "unknown option '--%.*s': did you mean '--%s'?", (int)size, name,
                          near);

@@ -6,6 +6,7 @@
 #ifndef ATTN_CMD_UNKNOWN_OPTION_H
 #define ATTN_CMD_UNKNOWN_OPTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -13,6 +14,13 @@
 
 /* Refuse a long name of `size` bytes, without its dashes. Returns -1. */
 int unknown_name(int command, const char *name, size_t size, struct err *err);
+
+/* True when that option may be meant: it is called so elsewhere, or nearly so. */
+bool unknown_may_mean(const char *name, const char *option);
+
+/* The option that a name is only a slip away from: another case, `_` for a dash, or in words of
+ * five letters or more one letter; or NULL. */
+const char *unknown_slip(int command, const char *name);
 
 /* Refuse what stands in a group of letters. Returns -1. */
 int unknown_letter(int command, const char *letter, struct err *err);

@@ -59,8 +59,8 @@ if ! (
     set -e
     cd "$in"
     printf 'Life is short\neat dessert first\nLife is\n' >three.txt
-    printf '{"id": "%s", "sentence": "Life is", "%s": %s}\n' a head '[0]' b show '"q"' >two.jsonl
-    printf 'id,sentence\na,Life is\nb,"eat, dessert"\n' >two.csv
+    printf '{"id": "%s", "sentence": "Life is", "%s": %s}\n' a head '[0]' b side '"q"' >two.jsonl
+    printf 'id,side,sentence\na,left,Life is\nb,,"eat, dessert"\n' >two.csv
     printf 'text = *2 The <n:name> sees <m:name!n>. | <name> is.\nname = Anna | Ben\n' >grammar
     for name in Anna Ben Cy; do
         printf '%s sees Ben, and Ben is old.\nBen sees %s, who is old.\n' $name $name
@@ -156,7 +156,8 @@ for format in text csv tidy json jsonl; do
     try batch "$in/three.txt" -m life --fail-fast --reduce entropy --per-item --format $format \
         -o here
 done
-try batch "$in/two.jsonl" -m life --reduce entropy --per-item --sweep temperature=1,4 --repeat 2
+try batch "$in/two.jsonl" -m life --reduce entropy --per-item --sweep temperature=1,4 --repeat 2 \
+    --format csv
 try train -q -d "$in/texts" -m "$in/school" --steps 2 --batch 2 --context 4 -o here
 try train -q -d "$in/texts" --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
     --vocab "$in/bpe/vocab.json" --merges "$in/bpe/merges.txt" --steps 1 --batch 2 --context 4 \

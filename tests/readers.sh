@@ -47,6 +47,10 @@ life='Life is short eat dessert first'
 "$attn" run -m life-4-heads -s 'Life is short' -o heads.csv
 "$attn" run -s 'Life is short' -o layers.csv
 "$attn" run -m life -s 'Life is' -s "$life" --show context -o sentences.csv
+printf '%s\n' id,side,score,sentence 'a,left,4.5,Life is short' 'b,"ri;ght",,Life is' \
+    'c,left,2,is Life' >items.csv
+"$attn" batch items.csv -m life --reduce entropy --per-item -q -o items.tidy.csv
+"$attn" batch items.csv -m life --show tokens -q -o items.jsonl
 "$attn" init --shape tiny -s "$life" -o fresh
 word_model marks '[",", "\"", "\n", "我", "NA", "#"]' 6
 "$attn" run -m marks -s ',"
@@ -66,7 +70,9 @@ if python=$(python_with pandas); then
 36 8 1.000000 1.000000
 ,|"|
 |我|NA|#
-2 4 Life is 4' "$("$python" - <<'END' 2>&1
+2 4 Life is 4
+left 2 1.241 ri;ght 1 0.445
+left 4.5 ri;ght nan left 2' "$("$python" - <<'END' 2>&1
 import pandas
 life, causal, marks = (pandas.read_csv(name + ".csv", index_col=0)
                        for name in ("life", "causal", "marks"))
@@ -85,6 +91,11 @@ print(*tidy.shape, "%.6f %.6f" % (sums.min(), sums.max()))
 print(*pandas.read_csv("marks.tidy.csv", keep_default_na=False).row_token.unique(), sep="|")
 lines = pandas.read_json("life.jsonl", lines=True)
 print(*lines.shape, lines.sentence[1], lines.tokens[1][1]["id"])
+for side, group in pandas.read_csv("items.tidy.csv").groupby("side"):
+    print(side, len(group), "%.3f" % group.value.sum(), end=" " if side == "left" else "\n")
+items = pandas.read_json("items.jsonl", lines=True)
+items = pandas.json_normalize(items.conditions)
+print(*items[["side", "score"]].values.ravel())
 END
     )"
 else
@@ -150,6 +161,8 @@ head <- subset(layers, layer == 1 & head == 1)
 say(dim(layers), head$row[2], round(head[2, "0:Life"], 4), round(sum(head[, -(1:4)]), 6))
 say(dim(tidy), round(tapply(tidy$value, tidy$row, sum), 6))
 say(unique(marks$row_token), any(is.na(marks$row_token)))
+items <- aggregate(value ~ side, read.csv("items.tidy.csv"), sum)
+say(items$side, round(items$value, 3))
 END
     same R '6|6|0.687|0:Life|5:first
 -Inf|numeric|0:Life|1:is|2:Life
@@ -157,7 +170,8 @@ END
 24|7|1:␣is|0.9967|3
 36|8|1|1|1|1|1|1
 ,|"|
-|我|NA|#|FALSE' "$(env -u TMPDIR Rscript --vanilla read.R 2>&1)"
+|我|NA|#|FALSE
+left|ri;ght|1.241|0.445' "$(env -u TMPDIR Rscript --vanilla read.R 2>&1)"
 else
     skip R
 fi
@@ -189,11 +203,14 @@ if command -v jq >/dev/null; then
     same jq "6870 2
 $life
 [\"Life\",\"is\"]
-[null,null,true]" "$(
+[null,null,true]
+a
+c" "$(
         jq -r '"\(.[0].tensors["h.0.weights"][0][1][1] * 10000 | round) \(length)"' life.json
         jq -r '.[0].sentence' life.json
         jq -c 'select(.sentence == "Life is") | [.tokens[].text]' life.jsonl
-        jq -c '.tensors["h.0.masked"][0] | [.[0][1], .[1][2], .[2][2] != null]' causal.json)"
+        jq -c '.tensors["h.0.masked"][0] | [.[0][1], .[1][2], .[2][2] != null]' causal.json
+        jq -r 'select(.conditions.side == "left").id' items.jsonl)"
 else
     skip jq
 fi

@@ -144,6 +144,16 @@ static void write_model(struct stream *out, const char *name)
     stream_char(out, '\n');
 }
 
+/* Who has mistyped the name of an option sees it here. */
+static void write_conditions(struct stream *out, const struct condition_names *names)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        stream_text(out, i ? ", " : "conditions ");
+        label_write_line(out, names->names[i], strlen(names->names[i]));
+    }
+    stream_text(out, names->count ? "\n" : "");
+}
+
 static void write_summary(struct printing *printing)
 {
     const struct batch_work *work = printing->work;
@@ -170,6 +180,7 @@ static void write_summary(struct printing *printing)
     }
     for (const struct open_model *model = work->models.first; model; model = model->next)
         write_model(out, model->viewer.model.name);
+    write_conditions(out, &work->jobs.items.names);
 }
 
 int batch_print(struct batch_work *work, struct err *err)

@@ -1,14 +1,25 @@
 #include "item_draft.h"
 
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/num.h"
 #include "../inputs.h"
 #include "../options.h"
 
 enum { NUMBER_BYTES = 32 };
 
 /* --- one field -------------------------------------------------------------------------------- */
+
+/* All else are conditions. */
+bool item_has_field(const char *name)
+{
+    return strcmp(name, "id") == 0 || strcmp(name, "sentence") == 0 ||
+           option_has_name(FOR_ITEM, name);
+}
 
 int item_draft_set(struct item_draft *draft, const char *name, const char *value)
 {
@@ -22,6 +33,9 @@ int item_draft_set(struct item_draft *draft, const char *name, const char *value
         item->input.size = strlen(value);
         return 0;
     }
+    if (!item_has_field(name))
+        return item_conditions_set(&item->conditions,
+                                   &(struct condition){name, value, draft->literal}, draft->err);
     if (options_set(&item->options, FOR_ITEM, name, value, draft->arena, draft->err))
         return -1;
     draft->has_ids = draft->has_ids || strcmp(name, "ids") == 0;
@@ -35,7 +49,8 @@ int item_draft_check(struct item_draft *draft)
     if (item->input.text && draft->has_ids)
         return err_set(draft->err, "expected 'sentence' or 'ids', found both");
     if (!item->input.text && !draft->has_ids)
-        return err_set(draft->err, "expected 'sentence' or 'ids', found neither");
+        return condition_names_blame(item->conditions.names,
+                                     "expected 'sentence' or 'ids', found neither", draft->err);
     if (draft->has_ids)
         item->input.ids = item->options.ids;
     return inputs_check_ids(&item->options, draft->err) ? -1 : 1;
@@ -44,13 +59,27 @@ int item_draft_check(struct item_draft *draft)
 /* --- JSON --------------------------------------------------------------------------------------
  */
 
+/* As few digits as read back to the same number. */
+static void add_real(struct buf *text, double number)
+{
+    enum { FEW = 15, ALL = 17 };
+    char digits[NUMBER_BYTES];
+    double same = 0;
+    for (int count = FEW; count <= ALL; count++) {
+        snprintf(digits, sizeof digits, "%.*g", count, number);
+        if (num_parse_double(digits, -DBL_MAX, DBL_MAX, &same) && same == number)
+            break;
+    }
+    buf_text(text, digits);
+}
+
 /* A number as a command line has it. */
 static void add_number(struct buf *text, double number)
 {
     if (number > -0x1p53 && number < 0x1p53 && number == (double)(long long)number)
         buf_format(text, "%lld", (long long)number);
     else
-        buf_format(text, "%.17g", number);
+        add_real(text, number);
 }
 
 static bool add_scalar(struct buf *text, const struct json *value)
@@ -73,7 +102,6 @@ static bool add_scalar(struct buf *text, const struct json *value)
 static bool add_value(struct buf *text, const struct json *value)
 {
     const char *comma = "";
-    buf_text(text, "");
     if (!json_is_array(value))
         return add_scalar(text, value);
     for (const struct json *part = json_first(value); part; part = json_next(part)) {
@@ -90,11 +118,16 @@ static int set_member(struct item_draft *draft, const struct json *member)
     struct buf text = {0};
     char found[NUMBER_BYTES];
     int failed = 0;
-    if (!add_value(&text, member)) {
-        failed = err_set(draft->err,
-                         "field '%s': expected a text, a number, true, false or a list of them, "
-                         "found %s",
-                         json_key(member), json_describe(member, found, sizeof found));
+    double number = 0;
+    bool truth = false;
+    bool listed = item_has_field(json_key(member));
+    buf_text(&text, "");
+    draft->literal = json_get_bool(member, &truth) ||
+                     (json_get_number(member, &number) && isfinite(number)); /* of 1e999: inf */
+    if (!(listed ? add_value : add_scalar)(&text, member)) {
+        failed = err_set(draft->err, "field '%s': expected a text, a number, true%s, found %s",
+                         json_key(member), listed ? ", false or a list of them" : " or false",
+                         json_describe(member, found, sizeof found));
     } else if (buf_check(&text, draft->err)) {
         failed = -1;
     } else {

@@ -1,4 +1,5 @@
-/* item_draft.h: one item of a batch on its way from the file: fields that become texts and options.
+/* item_draft.h: one item of a batch on its way from the file: fields that become texts,
+ * options and conditions.
  *
  *     struct item_draft draft = {.item = &item, .arena = &arena, .err = err};
  *     if (item_draft_set(&draft, "head", "0-2")) ...
@@ -17,6 +18,7 @@
 struct item_draft {
     struct item *item;
     bool has_ids;
+    bool literal; /* the field's value is a number, true or false of JSON */
     struct arena *arena;
     struct err *err;
 };
@@ -29,5 +31,8 @@ int item_draft_check(struct item_draft *draft);
 
 /* All fields of an object, checked in the same way. */
 int item_draft_set_members(struct item_draft *draft, const struct json *root);
+
+/* False for names of conditions. */
+bool item_has_field(const char *name);
 
 #endif

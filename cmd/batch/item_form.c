@@ -8,7 +8,6 @@
 #include "base/num.h"
 #include "format/json_text.h"
 #include "lens/measure.h"
-#include "out/csv_field.h"
 #include "out/format.h"
 #include "out/measured_data.h"
 #include "out/text_line.h"
@@ -30,12 +29,17 @@ static bool is_column(const struct sweep *sweep)
     return strcmp(sweep->name, "layer") != 0 && strcmp(sweep->name, "head") != 0;
 }
 
-/* What tells an item from the others: its id, what sweeps vary, which repetition it is. */
+/* What tells an item from the others: its id and conditions, what sweeps vary, which repetition it
+ * is. */
 static size_t make_columns(struct measured_column *columns, const struct job *job,
                            char repeat[REPEAT_BYTES])
 {
     size_t count = 0;
+    const struct item_conditions *conditions = &job->item.conditions;
     columns[count++] = (struct measured_column){"id", job->item.id};
+    for (size_t i = 0; i < conditions->count; i++)
+        columns[count++] =
+            (struct measured_column){conditions->items[i].name, conditions->items[i].value};
     for (size_t i = 0; i < job->sweep_count; i++) {
         const struct sweep *sweep = &job->sweeps[i];
         if (is_column(sweep))
@@ -52,14 +56,15 @@ static size_t make_columns(struct measured_column *columns, const struct job *jo
 static int add_columns(struct measured *measured, const struct item_measured *item,
                        struct arena *arena, struct err *err)
 {
-    size_t most = item->job->sweep_count + COLUMNS_BESIDE;
+    const struct job *job = item->job;
+    size_t most = job->item.conditions.count + job->sweep_count + COLUMNS_BESIDE;
     struct measured_column *columns = arena_alloc(arena, most, sizeof *columns, err);
     char *repeat = arena_alloc(arena, REPEAT_BYTES, 1, err);
     *measured = item->measured ? *item->measured : (struct measured){0};
     if (!columns || !repeat)
         return -1;
     measured->columns = columns;
-    measured->column_count = make_columns(columns, item->job, repeat);
+    measured->column_count = make_columns(columns, job, repeat);
     return 0;
 }
 
@@ -154,17 +159,13 @@ static void csv_number(struct buf *line, enum measure measure, float value)
 
 static void csv_begin(struct lines *lines, const char *layer, const char *head)
 {
-    for (size_t i = 0; i < lines->measured.column_count; i++) {
-        csv_field(&lines->line, lines->measured.columns[i].value);
-        buf_char(&lines->line, ',');
-    }
+    measured_columns(&lines->line, &lines->measured, false);
     buf_format(&lines->line, "%s,%s", layer, head);
 }
 
 static int csv_head(struct lines *lines, struct err *err)
 {
-    for (size_t i = 0; i < lines->measured.column_count; i++)
-        buf_format(&lines->line, "%s,", lines->measured.columns[i].name);
+    measured_columns(&lines->line, &lines->measured, true);
     buf_text(&lines->line, "layer,head");
     for (int measure = 0; measure < MEASURE_COUNT; measure++)
         if (wants(lines->item, measure))

@@ -4,8 +4,8 @@
  *     id,measure,layer,head,query,key,count,value        tidy: a line a number
  *     {"id": "a", "model": "tiny", "measures": {…}}      jsonl: a line an item; json: all in [ ]
  *
- * What a sweep varies has a column, too. Items are written one after another, by any process: what
- * stands before the first and after the last belongs to them.
+ * Conditions have columns after the id, and what a sweep varies has one, too. Items are written one
+ * after another, by any process: what stands before the first and after the last belongs to them.
  */
 #ifndef ATTN_CMD_ITEM_FORM_H
 #define ATTN_CMD_ITEM_FORM_H

@@ -121,27 +121,27 @@ static int choose_kind(struct items *items, const char *name, struct err *err)
     return 0;
 }
 
-static bool is_text_field(const char *name)
+static bool is_text(const char *name)
 {
     return strcmp(name, "ids") == 0 || strcmp(name, "sentence") == 0;
 }
 
-/* Columns must be fields of an item, each once. */
-static int check_header(const struct csv_record *header, struct err *err)
+/* Columns are fields of an item or conditions, each once; one has the texts. */
+static int check_header(struct items *items, const struct csv_record *header, struct err *err)
 {
     bool texts = false;
     for (size_t i = 0; i < header->count; i++) {
         const char *name = header->fields[i];
-        bool own = is_text_field(name) || strcmp(name, "id") == 0;
         for (size_t k = 0; k < i; k++)
             if (strcmp(header->fields[k], name) == 0)
                 return err_set(err, "expected every column once, found '%s' twice", name);
-        if (!own && options_check_name(FOR_ITEM, name, err))
-            return err_prefix(err, "expected columns id, sentence, ids or an option: column %zu",
-                              i + 1);
-        texts = texts || is_text_field(name);
+        if (!item_has_field(name) && condition_names_add(&items->names, name, err))
+            return err_prefix(err, "column %zu", i + 1);
+        texts = texts || is_text(name);
     }
-    return texts ? 0 : err_set(err, "expected a column 'sentence' or 'ids', found none");
+    return texts ? 0
+                 : condition_names_blame(&items->names,
+                                         "expected a column 'sentence' or 'ids', found none", err);
 }
 
 static int read_header(struct items *items, struct err *err)
@@ -149,7 +149,7 @@ static int read_header(struct items *items, struct err *err)
     if (items->kind != &kinds[CSV])
         return 0;
     if (csv_read(&items->reader, &items->header, &items->arena, err) ||
-        check_header(&items->header, err))
+        check_header(items, &items->header, err))
         return err_prefix(err, "'%s' line %zu", inputs_shown_path(items->path),
                           items->header.line ? items->header.line : 1);
     return 0;
@@ -215,6 +215,7 @@ int items_open(struct items *items, const struct options *options, struct err *e
 void items_release(struct items *items)
 {
     item_ids_release(&items->ids);
+    condition_names_release(&items->names);
     arena_release(&items->arena);
     file_release(&items->file);
     *items = (struct items){0};
@@ -263,7 +264,9 @@ bool items_next(struct items *items, struct item *item, struct arena *arena, str
 {
     struct item_draft draft = {.item = item, .arena = arena, .err = err};
     *item = (struct item){.options = *items->defaults};
-    int found = items->kind->read(items, &draft);
+    int found = item_conditions_begin(&item->conditions, &items->names, arena, err)
+                    ? -1
+                    : items->kind->read(items, &draft);
     if (!found)
         return false;
     if (items->reader.at - items->forgotten > PASSED_BYTES) {

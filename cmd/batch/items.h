@@ -5,8 +5,9 @@
  *     an object a line (jsonl)    {"id": "a", "sentence": "Life is short", "head": [0, 2]}
  *     a table with a header (csv) id,sentence,head
  *
- * An item has a sentence or ids, and any option of `run` by its long name over those of the command
- * line. Items are read when they are asked for: nothing is kept of those before.
+ * An item has a sentence or ids, any option of `run` by its long name over those of the command
+ * line, and its conditions: what else it says (item_conditions.h). Items are read when they are
+ * asked for: nothing is kept of those before.
  *
  *     struct items items = {0};
  *     if (items_open(&items, options, err)) ...
@@ -25,6 +26,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "format/csv_read.h"
+#include "item_conditions.h"
 #include "item_ids.h"
 #include "lens/reading.h"
 #include "../options.h"
@@ -35,6 +37,7 @@ struct item {
     bool broken;    /* what is wrong with it is in `err`: it can not be run */
     struct input input;
     struct options options;
+    struct item_conditions conditions;
 };
 
 struct items {
@@ -42,18 +45,19 @@ struct items {
     struct file file; /* what items point into */
     const struct options *defaults;
     const struct items_kind *kind;
-    struct csv_reader first;  /* where the first item begins, whatever the kind */
-    struct csv_reader reader; /* … and the next */
-    struct csv_record header; /* csv: the names of the columns */
-    size_t next;              /* the number of the next item */
-    struct item_ids ids;      /* of items that can say their own */
-    const char *forgotten;    /* the memory of what is before it was given back */
-    struct arena arena;       /* the header's */
+    struct csv_reader first;      /* where the first item begins, whatever the kind */
+    struct csv_reader reader;     /* … and the next */
+    struct csv_record header;     /* csv: the names of the columns */
+    struct condition_names names; /* of conditions: all, once all items were read */
+    size_t next;                  /* the number of the next item */
+    struct item_ids ids;          /* of items that can say their own */
+    const char *forgotten;        /* the memory of what is before it was given back */
+    struct arena arena;           /* the header's */
 };
 
 /* Open the file that is the command's only operand. --input says its kind, else the name's ending,
  * else its first character: { begins an object. Refused: a file without items, a column of CSV that
- * no item can have. On failure nothing is held. */
+ * no item can have, or none of texts. On failure nothing is held. */
 int items_open(struct items *items, const struct options *options, struct err *err);
 
 /* The same with what is in the file; `path` tells its kind, and messages. The file is released with

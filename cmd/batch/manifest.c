@@ -238,10 +238,32 @@ void manifest_release(struct manifest *manifest)
 
 /* --- items ------------------------------------------------------------------------------------ */
 
+/* Those that the item says. */
+static void add_conditions(struct buf *out, const struct item_conditions *conditions)
+{
+    bool any = false;
+    for (size_t i = 0; i < conditions->count; i++) {
+        const struct condition *condition = &conditions->items[i];
+        if (!condition->value)
+            continue;
+        buf_text(out, any ? ", " : ", \"conditions\": {");
+        add_text(out, condition->name);
+        buf_text(out, ": ");
+        if (condition->literal)
+            buf_text(out, condition->value);
+        else
+            add_text(out, condition->value);
+        any = true;
+    }
+    if (any)
+        buf_char(out, '}');
+}
+
 void manifest_identity(struct buf *out, const struct job *job)
 {
     buf_text(out, "\"id\": ");
     add_text(out, job->item.id);
+    add_conditions(out, &job->item.conditions);
     for (size_t i = 0; i < job->sweep_count; i++) {
         buf_text(out, i ? ", " : ", \"sweep\": {");
         add_text(out, job->sweeps[i].name);

@@ -56,7 +56,8 @@ int manifest_file(struct buf *out, const char *folder, const char *file, struct 
 int manifest_file_as(struct buf *out, const char *folder, const char *file, const char *name,
                      struct err *err);
 
-/* Append what a job is: "id": "a", "sweep": {"head": "2"}, "repeat": 1. */
+/* Append what a job is: "id": "a", "conditions": {"side": "left"}, "sweep": {"head": "2"},
+ * "repeat": 1. */
 void manifest_identity(struct buf *out, const struct job *job);
 
 /* What was wrong with one: nothing where the kind is ERR_NONE. */

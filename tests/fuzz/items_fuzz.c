@@ -1,10 +1,27 @@
-/* The file of a batch: objects a line where it begins with {, else CSV. */
+/* The file of a batch: objects a line where it begins with {, else CSV; read twice, as batch does.
+ */
 #include "fuzz.h"
+
+#include <string.h>
 
 #include "../../cmd/batch/items.h"
 #include "../../cmd/mechanism_options.h"
 
 static struct arena arena; /* its memory stays for the next input */
+
+/* After all items were read once, each has the places of all conditions, in their order. */
+static void check_conditions(const struct item *item, const struct condition_names *names)
+{
+    const struct item_conditions *conditions = &item->conditions;
+    size_t bytes = 0;
+    fuzz_check(conditions->count == names->count, "an item has a place for each condition");
+    for (size_t i = 0; i < conditions->count; i++) {
+        const struct condition *condition = &conditions->items[i];
+        fuzz_check(condition->name == names->names[i], "conditions are in order");
+        bytes += condition->value ? strlen(condition->value) : 0;
+    }
+    fuzz_check(bytes <= CONDITIONS_BYTES_MAX, "conditions are short");
+}
 
 static void check(const struct item *item)
 {
@@ -31,5 +48,10 @@ void fuzz_one(const char *bytes, size_t size)
     }
     while (arena_clear(&arena), items_next(&items, &item, &arena, &fuzz_err))
         check(&item);
+    items_rewind(&items);
+    while (arena_clear(&arena), items_next(&items, &item, &arena, &fuzz_err)) {
+        check_conditions(&item, &items.names);
+        check(&item);
+    }
     items_release(&items);
 }

@@ -8,17 +8,19 @@
 #include "odd.h"
 
 static const char jsonl[] =
-    "{\"id\": \"a\", \"sentence\": \"Life is short\", \"head\": [0], \"show\": \"weights,q\"}\n"
-    "{\"sentence\": \"eat dessert first\", \"model\": \"life-causal\", \"scale\": 2}\n"
+    "{\"id\": \"a\", \"sentence\": \"Life is short\", \"head\": [0], \"show\": \"weights,q\","
+    " \"side\": \"left\", \"plausible\": 4.5}\n"
+    "{\"sentence\": \"eat dessert first\", \"model\": \"life-causal\", \"scale\": 2, \"new\": "
+    "true}\n"
     "{\"id\": \"c\", \"ids\": [0, 4, 5], \"attention\": \"window:2\", \"layer\": \"0\"}\n"
     "{\"sentence\": \"Life\", \"words\": true, \"title\": \"x\", \"temperature\": 0.5, \"seed\": 3,"
     " \"dropout\": 0.1}\n";
 
 static const char csv[] =
-    "id,sentence,model,head,show,scale\n"
-    "a,Life is short,life,0,weights,\n"
-    "b,\"eat dessert, first\",journey,,,1\n"
-    "\"c \"\"d\"\"\",\"Life\n is\",life-4-heads,1-2,\"scores,weights\",sqrt\n";
+    "id,sentence,model,head,show,scale,side\n"
+    "a,Life is short,life,0,weights,,left\n"
+    "b,\"eat dessert, first\",journey,,,1,\n"
+    "\"c \"\"d\"\"\",\"Life\n is\",life-4-heads,1-2,\"scores,weights\",sqrt,\"far, right\"\n";
 
 static const char lines[] = "Life is short\neat dessert first\n  Life   is\n\nshort\n";
 
@@ -140,6 +142,7 @@ static const char *const places[] = {
     "--reduce mean -o out/",
     "--reduce entropy --per-item",
     "--reduce entropy,mean --per-item --format csv",
+    "--reduce entropy --per-item -o out.tidy.csv",
     "--sweep head=0 --sweep scale=none,sqrt,0",
     "--repeat 2 -o out/ --format csv",
     "--sweep model=life,journey -o out.jsonl",
