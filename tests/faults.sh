@@ -60,7 +60,7 @@ if ! (
     cd "$in"
     printf 'Life is short\neat dessert first\nLife is\n' >three.txt
     printf '{"id": "%s", "sentence": "Life is", "%s": %s}\n' a head '[0]' b side '"q"' >two.jsonl
-    printf 'id,side,sentence\na,left,Life is\nb,,"eat, dessert"\n' >two.csv
+    printf 'id;side;sentence\na;left;Life is\nb;;"eat; dessert"\n' >two.csv
     printf 'text = *2 The <n:name> sees <m:name!n>. | <name> is.\nname = Anna | Ben\n' >grammar
     for name in Anna Ben Cy; do
         printf '%s sees Ben, and Ben is old.\nBen sees %s, who is old.\n' $name $name

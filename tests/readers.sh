@@ -47,8 +47,8 @@ life='Life is short eat dessert first'
 "$attn" run -m life-4-heads -s 'Life is short' -o heads.csv
 "$attn" run -s 'Life is short' -o layers.csv
 "$attn" run -m life -s 'Life is' -s "$life" --show context -o sentences.csv
-printf '%s\n' id,side,score,sentence 'a,left,4.5,Life is short' 'b,"ri;ght",,Life is' \
-    'c,left,2,is Life' >items.csv
+printf '%s\n' 'id;side;score;sentence' 'a;left;4.5;Life is short' 'b;"ri;ght";;Life is' \
+    'c;left;2;is Life' >items.csv
 "$attn" batch items.csv -m life --reduce entropy --per-item -q -o items.tidy.csv
 "$attn" batch items.csv -m life --show tokens -q -o items.jsonl
 "$attn" init --shape tiny -s "$life" -o fresh

@@ -12,11 +12,12 @@
 enum {
     NUMBER_BYTES = 32,
     PASSED_BYTES = 64 * 1024, /* of the file, which are then given back */
+    ENDINGS_MAX = 2,
 };
 
 struct items_kind {
     const char *name;
-    const char *ending; /* of file names */
+    const char *endings[ENDINGS_MAX]; /* of file names */
     /* Read what begins at the reader: 1 an item, 0 nothing but the end, -1 an item that is broken.
      */
     int (*read)(struct items *items, struct item_draft *draft);
@@ -93,9 +94,9 @@ static int read_record(struct items *items, struct item_draft *draft)
 /* --- the file --------------------------------------------------------------------------------- */
 
 static const struct items_kind kinds[] = {
-    {"lines", ".txt", read_line},
-    {"jsonl", ".jsonl", read_object},
-    {"csv", ".csv", read_record},
+    {"lines", {".txt"}, read_line},
+    {"jsonl", {".jsonl"}, read_object},
+    {"csv", {".csv", ".tsv"}, read_record},
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds, LINES = 0, JSONL = 1, CSV = 2 };
@@ -104,8 +105,9 @@ static const struct items_kind *kind_of_file(const struct items *items)
 {
     const char *ending = strrchr(items->path, '.');
     for (int i = 0; i < KINDS && ending; i++)
-        if (strcmp(ending, kinds[i].ending) == 0)
-            return &kinds[i];
+        for (int k = 0; k < ENDINGS_MAX && kinds[i].endings[k]; k++)
+            if (strcmp(ending, kinds[i].endings[k]) == 0)
+                return &kinds[i];
     const char *at = items->reader.at;
     while (at < items->reader.end && strchr(" \t\r\n", *at) && *at)
         at++;
@@ -144,11 +146,43 @@ static int check_header(struct items *items, const struct csv_record *header, st
                                          "expected a column 'sentence' or 'ids', found none", err);
 }
 
+/* How good a reading of the header is: it has a column that is known, else it has several. */
+static size_t judge_header(const struct csv_record *header)
+{
+    for (size_t i = 0; i < header->count; i++)
+        if (item_has_field(header->fields[i]))
+            return SIZE_MAX;
+    return header->count > 1 ? header->count : 0;
+}
+
+/* Comma, semicolon or tab: the first that makes the best of the header. */
+static int choose_separator(struct items *items, struct err *err)
+{
+    static const char separators[] = ",;\t";
+    size_t best = 0;
+    for (const char *separator = separators; *separator; separator++) {
+        struct csv_reader reader = items->reader;
+        struct arena arena = {0};
+        struct err unread = {0};
+        struct csv_record header;
+        reader.separator = *separator;
+        size_t worth = csv_read(&reader, &header, &arena, &unread) ? 0 : judge_header(&header);
+        arena_release(&arena);
+        if (unread.out_of_memory)
+            return err_adopt(err, &unread);
+        if (worth > best)
+            items->reader.separator = *separator;
+        best = worth > best ? worth : best;
+    }
+    return 0;
+}
+
 static int read_header(struct items *items, struct err *err)
 {
     if (items->kind != &kinds[CSV])
         return 0;
-    if (csv_read(&items->reader, &items->header, &items->arena, err) ||
+    if (choose_separator(items, err) ||
+        csv_read(&items->reader, &items->header, &items->arena, err) ||
         check_header(items, &items->header, err))
         return err_prefix(err, "'%s' line %zu", inputs_shown_path(items->path),
                           items->header.line ? items->header.line : 1);

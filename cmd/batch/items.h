@@ -1,5 +1,5 @@
 /* items.h: what a batch is made of: one item after another from a file of sentences, of JSON or of
- * CSV.
+ * CSV, which separates by comma, semicolon or tab.
  *
  *     a sentence a line           Life is short
  *     an object a line (jsonl)    {"id": "a", "sentence": "Life is short", "head": [0, 2]}

@@ -22,6 +22,14 @@ static const char csv[] =
     "b,\"eat dessert, first\",journey,,,1,\n"
     "\"c \"\"d\"\"\",\"Life\n is\",life-4-heads,1-2,\"scores,weights\",sqrt,\"far, right\"\n";
 
+static const char semicolons[] = "id;side;sentence;head\r\n"
+                                 "a;left;Life is short;0\r\n"
+                                 "b;\"far; \"\"right\"\"\";\"eat dessert;first\";\r\n";
+
+static const char tabs[] = "sentence\tside\tplausible\n"
+                           "Life is short\tleft\t4,5\n"
+                           "eat\t\"a\tb\"\t\n";
+
 static const char lines[] = "Life is short\neat dessert first\n  Life   is\n\nshort\n";
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -114,6 +122,10 @@ static void make_csv(struct buf *out, struct made *made)
 {
     if (made_one_in(made, 3))
         add_column(out, made);
+    else if (made_one_in(made, 3))
+        lines_change(out, semicolons, sizeof semicolons - 1, made);
+    else if (made_one_in(made, 3))
+        lines_change(out, tabs, sizeof tabs - 1, made);
     else
         lines_change(out, csv, sizeof csv - 1, made);
 }
