@@ -15,7 +15,6 @@
 #include "mechanism_options.h"
 #include "out/choices.h"
 #include "out/json_origin.h"
-#include "out/typing.h"
 #include "output.h"
 #include "page.h"
 
@@ -201,14 +200,17 @@ static bool is_broken(const struct job *job)
     return job->typed && job->typed->failure;
 }
 
-static void type_from(struct typing *typing, const struct continuation *text, size_t start)
+/* A piece, which does not wait for the next one. */
+static void type_from(struct stream *typed, const struct continuation *text, size_t start)
 {
-    if (typing->out)
-        typing_add(typing, text->text.bytes + start, text->text.size - start);
+    if (!typed)
+        return;
+    stream_bytes(typed, text->text.bytes + start, text->text.size - start);
+    stream_flush(typed);
 }
 
 /* One token more; `*more` is false when there is none. */
-static int step(struct job *job, struct typing *typing, bool *more, struct err *err)
+static int step(struct job *job, bool *more, struct err *err)
 {
     struct continuation *text = &job->text;
     if (continuation_next(text, more, err))
@@ -219,7 +221,7 @@ static int step(struct job *job, struct typing *typing, bool *more, struct err *
         choice_make(&job->choices[job->choice_count++], text->logits,
                     job->viewer.model.config.vocab_size, text->chosen);
     if (*more)
-        type_from(typing, text, text->shown);
+        type_from(job->typed, text, text->shown);
     return 0;
 }
 
@@ -229,15 +231,12 @@ static int type_text(struct job *job, struct err *err)
     int failed = 0;
     if (open_typed(job, err))
         return -1;
-    struct typing typing = {.out = job->typed, .to_people = isatty(STDOUT_FILENO)};
-    typing.to_people &= job->typed == &job->beside || job->output.to_stdout;
-    type_from(&typing, &job->text, 0);
+    type_from(job->typed, &job->text, 0);
     job->start = clock_seconds();
     while (more && !failed && !is_broken(job))
-        failed = step(job, &typing, &more, err);
+        failed = step(job, &more, err);
     if (!job->typed)
         return failed;
-    typing_end(&typing);
     stream_char(job->typed, '\n');
     stream_flush(job->typed); /* notes and errors come after it */
     return failed;

@@ -1,5 +1,6 @@
 #include "pager.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/stream.h"
+#include "base/terminal.h"
+#include "base/transfer.h"
 
 enum {
     LINES = 24, /* of a terminal that does not say */
@@ -59,8 +61,10 @@ void pager_begin(void)
     if (page < 0)
         return;
     terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE);
-    if (terminal >= 0 && dup2(page, STDOUT_FILENO) >= 0)
+    if (terminal >= 0 && dup2(page, STDOUT_FILENO) >= 0) {
+        terminal_stands_in(STDOUT_FILENO);
         return;
+    }
     if (terminal >= 0)
         close(terminal);
     terminal = -1;
@@ -127,16 +131,15 @@ static bool show_by(const char *command)
     return begun;
 }
 
+/* Not by a stream, which has made all of it fit for a terminal when it wrote the page. */
 static int show_plainly(struct err *err)
 {
-    struct stream out;
     char bytes[BLOCK];
     ssize_t size = 0;
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
     for (off_t at = 0; (size = pread(page, bytes, sizeof bytes, at)) > 0; at += size)
-        stream_bytes(&out, bytes, (size_t)size);
-    return stream_commit(&out, err);
+        if (transfer_write(STDOUT_FILENO, bytes, (size_t)size))
+            return err_output(err, "cannot write 'standard output': %s", strerror(errno));
+    return 0;
 }
 
 int pager_end(int failed, struct err *err)
@@ -147,6 +150,7 @@ int pager_end(int failed, struct err *err)
     dup2(terminal, STDOUT_FILENO);
     close(terminal);
     terminal = -1;
+    terminal_stands_in(-1);
     if (!(is_long() && show_by(find_command())) && show_plainly(failed ? &ignored : err))
         failed = -1;
     close_page();

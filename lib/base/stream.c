@@ -77,7 +77,7 @@ static void release(struct stream *stream)
 
 int stream_to(struct stream *stream, int descriptor, struct err *err)
 {
-    *stream = (struct stream){.descriptor = descriptor};
+    *stream = (struct stream){.descriptor = descriptor, .terminal.shows = terminal_is(descriptor)};
     stream->buffer = heap_resize(NULL, BUFFER_BYTES, 1, err); /* not cleared: few fill it */
     return stream->buffer ? 0 : -1;
 }
@@ -110,6 +110,7 @@ static int open_in_place(struct stream *stream, const char *path, struct err *er
                                           : fcntl(open_already, F_DUPFD_CLOEXEC, 0);
     if (stream->descriptor < 0)
         return err_output(err, "cannot write '%s': %s", path, strerror(errno));
+    stream->terminal.shows = terminal_is(stream->descriptor);
     return 0;
 }
 
@@ -238,10 +239,8 @@ void stream_flush(struct stream *stream)
     stream->used = 0;
 }
 
-void stream_bytes(struct stream *stream, const void *bytes, size_t size)
+static void put(struct stream *stream, const char *from, size_t size)
 {
-    const char *from = bytes;
-    stream->written_bytes += size;
     while (size > 0 && !stream->failure) {
         size_t room = BUFFER_BYTES - stream->used;
         size_t part = size < room ? size : room;
@@ -251,6 +250,25 @@ void stream_bytes(struct stream *stream, const void *bytes, size_t size)
         size -= part;
         if (stream->used == BUFFER_BYTES)
             stream_flush(stream);
+    }
+}
+
+void stream_binary(struct stream *stream)
+{
+    stream->terminal.shows = false;
+}
+
+void stream_bytes(struct stream *stream, const void *bytes, size_t size)
+{
+    char sign[TERMINAL_SIGN_BYTES];
+    stream->written_bytes += size;
+    if (!stream->terminal.shows) {
+        put(stream, bytes, size);
+        return;
+    }
+    for (size_t at = 0; at < size;) {
+        at += terminal_take(&stream->terminal, sign, (const char *)bytes + at, size - at);
+        put(stream, sign, strlen(sign));
     }
 }
 
@@ -328,6 +346,9 @@ static int commit_file(struct stream *stream)
 
 int stream_commit(struct stream *stream, struct err *err)
 {
+    char sign[TERMINAL_SIGN_BYTES];
+    terminal_rest(&stream->terminal, sign);
+    put(stream, sign, strlen(sign));
     stream_flush(stream);
     int failure = stream->target ? commit_file(stream) : stream->failure;
     if (failure) {

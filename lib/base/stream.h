@@ -13,6 +13,8 @@
  * TARGET.attn-cli-XXXXXX.tmp is the temporary file's name, which only SIGKILL or a power cut leaves
  * there.
  *
+ * Files and pipes get every byte as it is; a terminal gets what terminal.h lets through.
+ *
  *     struct stream out = {0};
  *     if (stream_open(&out, "weights.csv", err)) ...
  *     stream_text(&out, "query\\key");
@@ -27,6 +29,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/terminal.h"
 
 struct stream {
     int descriptor;
@@ -37,6 +40,7 @@ struct stream {
     char *buffer;    /* NULL: closed */
     size_t used;
     size_t written_bytes; /* all that was put in, for reports */
+    struct terminal terminal;
 };
 
 /* Begin a file that the user named. */
@@ -48,6 +52,9 @@ int stream_open_inside(struct stream *stream, const char *path, bool replaces, s
 
 /* Write to a descriptor that stays open (standard output). */
 int stream_to(struct stream *stream, int descriptor, struct err *err);
+
+/* What is written is no text: a terminal that asked for it by name gets every byte, too. */
+void stream_binary(struct stream *stream);
 
 void stream_bytes(struct stream *stream, const void *bytes, size_t size);
 void stream_text(struct stream *stream, const char *text);

@@ -183,6 +183,7 @@ int drawing_begin(struct drawing *drawing, enum cairo_form form, struct stream *
     struct drawing_order order = {
         .verb = DRAWING_BEGIN, .form = form, .width = page->width, .height = page->height};
     *drawing = (struct drawing){.canvas = {&drawing_form}, .out = out};
+    stream_binary(out);
     if (!process.pid && drawing_process_start(&process, drawing_serve, err))
         return -1;
     send_text(drawing, &order, page->title);

@@ -51,6 +51,7 @@ void npy_write(struct stream *out, size_t rank, const size_t *shape, const float
     char header[HEADER_BYTES];
     assert(rank <= RANK_MAX);
     size_t size = write_header(header, rank, shape);
+    stream_binary(out);
     stream_bytes(out, "\x93NUMPY\x01\x00", 8);
     stream_char(out, (char)(size & 0xff));
     stream_char(out, (char)(size >> 8));

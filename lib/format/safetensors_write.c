@@ -97,6 +97,7 @@ int safetensors_write(struct stream *out, const struct safetensors_tensor *tenso
     struct buf header = {0};
     int failed = safetensors_header(&header, tensors, count, notes, note_count, err);
     if (!failed) {
+        stream_binary(out);
         stream_bytes(out, header.bytes, header.size);
         for (size_t i = 0; i < count; i++)
             stream_bytes(out, tensors[i].data, size_bytes(&tensors[i]));

@@ -183,7 +183,8 @@ static int write_block(struct stream *out, struct table *table, const struct hea
     return 0;
 }
 
-static void heat_columns(struct table *table, const struct head_line *lines, size_t count)
+static void heat_columns(struct stream *out, struct table *table, const struct head_line *lines,
+                         size_t count)
 {
     for (int score = 0; score < SCORES; score++) {
         struct extent extent = {0, 0};
@@ -192,7 +193,7 @@ static void heat_columns(struct table *table, const struct head_line *lines, siz
             if (!isnan(value))
                 extent = extent_join(extent, (struct extent){value, value});
         }
-        text_heat_begin(&table->heats[score], extent, table->place);
+        text_heat_begin(&table->heats[score], out, extent, table->place);
     }
 }
 
@@ -215,7 +216,7 @@ int head_table_write(struct stream *out, const struct head_line *lines, size_t c
     struct table table = {.layout = choose_layout(lines, count, place), .place = place};
     int step = (int)scores_that_fit(&table);
     int failed = 0;
-    heat_columns(&table, lines, count);
+    heat_columns(out, &table, lines, count);
     for (int first = 0; first < SCORES && !failed; first += step) {
         stream_text(out, first ? "\n" : "");
         failed = write_block(out, &table, lines, count, first, err);

@@ -180,20 +180,21 @@ static int write_table(struct stream *out, const struct sheet *sheet, const stru
 }
 
 /* One for all sheets of a measure. */
-static struct text_heat heat_of(const struct measurement *item, const struct place *place)
+static struct text_heat heat_of(struct stream *out, const struct measurement *item,
+                                const struct place *place)
 {
     struct text_heat heat;
     struct extent extent = {0, 0};
     for (size_t i = 0; i < item->count; i++)
         extent = extent_join(extent, extent_of_sheet(&item->sheets[i]));
-    text_heat_begin(&heat, extent, place);
+    text_heat_begin(&heat, out, extent, place);
     return heat;
 }
 
 static int write_measurement(struct stream *out, const struct measurement *item,
                              const struct place *place, struct err *err)
 {
-    struct text_heat heat = heat_of(item, place);
+    struct text_heat heat = heat_of(out, item, place);
     stream_format(out, "%s · %s\n%s\n", item->name, item->about, item->basis);
     for (size_t i = 0; i < item->count; i++) {
         const struct sheet *sheet = &item->sheets[i];

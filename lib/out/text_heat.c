@@ -166,11 +166,13 @@ void text_heat_legend(struct buf *line, struct text_heat *heat)
 /* --- all of it ----------------------------------------------------------------------------------
  */
 
-void text_heat_begin(struct text_heat *heat, struct extent extent, const struct place *place)
+void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent extent,
+                     const struct place *place)
 {
     const struct style *style = place->style ? place->style : &style_default;
     *heat = (struct text_heat){0};
     choose(heat, style);
+    out->terminal.colours |= heat->colours;
     if (!heat->colours && !heat->shades)
         return;
     heat->tones = tones_of(extent, style, style->dark);
@@ -179,11 +181,11 @@ void text_heat_begin(struct text_heat *heat, struct extent extent, const struct 
         find_fixed(heat);
 }
 
-int text_heat_open(struct text_heat *heat, const struct report *report, const struct kept *kept,
-                   const struct place *place, struct err *err)
+int text_heat_open(struct text_heat *heat, struct stream *out, const struct report *report,
+                   const struct kept *kept, const struct place *place, struct err *err)
 {
     size_t count = kept_sheet_count(kept);
-    text_heat_begin(heat, extent_of(report, kept), place);
+    text_heat_begin(heat, out, extent_of(report, kept), place);
     if ((!heat->colours && !heat->shades) || heat->tones.range != RANGE_HEAD)
         return 0;
     heat->heads = heap_alloc(count, sizeof *heat->heads, err);

@@ -5,7 +5,7 @@
  * ones.
  *
  *     struct text_heat heat;
- *     if (text_heat_open(&heat, report, kept, place, err)) ...
+ *     if (text_heat_open(&heat, out, report, kept, place, err)) ...
  *     struct tone tone = text_heat_tone(&heat, head, &sheet, row);
  *     text_heat_set(&line, &heat, tone_level(&tone, value));
  *     buf_text(&line, " 0.5002");
@@ -21,6 +21,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/stream.h"
 #include "draw/palette.h"
 #include "draw/tone.h"
 #include "lens/report.h"
@@ -39,12 +40,14 @@ struct text_heat {
     unsigned set;               /* the level whose colours the line has now; 0: none */
 };
 
-/* For numbers that lie in an extent; there is nothing to release. */
-void text_heat_begin(struct text_heat *heat, struct extent extent, const struct place *place);
+/* For numbers that lie in an extent; there is nothing to release. The stream is told that its
+ * colours are ours: what is written beside them is made visible (label.h). */
+void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent extent,
+                     const struct place *place);
 
 /* For all heads of a tensor. */
-int text_heat_open(struct text_heat *heat, const struct report *report, const struct kept *kept,
-                   const struct place *place, struct err *err);
+int text_heat_open(struct text_heat *heat, struct stream *out, const struct report *report,
+                   const struct kept *kept, const struct place *place, struct err *err);
 void text_heat_release(struct text_heat *heat);
 
 /* The tone of a row of the sheet of the tensor's head `index`. */

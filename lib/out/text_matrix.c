@@ -235,7 +235,7 @@ int text_matrix_write(struct stream *out, const struct report *report, const str
     struct blocks blocks = {.report = report, .kept = kept};
     if (write_heading(out, &first, place->columns, err))
         return -1;
-    int failed = text_heat_open(&blocks.heat, report, kept, place, err) ||
+    int failed = text_heat_open(&blocks.heat, out, report, kept, place, err) ||
                  write_all(out, &blocks, place, err);
     text_heat_release(&blocks.heat);
     return failed ? -1 : 0;

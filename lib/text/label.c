@@ -1,34 +1,22 @@
 #include "text/label.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
-
-enum { SIGN_BYTES = 4 * 4 + 1 }; /* the longest visible form of one character: four times \xNN */
+#include "base/terminal.h"
 
 /* Write the visible form of the first character; returns how many bytes it stands for. */
-static size_t show(char sign[SIGN_BYTES], const char *bytes, size_t size)
+static size_t show(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size)
 {
-    uint32_t c = 0;
-    size_t length = utf8_decode(&c, bytes, size);
-    const char *blank = c == ' ' ? "␣" : c == '\n' ? "↵" : c == '\t' ? "⇥" : NULL;
-    if (blank) {
-        strcpy(sign, blank);
-    } else if (length > 0 && utf8_is_visible(c)) {
-        memcpy(sign, bytes, length);
-        sign[length] = '\0';
-    } else {
-        length = length ? length : 1;
-        for (size_t i = 0; i < length; i++)
-            snprintf(sign + 4 * i, 5, "\\x%02x", (unsigned char)bytes[i]);
-    }
-    return length;
+    const char *blank = *bytes == ' ' ? "␣" : *bytes == '\n' ? "↵" : *bytes == '\t' ? "⇥" : NULL;
+    if (!blank)
+        return terminal_sign(sign, bytes, size);
+    strcpy(sign, blank);
+    return 1;
 }
 
 void label_visible(struct buf *out, const char *bytes, size_t size)
 {
-    char sign[SIGN_BYTES];
+    char sign[TERMINAL_SIGN_BYTES];
     for (size_t at = 0; at < size;) {
         at += show(sign, bytes + at, size - at);
         buf_text(out, sign);
@@ -36,7 +24,7 @@ void label_visible(struct buf *out, const char *bytes, size_t size)
 }
 
 /* As `show`, but for blanks. */
-static size_t show_in_line(char sign[SIGN_BYTES], const char *bytes, size_t size)
+static size_t show_in_line(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size)
 {
     size_t length = show(sign, bytes, size);
     if (*bytes == ' ')
@@ -46,7 +34,7 @@ static size_t show_in_line(char sign[SIGN_BYTES], const char *bytes, size_t size
 
 void label_line(struct buf *out, const char *bytes, size_t size)
 {
-    char sign[SIGN_BYTES];
+    char sign[TERMINAL_SIGN_BYTES];
     for (size_t at = 0; at < size;) {
         at += show_in_line(sign, bytes + at, size - at);
         buf_text(out, sign);
@@ -55,7 +43,7 @@ void label_line(struct buf *out, const char *bytes, size_t size)
 
 void label_write_line(struct stream *out, const char *bytes, size_t size)
 {
-    char sign[SIGN_BYTES];
+    char sign[TERMINAL_SIGN_BYTES];
     for (size_t at = 0; at < size;) {
         at += show_in_line(sign, bytes + at, size - at);
         stream_text(out, sign);
@@ -90,7 +78,7 @@ void label_token(struct buf *out, const char *bytes, size_t size, bool goes_on)
 const char *label_excerpt(char text[LABEL_EXCERPT_BYTES], const char *bytes, size_t size)
 {
     static const char more[] = "…";
-    char sign[SIGN_BYTES];
+    char sign[TERMINAL_SIGN_BYTES];
     size_t used = 0;
     size_t cut = 0; /* the last place between two signs where `more` has room */
     for (size_t at = 0; at < size;) {
