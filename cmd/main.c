@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -21,6 +22,19 @@ static void hold_standard_streams(void)
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++)
         if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", unusable[descriptor]) < 0)
             errno = 0; /* a system without it: there is nothing better */
+}
+
+/* Sooner than a signal in the middle of the work. Half of it is for a JSON text of all levels that
+ * it may have, which goes deepest; as much may be taken by arguments and environment. */
+static int check_stack(struct err *err)
+{
+    enum { KIB = 1024, LEAST_KIB = 256 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+        limit.rlim_cur >= LEAST_KIB * KIB)
+        return 0;
+    return err_set(err, "expected a stack of at least %d KiB, found %llu: 'ulimit -s' sets it",
+                   LEAST_KIB, (unsigned long long)limit.rlim_cur / KIB);
 }
 
 /* Standard output may be a file on a full disk that says so only now. */
@@ -78,7 +92,7 @@ int main(int argc, char **argv)
         print_usage();
         return ERR_USAGE;
     }
-    int failed = dispatch(argv, &arena, &err);
+    int failed = check_stack(&err) || dispatch(argv, &arena, &err);
     arena_release(&arena);
     if (!failed)
         failed = close_output(&err);

@@ -21,7 +21,7 @@
 #include "store.h"
 #include "tallies_file.h"
 
-enum { COPY_BYTES = 64 * 1024 };
+enum { COPY_BYTES = 8 * 1024 }; /* of a stack, which may be small */
 
 struct merging {
     const struct options *options; /* of the command line */

@@ -191,7 +191,7 @@ void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1])
 
 static int add_descriptor(struct sha256 *hash, int descriptor)
 {
-    unsigned char part[64 * 1024];
+    unsigned char part[8 * 1024]; /* stacks may be small */
     for (;;) {
         ssize_t got = transfer_read(descriptor, part, sizeof part);
         if (got <= 0)

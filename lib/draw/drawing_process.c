@@ -206,8 +206,9 @@ static int explain_end(int status, struct err *err)
                           step_seconds);
     if (signal_number == SIGXCPU)
         return err_output(err, "the processor time that 'ulimit -t' allows is used up");
-    return err_output(err, "pango and cairo cannot finish a picture: expected more memory, threads "
-                           "or open files for them; svg needs none");
+    return err_output(err,
+                      "pango and cairo cannot finish a picture: expected more memory, a larger "
+                      "stack, more threads or open files for them; svg needs none");
 }
 
 /* Give back what is held of it, and learn how it ended. */
