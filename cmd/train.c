@@ -117,13 +117,11 @@ static void write_log(struct job *job, const struct course_report *report, doubl
 
 static void show_line(struct job *job, const struct course_report *report, double held_out)
 {
-    const struct course_settings *s = &job->course.settings;
-    double left = (double)(s->steps - step_of(job)) * tokens_of_step(job) / pace(job);
     if (job->options->quiet)
         return;
     progress_wipe();
-    stream_format(&job->out, "%8lld  %8.4f  %8.4f  %8.0f  %4.0f:%02d\n", step_of(job), report->loss,
-                  held_out, pace(job), floor(left / 60), (int)fmod(left, 60));
+    stream_format(&job->out, "%8lld  %8.4f  %8.4f  %8.0f\n", step_of(job), report->loss, held_out,
+                  pace(job));
     stream_flush(&job->out);
 }
 
@@ -224,7 +222,7 @@ static void show_head(struct job *job)
         return;
     stream_format(&job->out,
                   "%zu parameters, %zu tokens in %zu lines, %.0f tokens a step\n"
-                  "    step      loss  held out  tokens/s  time left\n",
+                  "    step      loss  held out  tokens/s\n",
                   job->course.study.weights.count, job->start.texts.count,
                   job->start.texts.start_count, tokens_of_step(job));
     stream_flush(&job->out);
