@@ -200,6 +200,21 @@ explains_in_pages() {
     [ "$(pdfinfo walk.pdf | sed -n 's/^Pages: *//p')" -gt 6 ] && cmp expected found
 }
 
+# A table that fits on half a page is on one: its titles come once. No page ends in a step's title.
+keeps_tables_whole() {
+    for words in 10 16 24; do
+        text=$(echo 'Life is short, eat dessert first. The keys to the door are old, and the' \
+            'windows beside the tree are clean and the letters' | cut -d ' ' -f "1-$words")
+        "$attn" explain "$text" -o walk.pdf && pdftotext -layout walk.pdf walk.txt || return 1
+        [ "$(grep -c '^ *key ' walk.txt)" = 5 ] || return 1
+        tr '\f' '@' <walk.txt | awk '
+            /^@/                 { alone += title && below < 2; title = 0 }
+            /^@? *[1-9]\. [A-Z]/  { title = 1; below = -1 }
+            /[^ 0-9@]/           { below++ }
+            END                  { exit alone > 0 }' || return 1
+    done
+}
+
 case $forms in
 *pdf*)
     if has pdfinfo && has pdftotext; then
@@ -214,6 +229,7 @@ case $forms in
         check 'numbers can be selected' holds_text head.pdf 0.390.120.49
         check 'marks can be selected' holds_text odd.pdf '</text><b>'
         check 'an explanation in pages' explains_in_pages
+        check 'tables on one page' keeps_tables_whole
     else
         leave_out 'PDF: pdfinfo and pdftotext are not installed'
     fi

@@ -1,9 +1,11 @@
 /* explain_pdf.c: explanations as a document of A4 pages, drawn by cairo, its texts and formulas set
  * by pango.
  *
- * What is written goes down the page; a line that finds no room turns it. Tables go on on the next
- * page below their titles, and whole vectors come in several tables, as in LaTeX. Columns are
- * counted in characters, as explain_layout counts them, of one width each.
+ * What is written goes down the page. A step's title, its formulas and its table wait until it is
+ * known how long the table is, and begin a page if that has room for all of them, this one has not,
+ * and it is half full. A longer table goes on on the next page below its titles, and whole vectors
+ * come in several, as in LaTeX. Columns are counted in characters, as explain_layout counts them,
+ * of one width each.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,12 +25,22 @@
 #define LINE 10.5     /* of a table, from one base line to the next */
 #define LETTERS 7.5   /* of that above the base line */
 #define BAR 60.0      /* for a weight of 1 */
+#define PAGE_HEIGHT (PAPER_BOTTOM - PAPER_MARGIN)
+#define WORKED 24.0 /* for a formula with numbers below a table */
 
 enum {
     PAGE_COLUMNS = 106, /* characters of a table */
     NUMBER_BYTES = 32,
-    FACT_BYTES = 1500, /* of a text, in one paragraph: less than a page */
-    ROWS_AHEAD = 3,    /* that stand on the page of their titles, at least */
+    FACT_BYTES = 1500,              /* of a text, in one paragraph: less than a page */
+    ROWS_AHEAD = 3,                 /* that stand on the page of their titles, at least */
+    PIECES = 3 + STEP_FORMULAS_MAX, /* a title, a note and numbers, too */
+};
+
+/* A paragraph that waits for the table below it. */
+struct piece {
+    size_t begin; /* in the page's waiting texts */
+    struct lettering how;
+    double above, indent, gap;
 };
 
 enum { OWN = 0xfff0cc, BARS = 0x3b6fb6 };
@@ -37,9 +49,55 @@ struct page {
     struct paper paper;
     const struct explain_table *table; /* that is being drawn */
     bool several;                      /* explanations */
+    struct buf waiting;                /* markup, each with its NUL */
+    struct piece pieces[PIECES];
+    size_t piece_count;
     double x;  /* where the next cell begins; y of the paper is the base line of its line */
     bool bold; /* this line */
 };
+
+/* --- what stands above a table ---------------------------------------------------------------- */
+
+static void add_piece(struct page *page, const struct piece *piece)
+{
+    page->pieces[page->piece_count] = *piece;
+    page->pieces[page->piece_count++].begin = page->waiting.size;
+    if (paper_has_text(&page->paper))
+        buf_text(&page->waiting, page->paper.text.bytes);
+    buf_char(&page->waiting, '\0');
+    page->paper.text.out_of_memory |= page->waiting.out_of_memory;
+    paper_used(&page->paper);
+}
+
+static double height_of(struct page *page, const struct piece *piece)
+{
+    double width = PAPER_WIDTH - 2 * PAPER_MARGIN - piece->indent;
+    const char *text = page->waiting.bytes + piece->begin;
+    return *text ? piece->above + piece->gap +
+                       drawing_height(&page->paper.drawing, text, width, &piece->how)
+                 : 0;
+}
+
+/* Write what waits, on a page that has room for so much below it, too; or for the least, where no
+ * page has so much, or the next one would leave more than half of this one blank. */
+static void place_pieces(struct page *page, double below, double least)
+{
+    double height = 0;
+    if (page->waiting.out_of_memory)
+        page->piece_count = 0;
+    for (size_t i = 0; i < page->piece_count; i++)
+        height += height_of(page, &page->pieces[i]);
+    bool whole = height + below <= PAGE_HEIGHT && page->paper.y > PAPER_BOTTOM - PAGE_HEIGHT / 2;
+    paper_need(&page->paper, height + (whole ? below : least));
+    for (size_t i = 0; i < page->piece_count; i++) {
+        const struct piece *piece = &page->pieces[i];
+        page->paper.y += page->paper.y > PAPER_MARGIN ? piece->above : 0;
+        buf_text(&page->paper.text, page->waiting.bytes + piece->begin);
+        paper_paragraph(&page->paper, &piece->how, piece->indent, piece->gap);
+    }
+    page->piece_count = 0;
+    page->waiting.size = 0;
+}
 
 /* --- a table ---------------------------------------------------------------------------------- */
 
@@ -196,14 +254,28 @@ static void end_line(struct page *page, enum explain_line line)
     page->paper.y += line == LINE_TITLES || line == LINE_HEADINGS ? LINE + 1 : LINE;
 }
 
+/* Of the lines below the titles, with those that say that some are left out. */
+static size_t count_lines(const struct explain_table *table)
+{
+    size_t rows = explain_row_count(table->explanation, table->data);
+    size_t lines = rows + (table->data->total != NULL);
+    for (size_t slot = 0; slot <= rows; slot++)
+        lines += explain_gap(table->explanation, table->data, slot);
+    return lines;
+}
+
+static double table_height(size_t lines)
+{
+    return LETTERS + 2 + 2 * (LINE + 1) + LINE * (double)lines;
+}
+
 static void begin_table(struct page *page, const struct explain_table *table)
 {
+    size_t lines = count_lines(table);
     page->table = table;
+    place_pieces(page, table_height(lines) + WORKED,
+                 table_height(lines < ROWS_AHEAD ? lines : ROWS_AHEAD));
     page->paper.y += LETTERS + 2;
-    if (page->paper.y + LINE * (2 + ROWS_AHEAD) > PAPER_BOTTOM) {
-        paper_turn(&page->paper);
-        page->paper.y += LETTERS;
-    }
 }
 
 /* From the base line of what would follow to what stands below the table. */
@@ -216,12 +288,10 @@ static void end_table(struct page *page)
 
 static void add_section(struct page *page, double size, const char *title)
 {
-    struct lettering how = paper_letters(size, PAPER_INK);
-    how.bold = true;
-    paper_need(&page->paper, size * 5); /* not alone at the end of a page */
-    page->paper.y += page->paper.y > PAPER_MARGIN ? size : 0;
+    struct piece piece = {.how = paper_letters(size, PAPER_INK), .above = size, .gap = size / 2};
+    piece.how.bold = true;
     html_text(&page->paper.text, title, strlen(title));
-    paper_paragraph(&page->paper, &how, 0, size / 2);
+    add_piece(page, &piece);
 }
 
 static void begin_step(struct page *page, size_t number, const char *title)
@@ -234,9 +304,16 @@ static void begin_step(struct page *page, size_t number, const char *title)
 static void add_paragraph(struct page *page, enum explain_text kind, const char *text)
 {
     double size = kind == EXPLAIN_WORKED ? TEXT_SIZE - 1 : TEXT_SIZE;
-    struct lettering how = paper_letters(size, PAPER_INK);
+    double indent = kind == EXPLAIN_FORMULA ? 2 * TEXT_SIZE : 0;
     (kind == EXPLAIN_NOTE ? html_prose : html_markup)(&page->paper.text, text);
-    paper_paragraph(&page->paper, &how, kind == EXPLAIN_FORMULA ? 2 * TEXT_SIZE : 0, 3);
+    add_piece(page,
+              &(struct piece){.how = paper_letters(size, PAPER_INK), .indent = indent, .gap = 3});
+}
+
+/* Where no table came. */
+static void end_step(struct page *page)
+{
+    place_pieces(page, 0, 0);
 }
 
 /* A paragraph a line: of a text that fills pages several. */
@@ -258,6 +335,7 @@ static void add_fact(struct buf *out, const struct explain_fact *fact)
 static void add_facts(struct page *page, const struct buf *facts)
 {
     struct lettering how = paper_letters(TEXT_SIZE, PAPER_INK);
+    place_pieces(page, 0, 0);
     page->paper.text.out_of_memory |= facts->out_of_memory;
     for (const char *line = facts->bytes; line && *line; line += strcspn(line, "\n") + 1) {
         buf_bytes(&page->paper.text, line, strcspn(line, "\n"));
@@ -300,6 +378,7 @@ int explain_pdf_write(struct stream *out, const struct explanations *explanation
                   {add_heading, add_title, add_number, add_dots, add_bar},
                   end_line,
                   end_table},
+        .end_step = end_step,
     };
     const struct report *report = explanations->items->report;
     struct buf title = {0};
@@ -312,5 +391,6 @@ int explain_pdf_write(struct stream *out, const struct explanations *explanation
         return -1;
     begin_document(&page, report);
     explain_walk(explanations, &form, &page, &(struct explain_page){PAGE_COLUMNS, how->full});
+    buf_release(&page.waiting);
     return paper_end(&page.paper, err);
 }
