@@ -62,8 +62,8 @@ static int begin_anew(struct store *store, const struct journal_head *head, stru
 {
     struct work_folder *folder = &store->folder;
     bool replaces = store->plan->options->force && folder->has_target;
-    if (check_room(store, err) || work_clear(folder, err) ||
-        work_folder_consent(folder, false, err))
+    if (work_folder_check_replaceable(folder, err) || check_room(store, err) ||
+        work_clear(folder, err) || work_folder_consent(folder, false, err))
         return -1;
     if (store_begin(store, head, err))
         return -1;

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/removal.h"
+#include "base/replacement.h"
 #include "result_files.h"
 #include "work_own.h"
 #include "work_record.h"
@@ -252,6 +253,9 @@ int work_folder_open(struct work_folder *folder, struct err *err)
         removal_folder(folder->own, drafts_name, err))
         return -1;
     folder->open = true;
+    replacement_keep_private(folder->state == WORK_FINISHED ? folder->manifest : folder->journal);
+    if (folder->target)
+        replacement_keep_private(folder->target);
     bool made = false;
     return make_within(&made, folder->drafts, err) ? -1 : 0;
 }
@@ -305,6 +309,8 @@ static int rename_to(const char *from, const char *path, bool may_replace, struc
     bool replaces = may_replace && S_ISREG(kind) && S_ISREG(kind_at(from));
     if (kind && !replaces)
         return refuse_taken(path, err);
+    if (replaces)
+        return replacement_rename(from, path, err);
     return rename(from, path) ? err_output(err, "cannot write '%s': %s", path, strerror(errno)) : 0;
 }
 
@@ -347,7 +353,20 @@ int work_folder_consent(const struct work_folder *folder, bool may_replace, stru
 int work_folder_check_target(const struct work_folder *folder, struct err *err)
 {
     bool may_replace = kind_at(folder->consent) != 0;
-    return folder->has_target && !may_replace ? refuse_taken(folder->target, err) : 0;
+    if (folder->has_target && !may_replace)
+        return refuse_taken(folder->target, err);
+    return work_folder_check_replaceable(folder, err);
+}
+
+int work_folder_check_replaceable(const struct work_folder *folder, struct err *err)
+{
+    const char *const files[] = {folder->journal, folder->manifest, folder->lines,
+                                 folder->target ? folder->target : folder->journal,
+                                 folder->record ? folder->record : folder->journal};
+    int failed = 0;
+    for (size_t i = 0; i < sizeof files / sizeof *files && !failed; i++)
+        failed = replacement_check_name(files[i], err);
+    return failed;
 }
 
 /* A process that was killed may have moved the result, and not its record. */

@@ -32,9 +32,10 @@
  * --resume refuses a result that is not as the record says, and changes nothing then.
  *
  * A FILE that is there is refused; --resume checks it against FILE.manifest, as above; --force
- * replaces it, whatever it holds, by a rename, but no link and no device, and so does --resume of a
- * batch that was begun with --force. An item's folder is made in .attn-cli and renamed, so that one
- * that is there is whole, or someone else's, and refused.
+ * replaces it, whatever it holds, by a rename, but no link, no device and nothing that
+ * replacement.h refuses, and so does --resume of a batch that was begun with --force. What it makes
+ * is as private as the records, or the FILE, that were there. An item's folder is made in .attn-cli
+ * and renamed, so that one that is there is whole, or someone else's, and refused.
  *
  *     struct work_folder folder;
  *     if (work_folder_find(&folder, "out/", &shard, err) || work_folder_open(&folder, err)) ...
@@ -107,6 +108,9 @@ int work_folder_consent(const struct work_folder *folder, bool may_replace, stru
 
 /* Refuse to go on where the target is there and may not be replaced. */
 int work_folder_check_target(const struct work_folder *folder, struct err *err);
+
+/* Refuse, before anything is computed, files of the batch that replacement.h refuses. */
+int work_folder_check_replaceable(const struct work_folder *folder, struct err *err);
 
 /* The one result, DIR/NAME, becomes the target, and the manifest its record. */
 int work_folder_move_out(const struct work_folder *folder, const char *name, struct err *err);

@@ -11,6 +11,7 @@
 #include "base/heap.h"
 #include "base/mapping_list.h"
 #include "base/num.h"
+#include "base/replacement.h"
 #include "base/transfer.h"
 
 enum { READ_BYTES = 64 * 1024 };
@@ -39,45 +40,6 @@ int file_open_regular(const char *path, struct err *err)
     return -1;
 }
 
-static int map_descriptor(struct file *file, int descriptor, const char *path, struct err *err)
-{
-    struct stat status;
-    if (fstat(descriptor, &status))
-        return err_set(err, "cannot look at '%s': %s", path, strerror(errno));
-    if (S_ISDIR(status.st_mode))
-        return err_set(err, "'%s': expected a file, found a directory", path);
-    bool has_size = S_ISREG(status.st_mode) && status.st_size > 0; /* those in /proc say 0 */
-    if (!has_size)
-        return file_read(file, descriptor, path, err);
-    size_t size = (size_t)status.st_size;
-    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (bytes == MAP_FAILED)
-        return err_set(err, "cannot map '%s': %s", path, strerror(errno));
-    *file = (struct file){.bytes = bytes, .size = size, .origin = FILE_MAPPED};
-    mapping_list_add(bytes, size, path);
-    return 0;
-}
-
-int file_map_regular(struct file *file, const char *path, struct err *err)
-{
-    int descriptor = file_open_regular(path, err);
-    if (descriptor < 0)
-        return -1;
-    int failed = map_descriptor(file, descriptor, path, err);
-    close(descriptor);
-    return failed;
-}
-
-int file_map(struct file *file, const char *path, struct err *err)
-{
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return err_set(err, "cannot open '%s': %s", path, strerror(errno));
-    int failed = map_descriptor(file, descriptor, path, err);
-    close(descriptor);
-    return failed;
-}
-
 static int refuse_endless(const char *name, struct err *err)
 {
     char most[NUM_SIZE_BYTES];
@@ -86,7 +48,7 @@ static int refuse_endless(const char *name, struct err *err)
                    name, num_size(most, FILE_READ_MAX_BYTES));
 }
 
-int file_read(struct file *file, int descriptor, const char *name, struct err *err)
+static int read_all(struct file *file, int descriptor, const char *name, struct err *err)
 {
     char *bytes = NULL;
     size_t size = 0;
@@ -118,6 +80,55 @@ int file_read(struct file *file, int descriptor, const char *name, struct err *e
 failed:
     heap_free(bytes);
     return -1;
+}
+
+static int map_descriptor(struct file *file, int descriptor, const char *path, struct err *err)
+{
+    struct stat status;
+    if (fstat(descriptor, &status))
+        return err_set(err, "cannot look at '%s': %s", path, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return err_set(err, "'%s': expected a file, found a directory", path);
+    bool has_size = S_ISREG(status.st_mode) && status.st_size > 0; /* those in /proc say 0 */
+    if (!has_size)
+        return read_all(file, descriptor, path, err);
+    size_t size = (size_t)status.st_size;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (bytes == MAP_FAILED)
+        return err_set(err, "cannot map '%s': %s", path, strerror(errno));
+    *file = (struct file){.bytes = bytes, .size = size, .origin = FILE_MAPPED};
+    mapping_list_add(bytes, size, path);
+    return 0;
+}
+
+int file_map_regular(struct file *file, const char *path, struct err *err)
+{
+    int descriptor = file_open_regular(path, err);
+    if (descriptor < 0)
+        return -1;
+    int failed = replacement_guard(descriptor, READ_AS_MODEL, err) ||
+                 map_descriptor(file, descriptor, path, err);
+    close(descriptor);
+    return failed ? -1 : 0;
+}
+
+int file_map(struct file *file, const char *path, struct err *err)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return err_set(err, "cannot open '%s': %s", path, strerror(errno));
+    int failed = replacement_guard(descriptor, READ_AS_INPUT, err) ||
+                 map_descriptor(file, descriptor, path, err);
+    close(descriptor);
+    return failed ? -1 : 0;
+}
+
+int file_read(struct file *file, int descriptor, const char *name, struct err *err)
+{
+    return replacement_guard(descriptor, READ_AS_INPUT, err) ||
+                   read_all(file, descriptor, name, err)
+               ? -1
+               : 0;
 }
 
 struct file file_borrow(const char *bytes, size_t size)

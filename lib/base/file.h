@@ -2,6 +2,7 @@
  *
  * A model's files are regular ones: a link to a device or a pipe that someone put in their place
  * would be read without an end, or waited for. Texts may come from where they like, up to a size.
+ * No result replaces what was read here (replacement.h).
  *
  *     struct file file = {0};
  *     if (file_map(&file, "models/life/config.json", err)) ...

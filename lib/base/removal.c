@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/replacement.h"
+
 enum {
     COMPONENTS_MAX = 8,
     DEPTH_MAX = 2, /* of a folder that goes with all in it */
@@ -57,6 +59,10 @@ static int remove_regular(int folder, const char *name)
     struct stat status;
     if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW))
         return is_nothing_of_ours() ? 0 : -1;
+    if (replacement_check(name, &status, READ_AS_MODEL, NULL)) {
+        errno = EPERM; /* what may not be replaced may not be removed */
+        return -1;
+    }
     return S_ISREG(status.st_mode) ? remove_name(folder, name, 0) : 0;
 }
 

@@ -2,7 +2,7 @@
  *
  * Every component of a name is opened as a folder that is no link, and what is removed is a regular
  * file, or a folder that is empty by then. Whatever else has the name is someone else's and stays;
- * what is not there is no error.
+ * what is not there is no error. A file that may not be replaced (replacement.h) is one.
  *
  *     if (removal_is_below(name) && removal_file("out", "0002/weights.csv", err)) ...
  */

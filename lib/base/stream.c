@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/heap.h"
+#include "base/replacement.h"
 #include "base/transfer.h"
 
 enum {
@@ -114,25 +115,17 @@ static int open_in_place(struct stream *stream, const char *path, struct err *er
     return 0;
 }
 
-/* mkstemp makes private files; ours are made like any other, as the umask allows. */
-static void open_permissions(int descriptor, const char *target)
+/* A rename would replace what a plain write may not touch, or a link by a file. `status` is NULL
+ * where the path leads to nothing. */
+static int check_replaceable(const char *path, const struct stat *status, enum reading_kind kind,
+                             struct err *err)
 {
-    struct stat status;
-    mode_t mask = umask(0);
-    umask(mask);
-    bool stands = lstat(target, &status) == 0 && S_ISREG(status.st_mode);
-    mode_t mode = stands ? status.st_mode & 0777 : 0666 & ~mask;
-    if (fchmod(descriptor, mode))
-        return; /* a file system without permissions: nothing is lost */
-}
-
-/* A rename would replace what a plain write may not touch, or a link by a file. */
-static int check_replaceable(const char *path, bool exists, struct err *err)
-{
-    struct stat status;
-    if (exists && access(path, W_OK))
+    struct stat link;
+    if (status && replacement_check(path, status, kind, err))
+        return -1;
+    if (status && access(path, W_OK))
         return err_output(err, "cannot write '%s': %s", path, strerror(errno));
-    if (!exists && lstat(path, &status) == 0 && S_ISLNK(status.st_mode))
+    if (!status && lstat(path, &link) == 0 && S_ISLNK(link.st_mode))
         return err_output(err, "cannot write '%s': it is a link that leads nowhere", path);
     return 0;
 }
@@ -185,8 +178,8 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
         cannot_open(path, err);
         goto failed;
     }
-    open_permissions(stream->descriptor, stream->target);
-    return 0;
+    /* mkstemp makes private files; on failure stream_discard removes it */
+    return replacement_keep(stream->descriptor, stream->target, err);
 failed: /* there is no such file: nothing of that name is ours to remove */
     forget_temporary(stream->temporary);
     heap_free(stream->temporary);
@@ -200,10 +193,12 @@ int stream_open(struct stream *stream, const char *path, struct err *err)
     bool exists = stat(path, &status) == 0;
     if (exists && S_ISDIR(status.st_mode))
         return err_output(err, "cannot write '%s': it is a directory", path);
+    const struct stat *found = exists ? &status : NULL;
     bool open_already = file_descriptor_of(path) >= 0;
-    if ((!open_already && check_replaceable(path, exists, err)) || stream_to(stream, -1, err))
+    if ((!open_already && check_replaceable(path, found, READ_AS_MODEL, err)) ||
+        stream_to(stream, -1, err))
         return -1;
-    if ((!open_already && resolve(&stream->target, path, exists ? &status : NULL, err)) ||
+    if ((!open_already && resolve(&stream->target, path, found, err)) ||
         (stream->target ? open_temporary : open_in_place)(stream, path, err)) {
         stream_discard(stream);
         return -1;
@@ -219,7 +214,7 @@ int stream_open_inside(struct stream *stream, const char *path, bool replaces, s
         return err_output(err, "cannot write '%s': it is a directory", path);
     if (exists && !replaces)
         return err_output(err, "cannot write '%s': it is there already", path);
-    if (exists && S_ISREG(status.st_mode) && check_replaceable(path, true, err))
+    if (exists && S_ISREG(status.st_mode) && check_replaceable(path, &status, READ_AS_INPUT, err))
         return -1;
     if (stream_to(stream, -1, err))
         return -1;

@@ -7,8 +7,8 @@
  *
  * A path that the user wrote (-o) is what it leads to: where it is a symbolic link, that stays, and
  * the file it leads to is replaced; a link that leads nowhere, a directory and a file that may not
- * be written are refused; devices and pipes (/dev/stdout) are written in place. A name that we
- * chose in a folder of results is that name alone: no link is followed.
+ * be replaced (replacement.h) are refused; devices and pipes (/dev/stdout) are written in place. A
+ * name that we chose in a folder of results is that name alone: no link is followed.
  *
  * TARGET.attn-cli-XXXXXX.tmp is the temporary file's name, which only SIGKILL or a power cut leaves
  * there.

@@ -147,6 +147,16 @@ START_TEST(what_cannot_be_removed_is_an_error)
 }
 END_TEST
 
+START_TEST(what_may_not_be_replaced_stays)
+{
+    fill();
+    ck_assert_int_eq(chmod("out/a/one", 0444), 0);
+    ck_assert_int_eq(removal_file("out", "a/one", &err), -1);
+    ck_assert_str_eq(err.text, "cannot remove 'out/a/one': Operation not permitted");
+    ck_assert(is_there("out/a/one"));
+}
+END_TEST
+
 Suite *removal_suite(void)
 {
     Suite *suite = suite_create("removal");
@@ -159,6 +169,7 @@ Suite *removal_suite(void)
     tcase_add_test(tests, a_folder_goes_with_all_in_it_but_no_deeper);
     tcase_add_test(tests, other_names_are_refused);
     tcase_add_test(tests, what_cannot_be_removed_is_an_error);
+    tcase_add_test(tests, what_may_not_be_replaced_stays);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,0 +1,150 @@
+#include "base/replacement.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+
+/* --- what is read ----------------------------------------------------------------------------- */
+
+/* It stays until the process ends: a file is no less an input once it is closed. */
+struct guarded {
+    dev_t device;
+    ino_t inode;
+    enum reading_kind kind;
+    struct guarded *next;
+};
+
+static _Atomic(struct guarded *) newest;
+
+static bool is_guarded(const struct stat *status, enum reading_kind kind)
+{
+    for (const struct guarded *file = atomic_load(&newest); file; file = file->next)
+        if (file->inode == status->st_ino && file->device == status->st_dev && file->kind >= kind)
+            return true;
+    return false;
+}
+
+int replacement_guard(int descriptor, enum reading_kind kind, struct err *err)
+{
+    struct stat status;
+    if (fstat(descriptor, &status) || !S_ISREG(status.st_mode) || is_guarded(&status, kind))
+        return 0;
+    struct guarded *file = heap_alloc(1, sizeof *file, err);
+    if (!file)
+        return -1;
+    *file = (struct guarded){status.st_dev, status.st_ino, kind, atomic_load(&newest)};
+    while (!atomic_compare_exchange_weak(&newest, &file->next, file))
+        continue; /* another was first: it is the next one now */
+    return 0;
+}
+
+/* --- before ----------------------------------------------------------------------------------- */
+
+int replacement_check(const char *path, const struct stat *status, enum reading_kind kind,
+                      struct err *err)
+{
+    if (!S_ISREG(status->st_mode))
+        return 0;
+    if (is_guarded(status, kind))
+        return err_output(err, "cannot write '%s': this command reads it: give another name", path);
+    if (status->st_mode & S_IWUSR)
+        return 0;
+    return err_output(err,
+                      "cannot write '%s': it is read-only (mode %04o): make it writable (chmod "
+                      "u+w), or give another name",
+                      path, (unsigned)status->st_mode & 0777);
+}
+
+int replacement_check_name(const char *path, struct err *err)
+{
+    struct stat status;
+    return lstat(path, &status) ? 0 : replacement_check(path, &status, READ_AS_MODEL, err);
+}
+
+/* --- after ------------------------------------------------------------------------------------ */
+
+struct attributes {
+    char names[XATTR_LIST_MAX]; /* each with its end */
+    char value[XATTR_SIZE_MAX];
+};
+
+static bool is_kept(const char *name)
+{
+    return strncmp(name, "user.", 5) == 0 || strcmp(name, "system.posix_acl_access") == 0;
+}
+
+/* A file system without attributes has none to keep. */
+static int keep_attributes(int descriptor, const char *path, struct err *err)
+{
+    if (llistxattr(path, NULL, 0) <= 0)
+        return 0;
+    struct attributes *kept = heap_alloc(1, sizeof *kept, err);
+    if (!kept)
+        return -1;
+    ssize_t size = llistxattr(path, kept->names, sizeof kept->names);
+    const char *end = kept->names + (size > 0 ? size : 0);
+    for (const char *name = kept->names; name < end; name += strlen(name) + 1) {
+        if (!is_kept(name))
+            continue;
+        ssize_t length = lgetxattr(path, name, kept->value, sizeof kept->value);
+        if (length >= 0 && fsetxattr(descriptor, name, kept->value, (size_t)length, 0))
+            continue; /* as one that may not give the owner: the numbers count */
+    }
+    heap_free(kept);
+    return 0;
+}
+
+/* Who may not give a file to its group must not give that group's rights to another. */
+static mode_t keep_owner(int descriptor, const struct stat *old)
+{
+    struct stat new;
+    mode_t mode = old->st_mode & 0777;
+    if (fstat(descriptor, &new) || (new.st_uid == old->st_uid &&new.st_gid == old->st_gid))
+        return mode;
+    if (fchown(descriptor, old->st_uid, old->st_gid) == 0 ||
+        fchown(descriptor, (uid_t)-1, old->st_gid) == 0)
+        return mode;
+    mode_t others = mode & 07;
+    return (mode & ~(mode_t)070) | (mode & others << 3);
+}
+
+int replacement_keep(int descriptor, const char *path, struct err *err)
+{
+    struct stat old;
+    bool stands = lstat(path, &old) == 0 && S_ISREG(old.st_mode);
+    mode_t mask = umask(0);
+    umask(mask);
+    mode_t mode = stands ? keep_owner(descriptor, &old) : 0666 & ~mask;
+    if (fchmod(descriptor, mode))
+        errno = 0; /* a file system without permissions: nothing is lost */
+    return stands ? keep_attributes(descriptor, path, err) : 0;
+}
+
+void replacement_keep_private(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) == 0 && S_ISREG(status.st_mode))
+        umask(umask(0) | (~status.st_mode & 066));
+}
+
+int replacement_rename(const char *from, const char *path, struct err *err)
+{
+    if (replacement_check_name(path, err))
+        return -1;
+    int descriptor = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int failed = descriptor < 0 ? err_output(err, "cannot open '%s': %s", from, strerror(errno))
+                                : replacement_keep(descriptor, path, err);
+    if (descriptor >= 0)
+        close(descriptor);
+    if (!failed && rename(from, path))
+        failed = err_output(err, "cannot write '%s': %s", path, strerror(errno));
+    return failed;
+}
