@@ -49,21 +49,35 @@ static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
     sha256_end(&sha, digits);
 }
 
-/* With the hashes of the files beside it, which a resumed course is held against. */
-static void describe(struct buf *json, const struct course *course, const struct folder *beside)
+/* What the course is, as the file says it. */
+static void describe_state(struct buf *json, const struct saved_state *state)
 {
-    char digits[SHA256_DIGITS + 1];
-    buf_format(json, "{\n  \"step\": %" PRIu64 ",\n  \"data\": \"%016" PRIx64 "\"",
-               course->adamw.steps, course->texts->digest);
+    buf_format(json, "\n  \"step\": %lld,\n  \"data\": \"%016" PRIx64 "\"", state->step,
+               state->digest);
     for (size_t i = 0; i < SETTINGS; i++) {
-        const char *field = (const char *)&course->settings + settings_rows[i].offset;
+        const char *field = (const char *)&state->settings + settings_rows[i].offset;
         buf_format(json, ",\n  \"%s\": ", settings_rows[i].name);
         if (settings_rows[i].whole)
             buf_format(json, "%lld", *(const long long *)(const void *)field);
         else
             buf_format(json, "%.17g", *(const double *)(const void *)field);
     }
-    buf_text(json, ",\n  \"files\": {");
+}
+
+/* With the hashes of that, and of the files beside it: a resumed course is held against them. */
+static void describe(struct buf *json, const struct course *course, const struct folder *beside)
+{
+    char digits[SHA256_DIGITS + 1] = "";
+    const struct saved_state state = {
+        .settings = course->settings,
+        .step = (long long)course->adamw.steps,
+        .digest = course->texts->digest,
+    };
+    buf_char(json, '{');
+    describe_state(json, &state);
+    if (!json->out_of_memory)
+        hash(digits, json->bytes + 1, json->size - 1);
+    buf_format(json, ",\n  \"settings\": \"%s\",\n  \"files\": {", digits);
     for (size_t i = 0; i < beside->file_count; i++) {
         const struct folder_file *file = &beside->files[i];
         hash(digits, file->bytes, file->size);
@@ -159,6 +173,30 @@ static int check_log(long long step, const struct folder *folder, struct err *er
                    folder->path, log_file, step, settings_file, last);
 }
 
+/* Whoever wants other settings begins another course: with these it would be neither. Those of
+ * earlier versions have no hash. */
+static int check_state(const struct saved_state *state, const struct json *root, struct err *err)
+{
+    struct buf text = {0};
+    char digits[SHA256_DIGITS + 1];
+    const char *expected = "";
+    if (!json_member(root, "settings"))
+        return 0;
+    describe_state(&text, state);
+    int failed = json_text(root, "settings", &expected, err) || buf_check(&text, err);
+    if (!failed) {
+        hash(digits, text.bytes, text.size);
+        if (strcmp(digits, expected) != 0)
+            failed = err_set(err,
+                             "field 'settings': expected the hash of the fields before it "
+                             "(SHA-256 %.12s…), found %.12s…: one of them was changed; a step-… "
+                             "folder beside it can be resumed",
+                             digits, expected);
+    }
+    buf_release(&text);
+    return failed ? -1 : 0;
+}
+
 /* Files get their names one after another: all of them must be those of the same step. */
 static int check_files(const struct json *root, const struct folder *folder, struct err *err)
 {
@@ -180,7 +218,8 @@ int saved_settings(struct saved_state *state, const struct folder *folder, struc
     *state = (struct saved_state){0};
     if (folder_open(&file, folder, settings_file, err))
         return -1;
-    int failed = json_parse(&root, file.bytes, file.size, err) || read_settings(state, root, err);
+    int failed = json_parse(&root, file.bytes, file.size, err) || read_settings(state, root, err) ||
+                 check_state(state, root, err);
     if (failed)
         err_prefix(err, "'%s/%s'", folder->path, settings_file);
     failed = failed || check_files(root, folder, err) || check_log(state->step, folder, err);

@@ -1,7 +1,8 @@
 /* saved.h: a course on disk: the model's directory, and beside its files what the course needs to
  * go on: training.safetensors, what AdamW remembers, log.csv, a line a step, and training.json, its
- * settings and step, and the SHA-256 of all other files but the log. It gets its name last and is
- * held against the others before a course goes on: a crash between two names is noticed.
+ * settings and step, and the SHA-256 of these and of all other files but the log. It gets its name
+ * last and is held against the others before a course goes on: a crash between two names is
+ * noticed, and so is a setting that was changed.
  *
  *     if (saved_write(&course, &draft, &log, &target, err)) ...
  *     if (saved_settings(&settings, &step, &folder, err)) ...      before the course is opened
