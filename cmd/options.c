@@ -133,6 +133,13 @@ static int set_option(struct reader *reader, const struct option_row *row, const
     return 0;
 }
 
+static int give_option(struct reader *reader, const struct option_row *row, const char *value)
+{
+    return add_text(reader, &reader->options->given, row->name) || set_option(reader, row, value)
+               ? -1
+               : 0;
+}
+
 static int missing_value(const struct reader *reader, const struct option_row *row)
 {
     return err_usage(reader->err, "--%s: expected a value (%s), found the end of the line",
@@ -166,7 +173,7 @@ static int read_long(struct reader *reader, char *argument)
         return missing_value(reader, row);
     if (row->kind != OPTION_FLAG && check_sign(reader, row, name[size] == '=', value))
         return -1;
-    return set_option(reader, row, value);
+    return give_option(reader, row, value);
 }
 
 /* `-q`, `-qv`, `-m life`, `-mlife`. */
@@ -177,14 +184,15 @@ static int read_letters(struct reader *reader, char *argument)
         if (!row)
             return unknown_letter(reader->command, letter, reader->err);
         if (row->kind == OPTION_FLAG) {
-            set_option(reader, row, NULL);
+            if (give_option(reader, row, NULL))
+                return -1;
             continue;
         }
         const char *value = letter[1] ? letter + 1 : *reader->next;
         if (!value)
             return missing_value(reader, row);
         reader->next += letter[1] == '\0';
-        return set_option(reader, row, value);
+        return give_option(reader, row, value);
     }
     return 0;
 }
@@ -212,6 +220,14 @@ int options_parse(struct options *options, int command, char **arguments, struct
             return -1;
     }
     return 0;
+}
+
+bool options_are_given(const struct options *options, const char *name)
+{
+    for (size_t i = 0; i < options->given.count; i++)
+        if (strcmp(options->given.items[i], name) == 0)
+            return true;
+    return false;
 }
 
 int options_precision(enum precision *precision, const struct options *options, struct err *err)

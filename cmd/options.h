@@ -133,6 +133,7 @@ struct options {
     bool verbose;
     bool help;
     struct texts operands;
+    struct texts given; /* the long names of all options on the command line, in its order */
 };
 
 /* What holds where nothing was given; all else is 0. */
@@ -163,6 +164,9 @@ extern const size_t option_count;
 /* Read what follows the command's name. Texts are borrowed from `arguments`. Errors are usage. */
 int options_parse(struct options *options, int command, char **arguments, struct arena *arena,
                   struct err *err);
+
+/* Whether a long name is one that the command line had, be it with the value that it has anyway. */
+bool options_are_given(const struct options *options, const char *name);
 
 /* True when one of these commands has the option; an option of that long name. */
 bool option_serves(const struct option_row *row, int commands);

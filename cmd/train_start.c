@@ -76,12 +76,45 @@ static int check_options(struct train_start *start, const struct options *option
     return target_folder_check(output, start->replaces, err);
 }
 
+/* What the line says beside --resume is what the training was begun with, or a mistake. */
+static int check_settings(const struct course_settings *saved, const struct options *options,
+                          struct err *err)
+{
+    const struct {
+        const char *name;
+        double saved, found; /* whole numbers have less than 53 bits */
+    } rows[] = {
+        {"seed", (double)saved->seed, (double)options->seed},
+        {"steps", (double)saved->steps, (double)options->steps},
+        {"warmup", (double)saved->warmup, (double)options->warmup},
+        {"batch", (double)saved->texts, (double)options->batch},
+        {"context", (double)saved->tokens, (double)options->context},
+        {"accumulate", (double)saved->accumulate, (double)options->accumulate},
+        {"rate", saved->rate, options->rate},
+        {"decay", saved->decay, options->decay},
+        {"clip", saved->clip, options->clip},
+        {"dropout", saved->dropout, options->dropout},
+        {"drills", saved->drills, options->drills},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (options_are_given(options, rows[i].name) && rows[i].saved != rows[i].found)
+            return err_usage(err,
+                             "--%s: expected %.16g, which '%s' was begun with, found %.16g: leave "
+                             "it out, or begin anew with --model",
+                             rows[i].name, rows[i].saved, options->resume_from, rows[i].found);
+    return 0;
+}
+
 static int take_settings(struct train_start *start, const struct options *options, struct err *err)
 {
+    struct course_settings *settings = &start->state.settings;
     if (options->resume_from)
-        return saved_settings(&start->state, &start->source, err);
+        return saved_settings(&start->state, &start->source, err) ||
+                       check_settings(settings, options, err)
+                   ? -1
+                   : 0;
     long long steps = options->steps ? options->steps : 1000;
-    start->state.settings = (struct course_settings){
+    *settings = (struct course_settings){
         .seed = (uint64_t)(options->seed),
         .steps = steps,
         .warmup = options->warmup >= 0 ? options->warmup : steps / 20,
@@ -95,9 +128,9 @@ static int take_settings(struct train_start *start, const struct options *option
         .beta_2 = 0.99,
         .drills = options->drills,
     };
-    if (start->state.settings.warmup >= steps)
+    if (settings->warmup >= steps)
         return err_usage(err, "--warmup: expected fewer steps than %lld, found %lld", steps,
-                         start->state.settings.warmup);
+                         settings->warmup);
     return 0;
 }
 
