@@ -210,7 +210,7 @@ static int open_draft(struct job *job, struct err *err)
     for (size_t i = 0; i < words->file_count; i++)
         draft_add_file(&job->draft, words->files[i].name, words->files[i].bytes,
                        words->files[i].size);
-    return check_model(job, err) || init_words_check_target(&job->words, err) ? -1 : 0;
+    return check_model(job, err) || init_words_check_target(words, path, err) ? -1 : 0;
 }
 
 /* Numbers that were given by hand, as far as the new model has a place for them. */

@@ -167,14 +167,14 @@ void init_words_release(struct init_words *words)
     *words = (struct init_words){0};
 }
 
-int init_words_check_target(const struct init_words *words, struct err *err)
+int init_words_check_target(const struct folder *folder, const char *path, struct err *err)
 {
-    const struct folder target = {.path = words->folder.path};
+    const struct folder target = {.path = path};
     for (size_t i = 0; i < INIT_WORDS_FILES; i++)
-        if (folder_has(&target, file_names[i]) && !folder_has(&words->folder, file_names[i]))
+        if (folder_has(&target, file_names[i]) && !folder_has(folder, file_names[i]))
             return err_output(err,
                               "cannot write '%s': the '%s' that is there would be read with the "
-                              "new model",
-                              target.path, file_names[i]);
+                              "new files: move it, or give another place",
+                              path, file_names[i]);
     return 0;
 }

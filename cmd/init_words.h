@@ -42,8 +42,9 @@ int init_words_find(struct init_words *words, const struct options *options,
                     const struct folder *like, struct err *err);
 void init_words_release(struct init_words *words);
 
-/* Refuse a directory with a file of another tokenizer, which would be read with the new model. */
-int init_words_check_target(const struct init_words *words, struct err *err);
+/* Refuse a directory with a file of another tokenizer, which would be read with those that are to
+ * be written there. save_folder does so, too; this is for what takes long before it. */
+int init_words_check_target(const struct folder *folder, const char *path, struct err *err);
 
 /* Say, where a list has characters for words, that blanks in the texts decide otherwise. */
 void init_words_note(const struct options *options, const struct word_list *list);

@@ -9,7 +9,8 @@
 #include "base/folder.h"
 #include "options.h"
 
-/* Write the files, and show how far it is; target_folder.h says what may be in their way. */
+/* Write the files, and show how far it is; target_folder.h says what may be in their way, and so
+ * are files of another tokenizer. */
 int save_folder(const struct folder *folder, const char *path, const struct options *options,
                 struct err *err);
 

@@ -191,7 +191,10 @@ static int open_model(struct train_start *start, const struct options *options, 
     for (size_t i = 0; i < start->words.folder.file_count; i++)
         draft_add_file(&start->draft, start->words.files[i].name, start->words.files[i].bytes,
                        start->words.files[i].size);
-    return init_words_check_target(&start->words, err) || fill_draft(start, options, err) ? -1 : 0;
+    return init_words_check_target(&start->words.folder, start->output, err) ||
+                   fill_draft(start, options, err)
+               ? -1
+               : 0;
 }
 
 /* --- texts ----------------------------------------------------------------------------------- */

@@ -88,12 +88,6 @@ static int save(const struct job *job, struct err *err)
         {"merges.txt", job->merges.bytes, job->merges.size},
     };
     struct folder folder = {job->options->output, files, job->options->size ? 2 : 1};
-    const struct folder target = {.path = folder.path};
-    if (!job->options->size && folder_has(&target, "merges.txt"))
-        return err_output(err,
-                          "cannot write '%s': the 'merges.txt' that is there would be read with "
-                          "the words",
-                          folder.path);
     return save_folder(&folder, folder.path, job->options, err);
 }
 
