@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mapping_list.h"
 #include "base/stream.h"
+#include "base/target_folder.h"
 #include "base/transfer.h"
 #include "progress.h"
 
@@ -32,6 +33,7 @@ static void begin_to_leave(void)
         pause();
     progress_wipe();
     stream_remove_temporaries();
+    target_folder_take_back();
 }
 
 /* A sanitizer looks for the end of the stack before a call that does not return, and takes locks to

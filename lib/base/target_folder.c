@@ -9,6 +9,64 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/heap.h"
+
+/* --- what is not to stay ---------------------------------------------------------------------- */
+
+/* Newest first, so that a folder is empty when its turn comes. */
+static struct owned {
+    struct owned *next;
+    dev_t device;
+    ino_t inode;
+    char path[];
+} *volatile owned;
+
+static int own(const char *path, const struct stat *status, struct err *err)
+{
+    size_t size = strlen(path) + 1;
+    struct owned *entry = heap_alloc(1, sizeof *entry + size, err);
+    if (!entry)
+        return -1;
+    memcpy(entry->path, path, size);
+    entry->device = status->st_dev;
+    entry->inode = status->st_ino;
+    entry->next = owned;
+    owned = entry;
+    return 0;
+}
+
+int target_folder_own(const struct target_folder *target, const char *path, int descriptor,
+                      struct err *err)
+{
+    struct stat status;
+    if (target->descriptor < 0 || file_exists(path))
+        return 0;
+    if (fstat(descriptor, &status))
+        return err_output(err, "cannot look at '%s': %s", path, strerror(errno));
+    return own(path, &status, err);
+}
+
+void target_folder_take_back(void)
+{
+    struct stat status;
+    for (const struct owned *entry = owned; entry; entry = entry->next)
+        if (lstat(entry->path, &status) == 0 && status.st_dev == entry->device &&
+            status.st_ino == entry->inode)
+            unlinkat(AT_FDCWD, entry->path, S_ISDIR(status.st_mode) ? AT_REMOVEDIR : 0);
+}
+
+static void forget_owned(void)
+{
+    struct owned *entry = owned;
+    owned = NULL;
+    while (entry) {
+        struct owned *next = entry->next;
+        heap_free(entry);
+        entry = next;
+    }
+}
+
+/* --- the folder ------------------------------------------------------------------------------- */
 
 /* The first name in a folder, by its bytes, so that a message is the same each time; "" of an empty
  * one. Nothing is on the heap: without memory a folder must not seem to be empty. */
@@ -73,6 +131,7 @@ static int lock(struct target_folder *target, struct err *err)
 int target_folder_open(struct target_folder *target, const char *path, bool replaces,
                        struct err *err)
 {
+    struct stat status;
     *target = (struct target_folder){.path = path, .replaces = replaces, .descriptor = -1};
     target->made = mkdir(path, 0777) == 0;
     int failed = !target->made && file_make_directory(path, err);
@@ -80,7 +139,8 @@ int target_folder_open(struct target_folder *target, const char *path, bool repl
         target->made = false; /* it is another's by now */
         failed = -1;
     }
-    failed = failed || target_folder_check(path, replaces, err);
+    failed = failed || target_folder_check(path, replaces, err) ||
+             (target->made && !fstat(target->descriptor, &status) && own(path, &status, err));
     if (failed)
         target_folder_close(target);
     return failed ? -1 : 0;
@@ -94,17 +154,31 @@ int target_folder_open_inside(struct target_folder *target, const char *path,
     target->made = mkdir(path, 0777) == 0;
     if (!target->made && errno != EEXIST)
         return err_output(err, "cannot make the directory '%s': %s", path, strerror(errno));
-    if (!target->made && (lstat(path, &status) || !S_ISDIR(status.st_mode)))
+    if (lstat(path, &status) || !S_ISDIR(status.st_mode))
         return err_output(err, "cannot write '%s': expected a directory, found a file or a link",
                           path);
+    if (target->made && outer->descriptor >= 0 && own(path, &status, err)) {
+        rmdir(path);
+        return -1;
+    }
     target->path = path;
     return target_folder_check(path, target->replaces, err);
+}
+
+void target_folder_keep(struct target_folder *target)
+{
+    if (target->descriptor >= 0)
+        forget_owned();
 }
 
 void target_folder_close(struct target_folder *target)
 {
     if (!target->path)
         return;
+    if (target->descriptor >= 0) {
+        target_folder_take_back();
+        forget_owned();
+    }
     if (target->made)
         rmdir(target->path); /* nothing happens where anything is in it */
     if (target->descriptor >= 0)

@@ -7,6 +7,11 @@
  * followed: one that has the name of a file is replaced itself, one in place of a folder is
  * refused. (The folder's own path may lead through links: the user wrote it.)
  *
+ * Of results that come one after another, all stay or none: what was put into a folder goes again,
+ * and so do the folders that were made, where a command fails or is interrupted before it says that
+ * all are there. Nothing goes but by its device and inode, and what was replaced does not come
+ * back.
+ *
  * The lock is the directory's own (flock), so that it leaves no file, and ends with the process
  * however that ends. A file system without such locks goes without.
  *
@@ -42,7 +47,18 @@ int target_folder_open(struct target_folder *target, const char *path, bool repl
 int target_folder_open_inside(struct target_folder *target, const char *path,
                               const struct target_folder *outer, struct err *err);
 
-/* Let go. A folder that was made, and in which nothing is, goes. */
+/* A file that is to get this name is one of several results: the descriptor says which file it is.
+ * One that replaces another stays in any case. */
+int target_folder_own(const struct target_folder *target, const char *path, int descriptor,
+                      struct err *err);
+
+/* All results are there, and stay. */
+void target_folder_keep(struct target_folder *target);
+
+/* Let go. What is not to stay goes, and a folder that was made, and in which nothing is. */
 void target_folder_close(struct target_folder *target);
+
+/* For signal handlers: remove what is not to stay. Only async-signal-safe calls. */
+void target_folder_take_back(void);
 
 #endif

@@ -63,11 +63,23 @@ static int name_file(struct buf *path, size_t folder_size, const char *stem, con
     return buf_check(path, err);
 }
 
-static int write_part(const char *path, bool replaces, const struct format *format,
-                      const struct report *report, const struct place *place, struct err *err)
+static int open_file(struct stream *out, const char *path, const struct target_folder *folder,
+                     struct err *err)
+{
+    if (stream_open_inside(out, path, folder->replaces, err))
+        return -1;
+    if (!target_folder_own(folder, path, out->descriptor, err))
+        return 0;
+    stream_discard(out);
+    return -1;
+}
+
+static int write_part(const char *path, const struct target_folder *folder,
+                      const struct format *format, const struct report *report,
+                      const struct place *place, struct err *err)
 {
     struct stream out = {0};
-    if (stream_open_inside(&out, path, replaces, err))
+    if (open_file(&out, path, folder, err))
         return -1;
     int failed = format->write(&out, report, place, err);
     if (failed)
@@ -114,11 +126,12 @@ static void write_entries(struct stream *out, const struct format *format,
     }
 }
 
-static int write_manifest(const char *path, bool replaces, const struct format *format,
-                          const struct report *report, const struct place *place, struct err *err)
+static int write_manifest(const char *path, const struct target_folder *folder,
+                          const struct format *format, const struct report *report,
+                          const struct place *place, struct err *err)
 {
     struct stream out = {0};
-    if (stream_open_inside(&out, path, replaces, err))
+    if (open_file(&out, path, folder, err))
         return -1;
     stream_char(&out, '{');
     json_origin_write(&out, report, "\n ");
@@ -164,12 +177,12 @@ int folder_out_write(const struct target_folder *folder, const struct format *fo
         struct part part;
         make_part(&part, unit, report, i);
         if (name_file(&path, folder_size, part.stem, format->ending, err) ||
-            write_part(path.bytes, folder->replaces, format, &part.report, &alone, err))
+            write_part(path.bytes, folder, format, &part.report, &alone, err))
             goto done;
     }
     if (name_file(&path, folder_size, "manifest", ".json", err))
         goto done;
-    failed = write_manifest(path.bytes, folder->replaces, format, report, place, err);
+    failed = write_manifest(path.bytes, folder, format, report, place, err);
 done:
     buf_release(&path);
     return failed;
