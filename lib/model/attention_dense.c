@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "math/band.h"
+#include "math/softmax_range.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
 
@@ -62,14 +62,14 @@ static bool put_scores(const struct head_job *head, struct matrix rows, size_t q
 /* The future is -infinity, which softmax makes 0. */
 static enum head_fault mask_before(const struct head_job *head, struct matrix rows, size_t query)
 {
-    struct band bands[STRIP];
+    struct softmax_range ranges[STRIP];
     for (size_t row = 0; row < rows.rows; row++)
-        bands[row] = (struct band){.end = strip_visible(head, query + row)};
-    band_scale(rows, bands, head->layer->scale);
+        ranges[row] = (struct softmax_range){.end = strip_visible(head, query + row)};
+    softmax_range_scale(rows, ranges, head->layer->scale);
     for (size_t row = 0; head->masked && row < rows.rows; row++)
         strip_put_row(head, head->masked, query + row, rows.data + row * rows.stride,
-                      bands[row].end, -INFINITY);
-    return band_softmax(rows, bands) ? HEAD_SOUND : HEAD_NO_NUMBER;
+                      ranges[row].end, -INFINITY);
+    return softmax_range_apply(rows, ranges) ? HEAD_SOUND : HEAD_NO_NUMBER;
 }
 
 /* Softmax over all keys; then the future is made 0, and the rest is divided by its sum. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/band.h"
+#include "math/softmax_range.h"
 #include "math/rows.h"
 #include "math/scattered.h"
 #include "math/spill.h"
@@ -234,20 +234,20 @@ static size_t width_of(const struct sparse_reach *reach)
 }
 
 /* Where its stretches lie in a row of the strip. */
-static void find_band(struct band *band, const struct sight *sight,
-                      const struct sparse_reach *reach)
+static void find_range(struct softmax_range *range, const struct sight *sight,
+                       const struct sparse_reach *reach)
 {
     bool window = sight->end > sight->first;
-    band->low = sight->low;
-    band->first = window ? reach->low.end + sight->first - reach->window.first : sight->low;
-    band->end = band->first + sight->end - sight->first;
+    range->low = sight->low;
+    range->first = window ? reach->low.end + sight->first - reach->window.first : sight->low;
+    range->end = range->first + sight->end - sight->first;
 }
 
 static struct numbers in_strip(const struct sparse_row *row, const struct head_job *head,
-                               const struct band *band)
+                               const struct softmax_range *range)
 {
     float *strip = head->memory->scores + row->index * head->memory->stride;
-    return (struct numbers){.low = strip, .window = strip + band->first};
+    return (struct numbers){.low = strip, .window = strip + range->first};
 }
 
 /* Rows that see nothing but stretches, where they lie. */
@@ -257,19 +257,19 @@ static enum head_fault weigh_stretches(const struct sparse_row *rows, size_t cou
 {
     const struct attention_memory *memory = head->memory;
     struct matrix strip = {memory->scores, count, width_of(reach), memory->stride};
-    struct band bands[STEP];
+    struct softmax_range ranges[STEP];
     strip.data += rows->index * strip.stride;
     for (size_t i = 0; i < count; i++)
-        find_band(&bands[i], &rows[i].sight, reach);
-    band_scale(strip, bands, head->layer->scale);
+        find_range(&ranges[i], &rows[i].sight, reach);
+    softmax_range_scale(strip, ranges, head->layer->scale);
     for (size_t i = 0; head->masked && i < count; i++) {
-        struct numbers masked = in_strip(&rows[i], head, &bands[i]);
+        struct numbers masked = in_strip(&rows[i], head, &ranges[i]);
         put_row(head, head->masked, &rows[i], &masked, -INFINITY);
     }
-    if (!band_softmax(strip, bands))
+    if (!softmax_range_apply(strip, ranges))
         return HEAD_NO_NUMBER;
     for (size_t i = 0; is_finished(head) && i < count; i++) {
-        struct numbers weights = in_strip(&rows[i], head, &bands[i]);
+        struct numbers weights = in_strip(&rows[i], head, &ranges[i]);
         finish_row(head, &rows[i], &weights);
     }
     return HEAD_SOUND;
@@ -281,9 +281,9 @@ static enum head_fault weigh_gathered(const struct sparse_row *row, const struct
                                       const struct sparse_reach *reach)
 {
     const struct sight *sight = &row->sight;
-    struct band band;
-    find_band(&band, sight, reach);
-    struct numbers strip = in_strip(row, head, &band);
+    struct softmax_range range;
+    find_range(&range, sight, reach);
+    struct numbers strip = in_strip(row, head, &range);
     size_t low = sight->low * sizeof(float);
     size_t window = (sight->end - sight->first) * sizeof(float);
     size_t count = sight->low + sight->end - sight->first + sight->single_count;

@@ -1,4 +1,4 @@
-#include "math/band.h"
+#include "math/softmax_range.h"
 
 #include <check.h>
 #include <math.h>
@@ -8,11 +8,11 @@
 #include "guarded.h"
 #include "math/rows.h"
 
-Suite *band_suite(void);
+Suite *softmax_range_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { ROWS = 5, COLUMNS_MOST = 7 * BAND_STEP };
+enum { ROWS = 5, COLUMNS_MOST = 7 * SOFTMAX_RANGE_STEP };
 
 static const float scale = 0.3f;
 
@@ -30,84 +30,86 @@ static struct matrix scores_of(size_t columns, size_t stride)
     return rows;
 }
 
-static bool is_seen(const struct band *band, size_t column)
+static bool is_seen(const struct softmax_range *range, size_t column)
 {
-    return column < band->low || (column >= band->first && column < band->end);
+    return column < range->low || (column >= range->first && column < range->end);
 }
 
 /* A row of scores, and -infinity where nothing is seen. */
-static void judge_row(const struct band *band, const float *found, const float *scores,
+static void judge_row(const struct softmax_range *range, const float *found, const float *scores,
                       size_t columns)
 {
     float expected[COLUMNS_MOST];
     for (size_t i = 0; i < columns; i++)
-        expected[i] = is_seen(band, i) ? scores[i] * scale : -INFINITY;
+        expected[i] = is_seen(range, i) ? scores[i] * scale : -INFINITY;
     ck_assert(softmax_row(expected, columns));
     for (size_t i = 0; i < columns; i++)
         if (memcmp(&expected[i], &found[i], sizeof *found) != 0)
-            ck_abort_msg("low %zu, %zu to %zu of %zu: column %zu is %.9g, expected %.9g", band->low,
-                         band->first, band->end, columns, i, found[i], expected[i]);
+            ck_abort_msg("low %zu, %zu to %zu of %zu: column %zu is %.9g, expected %.9g",
+                         range->low, range->first, range->end, columns, i, found[i], expected[i]);
 }
 
 /* Every row sees a column more than the one before it, as far as there are any. */
-static void judge(size_t columns, size_t stride, struct band band)
+static void judge(size_t columns, size_t stride, struct softmax_range range)
 {
-    static float scores[ROWS * (COLUMNS_MOST + BAND_STEP)];
-    struct band bands[ROWS];
+    static float scores[ROWS * (COLUMNS_MOST + SOFTMAX_RANGE_STEP)];
+    struct softmax_range ranges[ROWS];
     struct matrix rows = scores_of(columns, stride);
     memcpy(scores, rows.data, ((ROWS - 1) * stride + columns) * sizeof *scores);
     for (size_t row = 0; row < ROWS; row++) {
-        bands[row] = band;
-        bands[row].end += band.end + row <= columns ? row : 0;
+        ranges[row] = range;
+        ranges[row].end += range.end + row <= columns ? row : 0;
     }
-    band_scale(rows, bands, scale);
+    softmax_range_scale(rows, ranges, scale);
     for (size_t row = 0; row < ROWS; row++)
         for (size_t i = 0; i < columns; i++)
-            if (is_seen(&bands[row], i))
+            if (is_seen(&ranges[row], i))
                 ck_assert_float_eq(rows.data[row * stride + i], scores[row * stride + i] * scale);
-    ck_assert(band_softmax(rows, bands));
+    ck_assert(softmax_range_apply(rows, ranges));
     for (size_t row = 0; row < ROWS; row++)
-        judge_row(&bands[row], rows.data + row * stride, scores + row * stride, columns);
+        judge_row(&ranges[row], rows.data + row * stride, scores + row * stride, columns);
     for (size_t i = 0; i + stride - columns < ROWS * stride; i++)
         ck_assert(i % stride < columns || rows.data[i] == 9);
 }
 
 START_TEST(weights_are_those_of_rows_that_are_hidden_beside_their_bands)
 {
-    memory = guarded_open((size_t)ROWS * (COLUMNS_MOST + BAND_STEP));
-    for (size_t columns = BAND_STEP; columns <= COLUMNS_MOST; columns += BAND_STEP)
+    memory = guarded_open((size_t)ROWS * (COLUMNS_MOST + SOFTMAX_RANGE_STEP));
+    for (size_t columns = SOFTMAX_RANGE_STEP; columns <= COLUMNS_MOST;
+         columns += SOFTMAX_RANGE_STEP)
         for (size_t first = 0; first < columns; first += 1 + first / 3)
             for (size_t end = first + 1; end <= columns; end += 1 + end / 5) {
-                judge(columns, columns + BAND_STEP, (struct band){.first = first, .end = end});
-                judge(columns, columns, (struct band){first / 2, first, end, 0, 0});
+                judge(columns, columns + SOFTMAX_RANGE_STEP,
+                      (struct softmax_range){.first = first, .end = end});
+                judge(columns, columns, (struct softmax_range){first / 2, first, end, 0, 0});
             }
     for (size_t low = 1; low <= COLUMNS_MOST; low++)
-        judge(COLUMNS_MOST, COLUMNS_MOST, (struct band){low, low, low, 0, 0});
+        judge(COLUMNS_MOST, COLUMNS_MOST, (struct softmax_range){low, low, low, 0, 0});
     guarded_close(&memory);
 }
 END_TEST
 
-/* What becomes of a number that is none, in the band or beside it. */
+/* What becomes of a number that is none, in the range or beside it. */
 static bool softens(size_t column, float number)
 {
-    struct band bands[ROWS];
-    struct matrix rows = scores_of(3 * BAND_STEP, 3 * BAND_STEP);
+    struct softmax_range ranges[ROWS];
+    struct matrix rows = scores_of(3 * SOFTMAX_RANGE_STEP, 3 * SOFTMAX_RANGE_STEP);
     for (size_t row = 0; row < ROWS; row++)
-        bands[row] = (struct band){.low = 2, .first = 17, .end = 35};
+        ranges[row] = (struct softmax_range){.low = 2, .first = 17, .end = 35};
     rows.data[2 * rows.stride + column] = number;
-    band_scale(rows, bands, scale);
-    bool sound = band_softmax(rows, bands);
-    for (size_t i = 0; sound && i < 3 * BAND_STEP; i++)
-        ck_assert(is_seen(&bands[2], i) || rows.data[2 * rows.stride + i] == 0);
+    softmax_range_scale(rows, ranges, scale);
+    bool sound = softmax_range_apply(rows, ranges);
+    for (size_t i = 0; sound && i < 3 * SOFTMAX_RANGE_STEP; i++)
+        ck_assert(is_seen(&ranges[2], i) || rows.data[2 * rows.stride + i] == 0);
     return sound;
 }
 
 START_TEST(what_is_no_number_counts_where_it_is_seen)
 {
     static const float numbers[] = {NAN, INFINITY};
-    memory = guarded_open((size_t)ROWS * 3 * BAND_STEP);
+    memory = guarded_open((size_t)ROWS * 3 * SOFTMAX_RANGE_STEP);
     for (size_t i = 0; i < COUNT(numbers); i++)
-        for (size_t column = 0; column < 3 * BAND_STEP; column++)
+        for (size_t column = 0; column < 3 * SOFTMAX_RANGE_STEP; column++)
             ck_assert_int_eq(softens(column, numbers[i]),
                              !(column < 2 || (column >= 17 && column < 35)));
     ck_assert(softens(20, -INFINITY)); /* a key of weight 0 */
@@ -115,10 +117,10 @@ START_TEST(what_is_no_number_counts_where_it_is_seen)
 }
 END_TEST
 
-Suite *band_suite(void)
+Suite *softmax_range_suite(void)
 {
-    Suite *suite = suite_create("band");
-    TCase *tests = tcase_create("band");
+    Suite *suite = suite_create("softmax_range");
+    TCase *tests = tcase_create("softmax_range");
     tcase_add_test(tests, weights_are_those_of_rows_that_are_hidden_beside_their_bands);
     tcase_add_test(tests, what_is_no_number_counts_where_it_is_seen);
     suite_add_tcase(suite, tests);
