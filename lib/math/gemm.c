@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "math/cut.h"
+#include "math/blocking.h"
 #include "math/finish.h"
 #include "math/gemm_bf16.h"
 #include "math/panels.h"
@@ -81,10 +81,11 @@ struct product {
     struct finish finish;
     double work; /* multiply-adds */
     struct plan plan;
-    size_t threads;                         /* which take rounds in turns */
-    struct cut groups, tiles, columns, sum; /* of all rows, of all rows again, of W */
-    float *const *copies, *const *sums;     /* [thread] room for a panel's chunk, and its sums */
-    struct kernel_set kernels[CUT_SIZES][CUT_SIZES][CUT_SIZES]; /* rows, columns, sum */
+    size_t threads;                              /* which take rounds in turns */
+    struct blocking groups, tiles, columns, sum; /* of all rows, of all rows again, of W */
+    float *const *copies, *const *sums; /* [thread] room for a panel's chunk, and its sums */
+    struct kernel_set kernels[BLOCKING_KINDS][BLOCKING_KINDS]
+                             [BLOCKING_KINDS]; /* rows, columns, sum */
 };
 
 static size_t panel_stride(const struct product *p)
@@ -105,14 +106,14 @@ static void fetch_set(struct kernels *kernels, const struct product *p, struct k
 static void fetch_kernels(struct kernels *kernels, struct product *p)
 {
     kernels_begin(kernels);
-    for (int rows = CUT_FIRST; rows < CUT_SIZES; rows++)
-        for (int columns = CUT_FIRST; columns < CUT_SIZES; columns++)
-            for (int sum = CUT_FIRST; sum < CUT_SIZES; sum++)
+    for (int rows = BLOCKING_FIRST; rows < BLOCKING_KINDS; rows++)
+        for (int columns = BLOCKING_FIRST; columns < BLOCKING_KINDS; columns++)
+            for (int sum = BLOCKING_FIRST; sum < BLOCKING_KINDS; sum++)
                 fetch_set(kernels, p, &p->kernels[rows][columns][sum],
                           (struct kernel_shape){
-                              .m = (int)cut_size_of(&p->columns, columns),
-                              .n = (int)cut_size_of(&p->tiles, rows),
-                              .k = (int)cut_size_of(&p->sum, sum),
+                              .m = (int)blocking_size_of(&p->columns, columns),
+                              .n = (int)blocking_size_of(&p->tiles, rows),
+                              .k = (int)blocking_size_of(&p->sum, sum),
                               .a_stride = (int)panel_stride(p),
                               .b_stride = (int)p->x.stride,
                               .c_stride = (int)p->plan.panel_columns,
@@ -123,7 +124,7 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
 static const float *find_panel(const struct product *p, size_t panel, size_t chunk)
 {
     size_t row = chunk * p->plan.chunk;
-    size_t column = cut_start(&p->columns, panel);
+    size_t column = blocking_start(&p->columns, panel);
     if (p->w->panels)
         return p->w->panels + column * p->w->in + row * PANEL_COLUMNS;
     return p->w->data + row * p->w->stride + column;
@@ -142,8 +143,8 @@ static const float *copy_panel(const struct product *p, float *copy, size_t pane
 {
     struct piece piece = {
         .row = chunk * p->plan.chunk,
-        .rows = cut_size(&p->sum, chunk),
-        .column = cut_start(&p->columns, panel),
+        .rows = blocking_size(&p->sum, chunk),
+        .column = blocking_start(&p->columns, panel),
     };
     panels_copy(copy, COPY_COLUMNS, p->w, piece);
     return copy;
@@ -168,10 +169,10 @@ static void multiply_chunk(const struct product *p, const struct round *round, c
     size_t tile = round->at.row / TILE_ROWS; /* groups are whole tiles */
     for (size_t row = 0; row < round->sums.rows; row += TILE_ROWS, tile++) {
         const struct kernel_set *set =
-            &p->kernels[cut_which(&p->tiles, tile)][cut_which(&p->columns, round->panel)]
-                       [cut_which(&p->sum, chunk)];
+            &p->kernels[blocking_kind(&p->tiles, tile)][blocking_kind(&p->columns, round->panel)]
+                       [blocking_kind(&p->sum, chunk)];
         bool prefetch = p->plan.prefetch && row == 0;
-        struct matrix sums = matrix_rows(round->sums, row, cut_size(&p->tiles, tile));
+        struct matrix sums = matrix_rows(round->sums, row, blocking_size(&p->tiles, tile));
         kernel_call(&set->forms[chunk > 0][prefetch], panel, x + row * p->x.stride, sums.data,
                     next);
         if (chunk + 1 == p->sum.count)
@@ -184,10 +185,10 @@ static void compute_panel(void *context, size_t index, size_t thread)
     const struct product *p = context;
     size_t panel = index % p->columns.count; /* all panels for one group, then for the next */
     size_t group = index / p->columns.count;
-    struct corner at = {cut_start(&p->groups, group), cut_start(&p->columns, panel)};
+    struct corner at = {blocking_start(&p->groups, group), blocking_start(&p->columns, panel)};
     struct round round = {
-        .sums = {p->sums[thread], cut_size(&p->groups, group), cut_size(&p->columns, panel),
-                 p->plan.panel_columns},
+        .sums = {p->sums[thread], blocking_size(&p->groups, group),
+                 blocking_size(&p->columns, panel), p->plan.panel_columns},
         .x = p->x.data + at.row * p->x.stride,
         .panel = panel,
         .at = at,
@@ -204,8 +205,8 @@ static void compute_panel(void *context, size_t index, size_t thread)
 static void compute_columns(void *context, size_t index, size_t thread)
 {
     const struct product *p = context;
-    size_t column = cut_start(&p->columns, index);
-    size_t count = cut_size(&p->columns, index);
+    size_t column = blocking_start(&p->columns, index);
+    size_t count = blocking_size(&p->columns, index);
     struct matrix sums = {p->sums[thread], 1, count, count};
     const float *w = p->w->data + column;
     size_t rows_ahead = (STREAM_AHEAD + count - 1) / count;
@@ -227,10 +228,10 @@ static void multiply(struct machine *machine, struct product *p)
     p->work = (double)rows * (double)p->w->out * (double)p->x.columns;
     p->plan = choose_plan(p->w, rows, p->threads);
     size_t group = p->w->panels ? GROUP_ROWS : IN_PLACE_GROUP;
-    p->groups = cut_into(rows, group, group);
-    p->tiles = cut_into(rows, TILE_ROWS, TILE_ROWS);
-    p->columns = cut_into(p->w->out, p->plan.panel_columns, p->plan.first_columns);
-    p->sum = cut_into(p->x.columns, p->plan.chunk, p->plan.chunk);
+    p->groups = blocking_of(rows, group, group);
+    p->tiles = blocking_of(rows, TILE_ROWS, TILE_ROWS);
+    p->columns = blocking_of(p->w->out, p->plan.panel_columns, p->plan.first_columns);
+    p->sum = blocking_of(p->x.columns, p->plan.chunk, p->plan.chunk);
     p->copies = machine->panels;
     p->sums = machine->sums;
     if (!p->plan.row)

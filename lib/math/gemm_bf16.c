@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "math/bf16.h"
-#include "math/cut.h"
+#include "math/blocking.h"
 #include "math/panels.h"
 
 enum {
@@ -112,9 +112,10 @@ struct job {
     const struct finish *finish;
     double work; /* multiply-adds */
     struct rounding x;
-    struct cut groups, tiles, columns, sum; /* of all rows, of all rows again, of W, of its pairs */
-    float *const *sums;                     /* [thread][GROUP_ROWS, PAIR_COLUMNS] */
-    struct kernel_set kernels[CUT_SIZES][CUT_SIZES]; /* rows, sum */
+    struct blocking groups, tiles, columns,
+        sum;            /* of all rows, of all rows again, of W, of its pairs */
+    float *const *sums; /* [thread][GROUP_ROWS, PAIR_COLUMNS] */
+    struct kernel_set kernels[BLOCKING_KINDS][BLOCKING_KINDS]; /* rows, sum */
 };
 
 static void fetch_set(struct kernels *kernels, const struct job *job, struct kernel_set *set,
@@ -130,13 +131,13 @@ static void fetch_set(struct kernels *kernels, const struct job *job, struct ker
 static void fetch_kernels(struct kernels *kernels, struct job *job)
 {
     kernels_begin(kernels);
-    for (int rows = CUT_FIRST; rows < CUT_SIZES; rows++)
-        for (int sum = CUT_FIRST; sum < CUT_SIZES; sum++)
+    for (int rows = BLOCKING_FIRST; rows < BLOCKING_KINDS; rows++)
+        for (int sum = BLOCKING_FIRST; sum < BLOCKING_KINDS; sum++)
             fetch_set(kernels, job, &job->kernels[rows][sum],
                       (struct kernel_shape){
                           .m = PAIR_COLUMNS,
-                          .n = (int)cut_size_of(&job->tiles, rows),
-                          .k = (int)cut_size_of(&job->sum, sum),
+                          .n = (int)blocking_size_of(&job->tiles, rows),
+                          .k = (int)blocking_size_of(&job->sum, sum),
                           .a_stride = PAIR_COLUMNS,
                           .b_stride = (int)job->x.stride,
                           .c_stride = PAIR_COLUMNS,
@@ -157,15 +158,15 @@ struct round {
  * fetched. */
 static void multiply_chunk(const struct job *job, const struct round *round, size_t chunk)
 {
-    size_t first = cut_start(&job->sum, chunk);
+    size_t first = blocking_start(&job->sum, chunk);
     bool last = chunk + 1 == job->sum.count;
     const uint32_t *panel = round->panel + first * PAIR_COLUMNS;
     const uint32_t *next = last ? round->next : panel + CHUNK * PAIR_COLUMNS;
     size_t tile = round->at.row / TILE_ROWS; /* groups are whole tiles */
     for (size_t row = 0; row < round->sums.rows; row += TILE_ROWS, tile++) {
         const struct kernel_set *set =
-            &job->kernels[cut_which(&job->tiles, tile)][cut_which(&job->sum, chunk)];
-        struct matrix sums = matrix_rows(round->sums, row, cut_size(&job->tiles, tile));
+            &job->kernels[blocking_kind(&job->tiles, tile)][blocking_kind(&job->sum, chunk)];
+        struct matrix sums = matrix_rows(round->sums, row, blocking_size(&job->tiles, tile));
         kernel_call_pairs(&set->forms[chunk > 0][row == 0], panel,
                           round->x + row * job->x.stride + first, sums.data, next);
         if (last)
@@ -178,11 +179,11 @@ static void compute_panel(void *context, size_t index, size_t thread)
     const struct job *job = context;
     size_t panel = index / job->groups.count; /* groups of one panel follow each other */
     size_t group = index % job->groups.count;
-    struct corner at = {cut_start(&job->groups, group), cut_start(&job->columns, panel)};
+    struct corner at = {blocking_start(&job->groups, group), blocking_start(&job->columns, panel)};
     size_t next = panel + 1 < job->columns.count ? at.column + PAIR_COLUMNS : 0;
     struct round round = {
-        .sums = {job->sums[thread], cut_size(&job->groups, group), cut_size(&job->columns, panel),
-                 PAIR_COLUMNS},
+        .sums = {job->sums[thread], blocking_size(&job->groups, group),
+                 blocking_size(&job->columns, panel), PAIR_COLUMNS},
         .x = job->x.pairs + at.row * job->x.stride,
         .panel = job->w->pairs + place_in_panels(job->w, 0, at.column),
         .next = job->w->pairs + place_in_panels(job->w, 0, next),
@@ -200,10 +201,10 @@ void multiply_bf16(struct machine *machine, struct matrix x, const struct weight
         .finish = finish,
         .work = (double)x.rows * (double)w->out * (double)x.columns,
         .x = round_input(machine, x),
-        .groups = cut_into(x.rows, GROUP_ROWS, GROUP_ROWS),
-        .tiles = cut_into(x.rows, TILE_ROWS, TILE_ROWS),
-        .columns = cut_into(w->out, PAIR_COLUMNS, PAIR_COLUMNS),
-        .sum = cut_into(bf16_pairs(w->in), CHUNK, CHUNK),
+        .groups = blocking_of(x.rows, GROUP_ROWS, GROUP_ROWS),
+        .tiles = blocking_of(x.rows, TILE_ROWS, TILE_ROWS),
+        .columns = blocking_of(w->out, PAIR_COLUMNS, PAIR_COLUMNS),
+        .sum = blocking_of(bf16_pairs(w->in), CHUNK, CHUNK),
         .sums = machine->sums,
     };
     fetch_kernels(machine->kernels, &job);

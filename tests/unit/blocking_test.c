@@ -1,9 +1,9 @@
-#include "math/cut.h"
+#include "math/blocking.h"
 
 #include <check.h>
 #include <stdbool.h>
 
-Suite *cut_suite(void);
+Suite *blocking_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -28,13 +28,13 @@ static const struct {
 START_TEST(parts_follow_each_other_and_have_the_sizes_they_should)
 {
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct cut cut = cut_into(cases[i].size, cases[i].part, cases[i].first);
+        struct blocking blocking = blocking_of(cases[i].size, cases[i].part, cases[i].first);
         size_t start = 0;
-        ck_assert_uint_eq(cut.count, cases[i].count);
-        for (size_t part = 0; part < cut.count; part++) {
-            ck_assert_uint_eq(cut_start(&cut, part), start);
-            ck_assert_uint_eq(cut_size(&cut, part), cases[i].sizes[part]);
-            start += cut_size(&cut, part);
+        ck_assert_uint_eq(blocking.count, cases[i].count);
+        for (size_t part = 0; part < blocking.count; part++) {
+            ck_assert_uint_eq(blocking_start(&blocking, part), start);
+            ck_assert_uint_eq(blocking_size(&blocking, part), cases[i].sizes[part]);
+            start += blocking_size(&blocking, part);
         }
         ck_assert_uint_eq(start, cases[i].size);
     }
@@ -44,23 +44,23 @@ END_TEST
 START_TEST(each_part_has_the_size_that_its_kind_stands_for)
 {
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct cut cut = cut_into(cases[i].size, cases[i].part, cases[i].first);
-        bool seen[CUT_SIZES] = {false};
-        for (size_t part = 0; part < cut.count; part++) {
-            enum cut_which which = cut_which(&cut, part);
-            ck_assert_uint_eq(cut_size_of(&cut, which), cut_size(&cut, part));
+        struct blocking blocking = blocking_of(cases[i].size, cases[i].part, cases[i].first);
+        bool seen[BLOCKING_KINDS] = {false};
+        for (size_t part = 0; part < blocking.count; part++) {
+            enum blocking_kind which = blocking_kind(&blocking, part);
+            ck_assert_uint_eq(blocking_size_of(&blocking, which), blocking_size(&blocking, part));
             seen[which] = true;
         }
-        for (int which = 0; which < CUT_SIZES; which++)
-            ck_assert(seen[which] == (cut_size_of(&cut, (enum cut_which)which) > 0));
+        for (int which = 0; which < BLOCKING_KINDS; which++)
+            ck_assert(seen[which] == (blocking_size_of(&blocking, (enum blocking_kind)which) > 0));
     }
 }
 END_TEST
 
-Suite *cut_suite(void)
+Suite *blocking_suite(void)
 {
-    Suite *suite = suite_create("cut");
-    TCase *tests = tcase_create("cut");
+    Suite *suite = suite_create("blocking");
+    TCase *tests = tcase_create("blocking");
     tcase_add_test(tests, parts_follow_each_other_and_have_the_sizes_they_should);
     tcase_add_test(tests, each_part_has_the_size_that_its_kind_stands_for);
     suite_add_tcase(suite, tests);

@@ -1,0 +1,41 @@
+#include "math/blocking.h"
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+struct blocking blocking_of(size_t size, size_t part, size_t first)
+{
+    first = smaller(first, size);
+    size_t behind = (size - first + part - 1) / part;
+    return (struct blocking){size, part, first, .count = (first > 0) + behind};
+}
+
+size_t blocking_start(const struct blocking *blocking, size_t index)
+{
+    return index == 0 ? 0 : blocking->first + (index - 1) * blocking->part;
+}
+
+size_t blocking_size(const struct blocking *blocking, size_t index)
+{
+    size_t rest = blocking->size - blocking_start(blocking, index);
+    return index == 0 ? blocking->first : smaller(blocking->part, rest);
+}
+
+enum blocking_kind blocking_kind(const struct blocking *blocking, size_t index)
+{
+    if (index == 0)
+        return BLOCKING_FIRST;
+    return blocking_size(blocking, index) == blocking->part ? BLOCKING_INNER : BLOCKING_LAST;
+}
+
+size_t blocking_size_of(const struct blocking *blocking, enum blocking_kind which)
+{
+    size_t behind = blocking->size - blocking->first;
+    if (which == BLOCKING_FIRST)
+        return blocking->first;
+    if (which == BLOCKING_INNER)
+        return behind >= blocking->part ? blocking->part : 0;
+    return behind % blocking->part;
+}
