@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "math/blocking.h"
-#include "math/finish.h"
+#include "math/epilogue.h"
 #include "math/gemm_bf16.h"
 #include "math/panels.h"
 #include "math/rows.h"
@@ -78,7 +78,7 @@ struct kernel_set {
 struct product {
     struct matrix x;
     const struct weight *w;
-    struct finish finish;
+    struct epilogue epilogue;
     double work; /* multiply-adds */
     struct plan plan;
     size_t threads;                              /* which take rounds in turns */
@@ -176,7 +176,8 @@ static void multiply_chunk(const struct product *p, const struct round *round, c
         kernel_call(&set->forms[chunk > 0][prefetch], panel, x + row * p->x.stride, sums.data,
                     next);
         if (chunk + 1 == p->sum.count)
-            finish_tile(&p->finish, sums, (struct corner){round->at.row + row, round->at.column});
+            epilogue_apply(&p->epilogue, sums,
+                           (struct corner){round->at.row + row, round->at.column});
     }
 }
 
@@ -214,7 +215,7 @@ static void compute_columns(void *context, size_t index, size_t thread)
     memset(sums.data, 0, count * sizeof *sums.data);
     for (size_t k = 0; k < p->x.columns; k++, w += p->w->stride)
         add_scaled_row(sums.data, w, count, p->x.data[k], w + later);
-    finish_tile(&p->finish, sums, (struct corner){0, column});
+    epilogue_apply(&p->epilogue, sums, (struct corner){0, column});
 }
 
 static void multiply(struct machine *machine, struct product *p)
@@ -222,7 +223,7 @@ static void multiply(struct machine *machine, struct product *p)
     size_t rows = p->x.rows;
     p->threads = pool_threads(machine->pool);
     if (p->w->pairs) {
-        multiply_bf16(machine, p->x, p->w, &p->finish);
+        multiply_bf16(machine, p->x, p->w, &p->epilogue);
         return;
     }
     p->work = (double)rows * (double)p->w->out * (double)p->x.columns;
@@ -254,15 +255,15 @@ static bool is_product(struct matrix y, struct matrix x, const struct weight *w)
 void linear(struct machine *machine, struct matrix y, struct matrix x, const struct weight *w,
             enum activation activation)
 {
-    struct finish finish = {.y = y, .bias = w->bias, .activation = activation};
+    struct epilogue epilogue = {.y = y, .bias = w->bias, .activation = activation};
     assert(is_product(y, x, w));
-    multiply(machine, &(struct product){.x = x, .w = w, .finish = finish});
+    multiply(machine, &(struct product){.x = x, .w = w, .epilogue = epilogue});
 }
 
 void linear_add(struct machine *machine, struct matrix total, struct matrix y, struct matrix x,
                 const struct weight *w)
 {
-    struct finish finish = {.y = y, .total = total, .bias = w->bias};
+    struct epilogue epilogue = {.y = y, .total = total, .bias = w->bias};
     assert(is_product(total, x, w) && (!y.data || is_product(y, x, w)));
-    multiply(machine, &(struct product){.x = x, .w = w, .finish = finish});
+    multiply(machine, &(struct product){.x = x, .w = w, .epilogue = epilogue});
 }

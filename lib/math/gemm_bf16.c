@@ -109,7 +109,7 @@ struct kernel_set {
 
 struct job {
     const struct weight *w;
-    const struct finish *finish;
+    const struct epilogue *epilogue;
     double work; /* multiply-adds */
     struct rounding x;
     struct blocking groups, tiles, columns,
@@ -170,7 +170,8 @@ static void multiply_chunk(const struct job *job, const struct round *round, siz
         kernel_call_pairs(&set->forms[chunk > 0][row == 0], panel,
                           round->x + row * job->x.stride + first, sums.data, next);
         if (last)
-            finish_tile(job->finish, sums, (struct corner){round->at.row + row, round->at.column});
+            epilogue_apply(job->epilogue, sums,
+                           (struct corner){round->at.row + row, round->at.column});
     }
 }
 
@@ -194,11 +195,11 @@ static void compute_panel(void *context, size_t index, size_t thread)
 }
 
 void multiply_bf16(struct machine *machine, struct matrix x, const struct weight *w,
-                   const struct finish *finish)
+                   const struct epilogue *epilogue)
 {
     struct job job = {
         .w = w,
-        .finish = finish,
+        .epilogue = epilogue,
         .work = (double)x.rows * (double)w->out * (double)x.columns,
         .x = round_input(machine, x),
         .groups = blocking_of(x.rows, GROUP_ROWS, GROUP_ROWS),

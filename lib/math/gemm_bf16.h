@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "math/finish.h"
+#include "math/epilogue.h"
 #include "math/machine.h"
 #include "math/tensor.h"
 #include "math/weight.h"
@@ -46,6 +46,6 @@ size_t pairs_of_input(size_t rows, size_t columns);
 
 /* What linear() and linear_add() do with a weight that has pairs. */
 void multiply_bf16(struct machine *machine, struct matrix x, const struct weight *w,
-                   const struct finish *finish);
+                   const struct epilogue *epilogue);
 
 #endif

@@ -1,4 +1,4 @@
-#include "math/finish.h"
+#include "math/epilogue.h"
 
 #include <assert.h>
 
@@ -33,14 +33,14 @@ static struct matrix tile_of(struct matrix whole, struct matrix sums, struct cor
     return matrix_columns(matrix_rows(whole, at.row, sums.rows), at.column, sums.columns);
 }
 
-void finish_tile(const struct finish *finish, struct matrix sums, struct corner at)
+void epilogue_apply(const struct epilogue *epilogue, struct matrix sums, struct corner at)
 {
-    const float *bias = finish->bias ? finish->bias + at.column : NULL;
-    assert(!finish->total.data || finish->activation == ACTIVATION_NONE);
-    if (finish->y.data)
-        activate(tile_of(finish->y, sums, at), sums, bias, finish->activation);
-    if (finish->total.data && bias)
-        add_with_bias(tile_of(finish->total, sums, at), sums, bias);
-    else if (finish->total.data)
-        add_rows(tile_of(finish->total, sums, at), sums);
+    const float *bias = epilogue->bias ? epilogue->bias + at.column : NULL;
+    assert(!epilogue->total.data || epilogue->activation == ACTIVATION_NONE);
+    if (epilogue->y.data)
+        activate(tile_of(epilogue->y, sums, at), sums, bias, epilogue->activation);
+    if (epilogue->total.data && bias)
+        add_with_bias(tile_of(epilogue->total, sums, at), sums, bias);
+    else if (epilogue->total.data)
+        add_rows(tile_of(epilogue->total, sums, at), sums);
 }

@@ -1,12 +1,12 @@
-/* finish.h: what follows the sums of a product while they are in cache: bias, curve, and a total
+/* epilogue.h: what follows the sums of a product while they are in cache: bias, curve, and a total
  * that all of it is added to, in one way through memory.
  *
- *     struct finish finish = {.y = y, .bias = w->bias, .activation = ACTIVATION_RELU};
+ *     struct epilogue epilogue = {.y = y, .bias = w->bias, .activation = ACTIVATION_RELU};
  *     ...                                          // the sums of y's tile from [64, 32] on
- *     finish_tile(&finish, sums, (struct corner){64, 32});
+ *     epilogue_apply(&epilogue, sums, (struct corner){64, 32});
  */
-#ifndef ATTN_MATH_FINISH_H
-#define ATTN_MATH_FINISH_H
+#ifndef ATTN_MATH_EPILOGUE_H
+#define ATTN_MATH_EPILOGUE_H
 
 #include <stddef.h>
 
@@ -14,7 +14,7 @@
 #include "math/tensor.h"
 
 /* y or total may have no data: it is not wanted. A total is of plain sums, without a curve. */
-struct finish {
+struct epilogue {
     struct matrix y;     /* = activation(sums + bias) */
     struct matrix total; /* += sums + bias */
     const float *bias;   /* [columns], or NULL: none */
@@ -26,6 +26,6 @@ struct corner {
     size_t row, column;
 };
 
-void finish_tile(const struct finish *finish, struct matrix sums, struct corner at);
+void epilogue_apply(const struct epilogue *epilogue, struct matrix sums, struct corner at);
 
 #endif
