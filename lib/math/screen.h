@@ -2,13 +2,13 @@
  * of it.
  *
  * A copy of the rows in bytes, a quarter of the size, gives each product roughly, and how far at
- * most it is from the chain of fused multiply-adds that `dots` computes. Only rows that may be the
- * largest are multiplied out, in that chain: the answer is that of `dots` and a look at all of y.
+ * most it is from the chain of fused multiply-adds that `gemv` computes. Only rows that may be the
+ * largest are multiplied out, in that chain: the answer is that of `gemv` and a look at all of y.
  *
  *     struct screen screen;
  *     if (screen_init(&screen, machine, words, &arena, err)) ...
  *     if (!screen_largest(machine, &screen, hidden, &id))
- *         ... it cannot tell: dots(machine, logits, words, hidden) ...
+ *         ... it cannot tell: gemv(machine, logits, words, hidden) ...
  *
  * A row w is cut into n bytes q and a step s, a vector x likewise into p and t; with ‖·‖ the
  * Euclidean norm and u = 2^-24, by Cauchy and Schwarz

@@ -1,6 +1,6 @@
 #include "model/forward.h"
 
-#include "math/dots.h"
+#include "math/gemv.h"
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "math/sinusoid.h"
@@ -73,7 +73,7 @@ static int unembed_words(struct pass *pass, struct matrix y)
     struct weight tokens = {.data = turned, .in = c->n_embd, .out = count, .stride = count};
     transpose_wanted(pass, (struct matrix){turned, c->n_embd, count, count}, y);
     if (count == 1)
-        dots(pass->machine, s->logits.data, words, turned);
+        gemv(pass->machine, s->logits.data, words, turned);
     else
         linear(pass->machine, s->logits, words, &tokens, ACTIVATION_NONE);
     return 0;

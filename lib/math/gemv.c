@@ -1,4 +1,4 @@
-#include "math/dots.h"
+#include "math/gemv.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@ enum { PART = 1024 }; /* rows of a round */
 
 /* So many rows side by side that no chain waits for its own last sum. */
 FOR_EACH_ISA
-static void dots_plain(float *y, struct matrix rows, const float *x)
+static void gemv_plain(float *y, struct matrix rows, const float *x)
 {
     enum { CHAINS = 8 };
     for (size_t row = 0; row < rows.rows; row += CHAINS) {
@@ -52,7 +52,7 @@ IN_AVX512 static inline __m512 add_rest(__m512 sums, const float *from, size_t s
 
 /* The products of a block of rows. Meanwhile the rows behind it are fetched, a few lines at a time
  * in the order in which they lie in memory. */
-IN_AVX512 static void dots_of_block(float *y, struct matrix rows, const float *x)
+IN_AVX512 static void gemv_block(float *y, struct matrix rows, const float *x)
 {
     const float *from = rows.data;
     const float *later = from + BLOCK * rows.stride;
@@ -68,24 +68,24 @@ IN_AVX512 static void dots_of_block(float *y, struct matrix rows, const float *x
 }
 
 /* As many rows as fall into blocks; how many they are. */
-static size_t dots_avx512(float *y, struct matrix rows, const float *x)
+static size_t gemv_avx512(float *y, struct matrix rows, const float *x)
 {
     size_t count = rows.rows / BLOCK * BLOCK;
     if (!__builtin_cpu_supports("avx512f"))
         return 0;
     for (size_t row = 0; row < count; row += BLOCK)
-        dots_of_block(y + row, matrix_rows(rows, row, BLOCK), x);
+        gemv_block(y + row, matrix_rows(rows, row, BLOCK), x);
     return count;
 }
 #else
-static size_t dots_avx512(float *y, struct matrix rows, const float *x)
+static size_t gemv_avx512(float *y, struct matrix rows, const float *x)
 {
     (void)y, (void)rows, (void)x;
     return 0;
 }
 #endif
 
-struct dots_job {
+struct gemv_job {
     float *y;
     struct matrix rows;
     const float *x;
@@ -93,18 +93,18 @@ struct dots_job {
 
 static void compute_part(void *context, size_t round, size_t thread)
 {
-    const struct dots_job *job = context;
+    const struct gemv_job *job = context;
     size_t first = round * PART;
     size_t rest = job->rows.rows - first;
     struct matrix rows = matrix_rows(job->rows, first, rest < PART ? rest : PART);
-    size_t done = dots_avx512(job->y + first, rows, job->x);
+    size_t done = gemv_avx512(job->y + first, rows, job->x);
     (void)thread;
-    dots_plain(job->y + first + done, matrix_rows(rows, done, rows.rows - done), job->x);
+    gemv_plain(job->y + first + done, matrix_rows(rows, done, rows.rows - done), job->x);
 }
 
-void dots(struct machine *machine, float *y, struct matrix rows, const float *x)
+void gemv(struct machine *machine, float *y, struct matrix rows, const float *x)
 {
-    struct dots_job job = {y, rows, x};
+    struct gemv_job job = {y, rows, x};
     struct loop loop = {
         .rounds = (rows.rows + PART - 1) / PART,
         .work = (double)rows.rows * (double)rows.columns,

@@ -1,4 +1,4 @@
-#include "math/dots.h"
+#include "math/gemv.h"
 
 #include <check.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "dice.h"
 #include "guarded.h"
 
-Suite *dots_suite(void);
+Suite *gemv_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -30,7 +30,7 @@ static void check_products(struct machine *machine, size_t rows, size_t columns,
     float *y = guarded_take(&y_memory, rows);
     dice_fill(matrix.data, count, &dice);
     dice_fill(x, columns, &dice);
-    dots(machine, y, matrix, x);
+    gemv(machine, y, matrix, x);
     for (size_t row = 0; row < rows; row++) {
         float sum = 0;
         for (size_t k = 0; k < columns; k++)
@@ -70,10 +70,10 @@ START_TEST(threads_change_nothing)
 }
 END_TEST
 
-Suite *dots_suite(void)
+Suite *gemv_suite(void)
 {
-    Suite *suite = suite_create("dots");
-    TCase *tests = tcase_create("dots");
+    Suite *suite = suite_create("gemv");
+    TCase *tests = tcase_create("gemv");
     tcase_add_test(tests, each_product_is_one_chain);
     tcase_add_test(tests, threads_change_nothing);
     suite_add_tcase(suite, tests);
