@@ -5,7 +5,7 @@
 
 #include "base/num.h"
 #include "math/chance.h"
-#include "math/spill.h"
+#include "math/nontemporal.h"
 #include "model/attention_blocked.h"
 #include "model/attention_dense.h"
 #include "model/attention_job.h"
@@ -255,7 +255,7 @@ static void compute_head(void *context, size_t round, size_t thread)
     if (!layer->wants_context && !job.scores && !job.softmax && !job.masked && !job.weights)
         return;
     enum head_fault fault = way_of(pass)->compute(&job);
-    spill_end();
+    nontemporal_fence();
     if (fault != HEAD_SOUND)
         note_fault(layer, round, fault);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "math/rows.h"
-#include "math/spill.h"
+#include "math/nontemporal.h"
 #include "model/attention_strip.h"
 
 /* What is known of each query of a strip so far. */
@@ -68,7 +68,7 @@ static enum head_fault put_scores(const struct head_job *head, const struct stri
             const float *row = memory->scores + i * memory->stride;
             if (first_bad(row, count) < count)
                 return HEAD_NO_NUMBER;
-            spill_copy(head->scores + (strip->first + i) * head->keys + key, row, count);
+            nontemporal_copy(head->scores + (strip->first + i) * head->keys + key, row, count);
         }
     }
     return HEAD_SOUND;
@@ -91,13 +91,13 @@ static void finish_squares(const struct head_job *head, size_t query, float larg
     size_t future = head->keys - visible;
     size_t first = query * head->keys;
     if (head->masked)
-        spill_fill(head->masked + first + visible, future, -INFINITY);
+        nontemporal_fill(head->masked + first + visible, future, -INFINITY);
     if (!head->weights)
         return;
     exp_row(head->weights + first, visible, largest);
     divide_row(head->weights + first, visible, sum);
     strip_drop(head, head->weights + first, query, (struct stretch){0, visible});
-    spill_fill(head->weights + first + visible, future, 0.0f);
+    nontemporal_fill(head->weights + first + visible, future, 0.0f);
 }
 
 /* --- the work --------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include "math/chance.h"
 #include "math/dropout.h"
 #include "math/rows.h"
-#include "math/spill.h"
+#include "math/nontemporal.h"
 #include "math/transpose.h"
 #include "model/attention_bf16.h"
 
@@ -297,8 +297,8 @@ void strip_put_row(const struct head_job *head, float *square, size_t query, con
 {
     if (!square)
         return;
-    spill_copy(square + query * head->keys, from, count);
-    spill_fill(square + query * head->keys + count, head->keys - count, others);
+    nontemporal_copy(square + query * head->keys, from, count);
+    nontemporal_fill(square + query * head->keys + count, head->keys - count, others);
 }
 
 void strip_drop(const struct head_job *head, float *weights, size_t query, struct stretch keys)

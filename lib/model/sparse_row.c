@@ -6,7 +6,7 @@
 #include "math/softmax_range.h"
 #include "math/rows.h"
 #include "math/scattered.h"
-#include "math/spill.h"
+#include "math/nontemporal.h"
 
 static const struct pattern *pattern_of(const struct head_job *head)
 {
@@ -181,8 +181,8 @@ static void put_piece(struct put *put, size_t key, const float *numbers, size_t 
 {
     if (count == 0)
         return;
-    spill_fill(put->to + put->done, key - put->done, put->others);
-    spill_copy(put->to + key, numbers, count);
+    nontemporal_fill(put->to + put->done, key - put->done, put->others);
+    nontemporal_copy(put->to + key, numbers, count);
     put->done = key + count;
 }
 
@@ -201,7 +201,7 @@ static void put_row(const struct head_job *head, float *square, const struct spa
     put_piece(&put, sight->first, numbers->window, sight->end - sight->first);
     for (; i < sight->single_count; i++)
         put_piece(&put, sight->singles[i], numbers->singles + i, 1);
-    spill_fill(put.to + put.done, head->keys - put.done, others);
+    nontemporal_fill(put.to + put.done, head->keys - put.done, others);
 }
 
 /* Does anything happen to weights, before they are used? */

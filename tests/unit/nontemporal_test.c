@@ -1,9 +1,9 @@
-#include "math/spill.h"
+#include "math/nontemporal.h"
 
 #include <check.h>
 #include <string.h>
 
-Suite *spill_suite(void);
+Suite *nontemporal_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -30,8 +30,8 @@ START_TEST(a_copy_is_whole_wherever_it_begins)
         for (size_t shift = 0; shift < 2 * LINE; shift++) {
             prepare();
             memcpy(expected + shift, from + 3 + i, counts[i] * sizeof *to);
-            spill_copy(to + shift, from + 3 + i, counts[i]);
-            spill_end();
+            nontemporal_copy(to + shift, from + 3 + i, counts[i]);
+            nontemporal_fence();
             ck_assert_mem_eq(to, expected, sizeof to);
         }
     }
@@ -45,18 +45,18 @@ START_TEST(what_is_filled_is_filled_whole_and_no_further)
             prepare();
             for (size_t k = 0; k < counts[i]; k++)
                 expected[shift + k] = 7.5f;
-            spill_fill(to + shift, counts[i], 7.5f);
-            spill_end();
+            nontemporal_fill(to + shift, counts[i], 7.5f);
+            nontemporal_fence();
             ck_assert_mem_eq(to, expected, sizeof to);
         }
     }
 }
 END_TEST
 
-Suite *spill_suite(void)
+Suite *nontemporal_suite(void)
 {
-    Suite *suite = suite_create("spill");
-    TCase *tests = tcase_create("spill");
+    Suite *suite = suite_create("nontemporal");
+    TCase *tests = tcase_create("nontemporal");
     tcase_add_test(tests, a_copy_is_whole_wherever_it_begins);
     tcase_add_test(tests, what_is_filled_is_filled_whole_and_no_further);
     suite_add_tcase(suite, tests);

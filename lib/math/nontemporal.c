@@ -1,4 +1,4 @@
-#include "math/spill.h"
+#include "math/nontemporal.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void stream_line(float *to, const __m128 line[LINE / 4])
         _mm_stream_ps(to + 4 * i, line[i]);
 }
 
-void spill_copy(float *to, const float *from, size_t count)
+void nontemporal_copy(float *to, const float *from, size_t count)
 {
     size_t first = to_line(to);
     if (count < WORTH_FLOATS) {
@@ -46,7 +46,7 @@ void spill_copy(float *to, const float *from, size_t count)
     memcpy(to + done, from + done, (count - done) * sizeof *to);
 }
 
-void spill_fill(float *to, size_t count, float value)
+void nontemporal_fill(float *to, size_t count, float value)
 {
     size_t first = to_line(to);
     if (count < WORTH_FLOATS) {
@@ -62,22 +62,22 @@ void spill_fill(float *to, size_t count, float value)
     fill(to + first + lines * LINE, count - first - lines * LINE, value);
 }
 
-void spill_end(void)
+void nontemporal_fence(void)
 {
     _mm_sfence();
 }
 #else
-void spill_copy(float *to, const float *from, size_t count)
+void nontemporal_copy(float *to, const float *from, size_t count)
 {
     memcpy(to, from, count * sizeof *to);
 }
 
-void spill_fill(float *to, size_t count, float value)
+void nontemporal_fill(float *to, size_t count, float value)
 {
     fill(to, count, value);
 }
 
-void spill_end(void)
+void nontemporal_fence(void)
 {
 }
 #endif
