@@ -7,7 +7,7 @@
 #include "base/num.h"
 #include "math/isa.h"
 #include "math/rows.h"
-#include "math/scattered.h"
+#include "math/gather.h"
 
 enum {
     PART = 1024, /* rows of a round */
@@ -292,8 +292,8 @@ static void multiply_out(struct contest *contest)
     float products[BATCH];
     for (size_t i = 0; i < contest->count; i++)
         rows[i] = matrix->data + contest->rows[i] * matrix->stride;
-    scattered_dots(products, contest->question->x, rows, contest->count,
-                   (struct scattered_form){matrix->columns, 1});
+    gather_dots(products, contest->question->x, rows, contest->count,
+                (struct gather_form){matrix->columns, 1});
     for (size_t i = 0; i < contest->count; i++) {
         bool is_earlier = products[i] == contest->largest && contest->rows[i] < contest->winner;
         if (products[i] > contest->largest || is_earlier) {

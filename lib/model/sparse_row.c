@@ -5,7 +5,7 @@
 
 #include "math/softmax_range.h"
 #include "math/rows.h"
-#include "math/scattered.h"
+#include "math/gather.h"
 #include "math/nontemporal.h"
 
 static const struct pattern *pattern_of(const struct head_job *head)
@@ -115,14 +115,14 @@ static const float *value_at(const struct head_job *head, size_t key)
 static void score_some(const struct sparse_row *row, const struct head_job *head,
                        struct stretch singles, size_t step, float *to)
 {
-    struct scattered_form form = {head->q.columns, step};
+    struct gather_form form = {head->q.columns, step};
     const float *q = head->q.data + row->query * head->q.stride;
     for (size_t first = singles.first; first < singles.end; first += FEW) {
         const float *keys[FEW];
         size_t count = few_of(singles.end - first);
         for (size_t i = 0; i < count; i++)
             keys[i] = key_at(head, row->sight.singles[first + i]);
-        scattered_dots(to + first, q, keys, count, form);
+        gather_dots(to + first, q, keys, count, form);
     }
 }
 
@@ -142,7 +142,7 @@ static void add_some(const struct sparse_row *row, const struct head_job *head,
         size_t count = few_of(singles.end - first);
         for (size_t i = 0; i < count; i++)
             values[i] = value_at(head, row->sight.singles[first + i]);
-        scattered_sum(to, values, weights_alone(row, head) + first, count, head->v.columns);
+        gather_sum(to, values, weights_alone(row, head) + first, count, head->v.columns);
     }
 }
 

@@ -1,4 +1,4 @@
-#include "math/scattered.h"
+#include "math/gather.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum {
 
 FOR_EACH_ISA
 static void dots_of_eight(float *restrict y, const float *restrict x,
-                          const float *const rows[CHAINS], struct scattered_form form)
+                          const float *const rows[CHAINS], struct gather_form form)
 {
     float sums[CHAINS] = {0};
     for (size_t i = 0; i < form.width; i++)
@@ -26,7 +26,7 @@ static void dots_of_eight(float *restrict y, const float *restrict x,
 }
 
 static void dots_plain(float *y, const float *x, const float *const *rows, size_t count,
-                       struct scattered_form form)
+                       struct gather_form form)
 {
     for (size_t first = 0; first < count; first += CHAINS) {
         const float *eight[CHAINS];
@@ -81,7 +81,7 @@ IN_AVX512 static void dots_of_blocks(float *y, const float *x, const float *cons
 
 /* All of them, where rows are dense; how many they are. */
 static size_t dots_in_blocks(float *y, const float *x, const float *const *rows, size_t count,
-                             struct scattered_form form)
+                             struct gather_form form)
 {
     enum { MOST = BLOCKS * BLOCK };
     if (form.step != 1 || !__builtin_cpu_supports("avx512f"))
@@ -100,15 +100,15 @@ static size_t dots_in_blocks(float *y, const float *x, const float *const *rows,
 }
 #else
 static size_t dots_in_blocks(float *y, const float *x, const float *const *rows, size_t count,
-                             struct scattered_form form)
+                             struct gather_form form)
 {
     (void)y, (void)x, (void)rows, (void)count, (void)form;
     return 0;
 }
 #endif
 
-void scattered_dots(float *y, const float *x, const float *const *rows, size_t count,
-                    struct scattered_form form)
+void gather_dots(float *y, const float *x, const float *const *rows, size_t count,
+                 struct gather_form form)
 {
     size_t done = dots_in_blocks(y, x, rows, count, form);
     dots_plain(y + done, x, rows + done, count - done, form);
@@ -117,8 +117,8 @@ void scattered_dots(float *y, const float *x, const float *const *rows, size_t c
 /* --- sums ------------------------------------------------------------------------------------- */
 
 FOR_EACH_ISA
-void scattered_sum(float *restrict y, const float *const *restrict rows,
-                   const float *restrict factors, size_t count, size_t width)
+void gather_sum(float *restrict y, const float *const *restrict rows, const float *restrict factors,
+                size_t count, size_t width)
 {
     size_t whole = width / WIDE * WIDE;
     for (size_t column = 0; column < whole; column += WIDE) {

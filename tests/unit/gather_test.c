@@ -1,4 +1,4 @@
-#include "math/scattered.h"
+#include "math/gather.h"
 
 #include <check.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "guarded.h"
 #include "math/noise.h"
 
-Suite *scattered_suite(void);
+Suite *gather_suite(void);
 
 enum { ROWS = 70, WIDTH = 130 };
 
@@ -34,7 +34,7 @@ START_TEST(each_is_one_chain_in_the_order_of_the_elements)
                 for (size_t i = 0; i < count; i++) /* anywhere, some twice */
                     where[i] = rows + (i * 7 % 13 + i % 3) * WIDTH;
                 found[count] = 5;
-                scattered_dots(found, x, where, count, (struct scattered_form){width, step});
+                gather_dots(found, x, where, count, (struct gather_form){width, step});
                 for (size_t i = 0; i < count; i++)
                     ck_assert_float_eq(found[i], chain(where[i], width, step));
                 ck_assert_float_eq(found[count], 5);
@@ -56,7 +56,7 @@ START_TEST(a_sum_is_one_chain_in_the_order_of_the_rows)
                 where[i] = rows + (i * 7 % 13 + i % 3) * WIDTH;
             for (size_t c = 0; c <= width; c++)
                 found[c] = (float)c;
-            scattered_sum(found, where, factors, count, width);
+            gather_sum(found, where, factors, count, width);
             for (size_t c = 0; c < width; c++) {
                 float sum = (float)c;
                 for (size_t i = 0; i < count; i++)
@@ -76,18 +76,18 @@ START_TEST(nothing_behind_a_row_is_read)
         const float *row = memset(guarded_take(&memory, width), 0, width * sizeof(float));
         float found = 1;
         float y[80] = {0};
-        scattered_dots(&found, x, &row, 1, (struct scattered_form){width, 1});
+        gather_dots(&found, x, &row, 1, (struct gather_form){width, 1});
         ck_assert_float_eq(found, 0);
-        scattered_sum(y, &row, &found, 1, width);
+        gather_sum(y, &row, &found, 1, width);
         guarded_close(&memory);
     }
 }
 END_TEST
 
-Suite *scattered_suite(void)
+Suite *gather_suite(void)
 {
-    Suite *suite = suite_create("scattered");
-    TCase *tests = tcase_create("scattered");
+    Suite *suite = suite_create("gather");
+    TCase *tests = tcase_create("gather");
     tcase_add_test(tests, each_is_one_chain_in_the_order_of_the_elements);
     tcase_add_test(tests, a_sum_is_one_chain_in_the_order_of_the_rows);
     tcase_add_test(tests, nothing_behind_a_row_is_read);
