@@ -32,7 +32,7 @@ struct work {
 /* Counted: every product of the pass. With weights [in, out] a row takes 2 · in · out operations;
  * scores and context take 2 · (d_k + d_v) for each head, query and key that the query sees, nothing
  * for what the mask removes. Each weight is read once, as float32 or bf16, and so is each cached
- * key and value; those of the logits as bytes where only the largest is wanted (screen.h). A source
+ * key and value; those of the logits as bytes where only the largest is wanted (argmax.h). A source
  * is as long as its sentence. Left out, because they are small beside that: embeddings, norms,
  * softmax, activation, and what the pass itself writes to memory and reads again.
  */

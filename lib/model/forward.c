@@ -111,12 +111,12 @@ static int unembed_rows(struct pass *pass, struct matrix y)
 /* The largest logit alone, where that can be told: true when it is known, or something failed. */
 static bool choose_likeliest(struct pass *pass, struct matrix y)
 {
-    struct screen *screen = NULL;
+    struct argmax *argmax = NULL;
     struct likeliest *likeliest = pass->tap->likeliest;
     const float *last = y.data + (y.rows - 1) * y.stride;
-    if (weights_screen(pass->weights, pass->machine, &screen, pass->err))
+    if (weights_argmax(pass->weights, pass->machine, &argmax, pass->err))
         return fail(pass);
-    likeliest->known = screen_largest(pass->machine, screen, last, &likeliest->id);
+    likeliest->known = argmax_find(pass->machine, argmax, last, &likeliest->id);
     return likeliest->known;
 }
 

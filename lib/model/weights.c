@@ -254,22 +254,22 @@ int weights_unembedding(struct weights *weights, const float **matrix, struct er
     return load(weights, unembedding_of(weights), 0, matrix, err);
 }
 
-int weights_screen(struct weights *weights, struct machine *machine, struct screen **screen,
+int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err)
 {
     const struct config *c = weights->config;
     const float *words = NULL;
-    if (!weights->screen) {
-        struct screen *made = arena_alloc(&weights->arena, 1, sizeof *made, err);
+    if (!weights->argmax) {
+        struct argmax *made = arena_alloc(&weights->arena, 1, sizeof *made, err);
         if (!made || weights_unembedding(weights, &words, err))
             return -1;
         /* they are only read */
         struct matrix rows = {(float *)words, c->vocab_size, c->n_embd, c->n_embd};
-        if (screen_init(made, machine, rows, &weights->arena, err))
+        if (argmax_init(made, machine, rows, &weights->arena, err))
             return -1;
-        weights->screen = made;
+        weights->argmax = made;
     }
-    *screen = weights->screen;
+    *argmax = weights->argmax;
     return 0;
 }
 

@@ -21,7 +21,7 @@
 #include "math/gemm.h"
 #include "math/precision.h"
 #include "math/rows.h"
-#include "math/screen.h"
+#include "math/argmax.h"
 #include "model/checkpoint.h"
 #include "model/config.h"
 #include "model/site.h"
@@ -50,7 +50,7 @@ struct weights {
     const struct folder *folder;
     struct checkpoint checkpoint;
     struct parameter *parameters; /* the rows of the table, those in layers once a layer */
-    struct screen *screen;        /* of the matrix that makes logits; NULL until it is used */
+    struct argmax *argmax;        /* of the matrix that makes logits; NULL until it is used */
     struct arena arena;           /* tensors that had to be converted, packed or rounded */
     bool packing;                 /* matrices are packed when they are first used; see gemm.h */
     bool packing_words;           /* so is the one that makes logits: it pays over many passes */
@@ -77,7 +77,7 @@ int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *no
 int weights_unembedding(struct weights *weights, const float **matrix, struct err *err);
 
 /* What tells the largest logit without the others; it is made on first use. */
-int weights_screen(struct weights *weights, struct machine *machine, struct screen **screen,
+int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err);
 
 /* Is it turned, for a product with rows of tokens: rounded to bf16, or packed? If so: the weight

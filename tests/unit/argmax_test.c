@@ -1,4 +1,4 @@
-#include "math/screen.h"
+#include "math/argmax.h"
 
 #include <check.h>
 #include <float.h>
@@ -9,7 +9,7 @@
 #include "dice.h"
 #include "guarded.h"
 
-Suite *screen_suite(void);
+Suite *argmax_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -188,39 +188,39 @@ static struct matrix fill_rows(fill *with, size_t rows, size_t columns, size_t p
 /* --- tests ------------------------------------------------------------------------------------ */
 
 /* What was found must be what the slow way says, and no product beyond its bound. */
-static void check_answer(const struct screen *screen, const float *x, uint32_t found)
+static void check_answer(const struct argmax *argmax, const float *x, uint32_t found)
 {
-    struct matrix rows = screen->rows;
+    struct matrix rows = argmax->rows;
     size_t expected = judged(rows, x);
     if (found != expected)
         ck_abort_msg("[%zu, %zu]: expected row %zu, found %u", rows.rows, rows.columns, expected,
                      found);
     for (size_t row = 0; row < rows.rows; row++)
-        if (!(screen->bounds[row] >= (double)product(rows, row, x)))
+        if (!(argmax->bounds[row] >= (double)product(rows, row, x)))
             ck_abort_msg("[%zu, %zu]: row %zu is beyond its bound", rows.rows, rows.columns, row);
 }
 
 /* Ask for the largest; that must be told. */
-static void check_question(struct screen *screen, fill *with, uint32_t *dice)
+static void check_question(struct argmax *argmax, fill *with, uint32_t *dice)
 {
     uint32_t found = UINT32_MAX;
-    float *x = guarded_take(&x_memory, screen->rows.columns);
-    with(x, 0, screen->rows.columns, dice);
-    ck_assert(screen_largest(&machine, screen, x, &found));
-    check_answer(screen, x, found);
+    float *x = guarded_take(&x_memory, argmax->rows.columns);
+    with(x, 0, argmax->rows.columns, dice);
+    ck_assert(argmax_find(&machine, argmax, x, &found));
+    check_answer(argmax, x, found);
 }
 
 static void check_shapes(fill *rows_with)
 {
     uint32_t dice = 11;
     for (size_t shape = 0; shape < COUNT(shapes); shape++) {
-        struct screen screen;
+        struct argmax argmax;
         struct arena arena = {0};
         struct matrix rows =
             fill_rows(rows_with, shapes[shape][0], shapes[shape][1], shape % 2 * PAD, &dice);
-        ck_assert_int_eq(screen_init(&screen, &machine, rows, &arena, NULL), 0);
+        ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
         for (size_t i = 0; i < COUNT(fills); i++)
-            check_question(&screen, fills[i], &dice);
+            check_question(&argmax, fills[i], &dice);
         arena_release(&arena);
     }
 }
@@ -238,11 +238,11 @@ START_TEST(threads_change_nothing)
     open_all(2);
     uint32_t dice = 17;
     struct matrix rows = fill_rows(often_equal, ROWS_MOST, COLUMNS_MOST, 0, &dice);
-    struct screen screen;
+    struct argmax argmax;
     struct arena arena = {0};
-    ck_assert_int_eq(screen_init(&screen, &machine, rows, &arena, NULL), 0);
+    ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
     for (int i = 0; i < QUESTIONS; i++)
-        check_question(&screen, i % 2 ? normally : of_any_size, &dice);
+        check_question(&argmax, i % 2 ? normally : of_any_size, &dice);
     arena_release(&arena);
     close_all();
 }
@@ -254,16 +254,16 @@ START_TEST(most_rows_are_passed_over)
     open_all(1);
     uint32_t dice = 23;
     struct matrix rows = fill_rows(normally, ROWS_MOST, COLUMNS_MOST, 0, &dice);
-    struct screen screen;
+    struct argmax argmax;
     struct arena arena = {0};
-    ck_assert_int_eq(screen_init(&screen, &machine, rows, &arena, NULL), 0);
+    ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
     for (int i = 0; i < QUESTIONS; i++) {
-        check_question(&screen, normally, &dice);
+        check_question(&argmax, normally, &dice);
         const float *x = guarded_take(&x_memory, COLUMNS_MOST);
         double largest = (double)product(rows, judged(rows, x), x);
         size_t possible = 0;
         for (size_t row = 0; row < ROWS_MOST; row++)
-            possible += screen.bounds[row] >= largest;
+            possible += argmax.bounds[row] >= largest;
         ck_assert_uint_le(possible, ROWS_MOST / 50);
     }
     arena_release(&arena);
@@ -289,15 +289,15 @@ START_TEST(what_may_be_infinite_cannot_be_told)
     for (size_t i = 0; i < COUNT(cases); i++) {
         uint32_t dice = 29;
         uint32_t found = UINT32_MAX;
-        struct screen screen;
+        struct argmax argmax;
         struct arena arena = {0};
         float *x = guarded_take(&x_memory, 33);
         struct matrix rows = fill_rows(with_one_element, 70, 33, 0, &dice);
         memset(x, 0, 33 * sizeof *x);
         rows.data[35 * 33 + 32] = cases[i].row;
         x[32] = cases[i].x;
-        ck_assert_int_eq(screen_init(&screen, &machine, rows, &arena, NULL), 0);
-        ck_assert_int_eq(screen_largest(&machine, &screen, x, &found), cases[i].told);
+        ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
+        ck_assert_int_eq(argmax_find(&machine, &argmax, x, &found), cases[i].told);
         ck_assert_uint_eq(found, cases[i].told ? judged(rows, x) : UINT32_MAX);
         arena_release(&arena);
     }
@@ -317,21 +317,21 @@ START_TEST(rows_may_be_too_long)
     open_all(1);
     for (size_t i = 0; i < COUNT(lengths); i++) {
         uint32_t found = 0;
-        struct screen screen;
+        struct argmax argmax;
         struct arena arena = {0};
         struct matrix rows = {values, ROWS, lengths[i], lengths[i]};
         float *x = values + ROWS * lengths[i];
         dice_fill(values, ROWS * lengths[i], &dice);
         for (size_t k = 0; k < lengths[i]; k++)
             values[2 * lengths[i] + k] = 1;
-        ck_assert_int_eq(screen_init(&screen, &machine, rows, &arena, NULL), 0);
+        ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
         for (int j = 1; j < 10; j++) {
             for (size_t k = 0; k < lengths[i]; k++)
                 x[k] = (float)j / 10;
-            bool told = screen_largest(&machine, &screen, x, &found);
+            bool told = argmax_find(&machine, &argmax, x, &found);
             ck_assert_int_eq(told, lengths[i] <= LONGEST);
             if (told)
-                check_answer(&screen, x, found);
+                check_answer(&argmax, x, found);
         }
         arena_release(&arena);
     }
@@ -347,11 +347,11 @@ START_TEST(memory_may_run_out)
     struct matrix rows = fill_rows(normally, ROWS_MOST, 64, 0, &dice);
     size_t failures = 0;
     for (int done = 0; !done;) {
-        struct screen screen;
+        struct argmax argmax;
         struct arena arena = {0};
         struct err err = {0};
         heap_fail_at(failures + 1, 0);
-        done = !screen_init(&screen, &machine, rows, &arena, &err);
+        done = !argmax_init(&argmax, &machine, rows, &arena, &err);
         heap_fail_at(0, 0);
         ck_assert(done || strncmp(err.text, "out of memory: ", 15) == 0);
         failures += !done;
@@ -359,19 +359,19 @@ START_TEST(memory_may_run_out)
     }
     ck_assert_uint_gt(failures, 0);
     rows.rows = SIZE_MAX / 64;
-    struct screen screen;
+    struct argmax argmax;
     struct arena arena = {0};
     rows.columns = 65;
-    ck_assert_int_eq(screen_init(&screen, &machine, rows, &arena, NULL), -1);
+    ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), -1);
     arena_release(&arena);
     close_all();
 }
 END_TEST
 
-Suite *screen_suite(void)
+Suite *argmax_suite(void)
 {
-    Suite *suite = suite_create("screen");
-    TCase *tests = tcase_create("screen");
+    Suite *suite = suite_create("argmax");
+    TCase *tests = tcase_create("argmax");
     tcase_add_loop_test(tests, whatever_the_numbers_the_row_is_that_of_all_products, 0,
                         COUNT(fills));
     tcase_add_test(tests, threads_change_nothing);

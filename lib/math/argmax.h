@@ -1,13 +1,13 @@
-/* screen.h: which row of a large matrix has the largest product with a vector, without reading all
+/* argmax.h: which row of a large matrix has the largest product with a vector, without reading all
  * of it.
  *
  * A copy of the rows in bytes, a quarter of the size, gives each product roughly, and how far at
  * most it is from the chain of fused multiply-adds that `gemv` computes. Only rows that may be the
  * largest are multiplied out, in that chain: the answer is that of `gemv` and a look at all of y.
  *
- *     struct screen screen;
- *     if (screen_init(&screen, machine, words, &arena, err)) ...
- *     if (!screen_largest(machine, &screen, hidden, &id))
+ *     struct argmax argmax;
+ *     if (argmax_init(&argmax, machine, words, &arena, err)) ...
+ *     if (!argmax_find(machine, &argmax, hidden, &id))
  *         ... it cannot tell: gemv(machine, logits, words, hidden) ...
  *
  * A row w is cut into n bytes q and a step s, a vector x likewise into p and t; with ‖·‖ the
@@ -18,8 +18,8 @@
  *
  * where q·p is exact, a sum of whole numbers that has room in 32 bits.
  */
-#ifndef ATTN_MATH_SCREEN_H
-#define ATTN_MATH_SCREEN_H
+#ifndef ATTN_MATH_ARGMAX_H
+#define ATTN_MATH_ARGMAX_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@
 #include "math/machine.h"
 #include "math/tensor.h"
 
-struct screen {
+struct argmax {
     struct matrix rows; /* [V, n] borrowed */
     size_t stride;      /* of parts: columns, and zeros up to whole cache lines */
     int8_t *parts;      /* [V, stride] q */
@@ -40,15 +40,15 @@ struct screen {
     double largest;     /* no row's norm is larger; infinity: nothing can be told of these rows */
     int16_t *x;         /* [stride] p: from here on room for a question … */
     double *bounds;     /* [V] no product is larger */
-    struct screen_top *tops; /* … for each part of the rows */
+    struct argmax_top *tops; /* … for each part of the rows */
 };
 
 /* Cut the rows, on all threads; they are borrowed, the rest is the arena's. */
-int screen_init(struct screen *screen, struct machine *machine, struct matrix rows,
+int argmax_init(struct argmax *argmax, struct machine *machine, struct matrix rows,
                 struct arena *arena, struct err *err);
 
 /* The row whose product with x is the largest, the first of equal ones. False where that cannot be
  * promised, as with numbers that are not finite, or products that may not be. */
-bool screen_largest(struct machine *machine, struct screen *screen, const float *x, uint32_t *row);
+bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x, uint32_t *row);
 
 #endif

@@ -1,4 +1,4 @@
-#include "math/screen.h"
+#include "math/argmax.h"
 
 #include <float.h>
 #include <math.h>
@@ -24,19 +24,19 @@ static const float TO_WHOLE = 0x1.8p23f;    /* added and taken away again, it ro
 static const double ROUNDING = 2 * 0x1p-24; /* 2 u: twice what a product takes */
 
 /* The best of a part of the rows, roughly. */
-struct screen_top {
+struct argmax_top {
     float value;
     size_t row;
 };
 
-static size_t part_count(const struct screen *screen)
+static size_t part_count(const struct argmax *argmax)
 {
-    return (screen->rows.rows + PART - 1) / PART;
+    return (argmax->rows.rows + PART - 1) / PART;
 }
 
-static size_t part_rows(const struct screen *screen, size_t first)
+static size_t part_rows(const struct argmax *argmax, size_t first)
 {
-    size_t rest = screen->rows.rows - first;
+    size_t rest = argmax->rows.rows - first;
     return rest < PART ? rest : PART;
 }
 
@@ -97,93 +97,93 @@ static float rounded_up(double value)
 
 /* Its norms, from those in steps. Each r is off by less than 2^-15, as 1 / s and two products are
  * rounded, and either sum by less than its own n u. */
-static void note_norms(struct screen *screen, size_t i, float step, struct squares *sums)
+static void note_norms(struct argmax *argmax, size_t i, float step, struct squares *sums)
 {
-    double columns = (double)screen->rows.columns;
+    double columns = (double)argmax->rows.columns;
     double up = 1 + columns * ROUNDING;
     double left = sqrt((double)add_lanes(sums->left)) * up + sqrt(columns) * 0x1p-15;
     double cut = sqrt((double)add_lanes(sums->cut)) * up;
-    screen->steps[i] = step;
-    screen->slacks[i] = rounded_up((double)step * (left + columns * ROUNDING * (left + cut)));
-    screen->sizes[i] = rounded_up((double)step * cut);
+    argmax->steps[i] = step;
+    argmax->slacks[i] = rounded_up((double)step * (left + columns * ROUNDING * (left + cut)));
+    argmax->sizes[i] = rounded_up((double)step * cut);
 }
 
 static void cut_part(void *context, size_t round, size_t thread)
 {
-    struct screen *screen = context;
-    size_t columns = screen->rows.columns;
+    struct argmax *argmax = context;
+    size_t columns = argmax->rows.columns;
     size_t first = round * PART;
-    size_t end = first + part_rows(screen, first);
+    size_t end = first + part_rows(argmax, first);
     (void)thread;
     for (size_t i = first; i < end; i++) {
-        const float *row = screen->rows.data + i * screen->rows.stride;
-        int8_t *parts = screen->parts + i * screen->stride;
+        const float *row = argmax->rows.data + i * argmax->rows.stride;
+        int8_t *parts = argmax->parts + i * argmax->stride;
         float largest = largest_size(row, columns);
         struct squares sums;
-        memset(parts, 0, screen->stride);
+        memset(parts, 0, argmax->stride);
         if (first_bad(row, columns) < columns) {
-            screen->slacks[i] = INFINITY;
+            argmax->slacks[i] = INFINITY;
         } else if (largest < LEAST) {
-            screen->slacks[i] = rounded_up(sqrt((double)columns) * 2 * (double)LEAST);
+            argmax->slacks[i] = rounded_up(sqrt((double)columns) * 2 * (double)LEAST);
         } else {
             cut_row(&sums, parts, row, columns, BYTE_MOST / largest);
-            note_norms(screen, i, largest / BYTE_MOST, &sums);
+            note_norms(argmax, i, largest / BYTE_MOST, &sums);
         }
     }
 }
 
 /* ‖w‖ <= ‖w - sq‖ + ‖sq‖ */
-static double largest_norm(const struct screen *screen)
+static double largest_norm(const struct argmax *argmax)
 {
     double largest = 0;
-    for (size_t i = 0; i < screen->rows.rows; i++) {
-        double norm = (double)screen->slacks[i] + (double)screen->sizes[i];
+    for (size_t i = 0; i < argmax->rows.rows; i++) {
+        double norm = (double)argmax->slacks[i] + (double)argmax->sizes[i];
         largest = norm > largest ? norm : largest;
     }
     return largest;
 }
 
-static int take_room(struct screen *screen, struct arena *arena, struct err *err)
+static int take_room(struct argmax *argmax, struct arena *arena, struct err *err)
 {
-    size_t rows = screen->rows.rows;
+    size_t rows = argmax->rows.rows;
     size_t bytes = 0;
-    if (!num_multiply(&bytes, rows, screen->stride))
+    if (!num_multiply(&bytes, rows, argmax->stride))
         return err_memory(err, SIZE_MAX);
-    screen->parts = arena_room(arena, bytes, sizeof *screen->parts, err);
-    screen->steps = arena_alloc(arena, rows, sizeof *screen->steps, err);
-    screen->slacks = arena_alloc(arena, rows, sizeof *screen->slacks, err);
-    screen->sizes = arena_alloc(arena, rows, sizeof *screen->sizes, err);
-    screen->x = arena_alloc(arena, screen->stride, sizeof *screen->x, err);
-    screen->bounds = arena_alloc(arena, rows, sizeof *screen->bounds, err);
-    screen->tops = arena_alloc(arena, part_count(screen), sizeof *screen->tops, err);
-    bool all = screen->parts && screen->steps && screen->slacks && screen->sizes && screen->x &&
-               screen->bounds && screen->tops;
+    argmax->parts = arena_room(arena, bytes, sizeof *argmax->parts, err);
+    argmax->steps = arena_alloc(arena, rows, sizeof *argmax->steps, err);
+    argmax->slacks = arena_alloc(arena, rows, sizeof *argmax->slacks, err);
+    argmax->sizes = arena_alloc(arena, rows, sizeof *argmax->sizes, err);
+    argmax->x = arena_alloc(arena, argmax->stride, sizeof *argmax->x, err);
+    argmax->bounds = arena_alloc(arena, rows, sizeof *argmax->bounds, err);
+    argmax->tops = arena_alloc(arena, part_count(argmax), sizeof *argmax->tops, err);
+    bool all = argmax->parts && argmax->steps && argmax->slacks && argmax->sizes && argmax->x &&
+               argmax->bounds && argmax->tops;
     return all ? 0 : -1;
 }
 
-int screen_init(struct screen *screen, struct machine *machine, struct matrix rows,
+int argmax_init(struct argmax *argmax, struct machine *machine, struct matrix rows,
                 struct arena *arena, struct err *err)
 {
-    *screen = (struct screen){.rows = rows, .largest = INFINITY};
-    screen->stride = (rows.columns + LINE - 1) / LINE * LINE;
+    *argmax = (struct argmax){.rows = rows, .largest = INFINITY};
+    argmax->stride = (rows.columns + LINE - 1) / LINE * LINE;
     struct loop loop = {
-        .rounds = part_count(screen),
+        .rounds = part_count(argmax),
         .work = (double)rows.rows * (double)rows.columns,
         .round = cut_part,
     };
     if (rows.columns > COLUMNS_MOST)
         return 0;
-    if (take_room(screen, arena, err))
+    if (take_room(argmax, arena, err))
         return -1;
-    pool_run(machine->pool, loop, screen);
-    screen->largest = largest_norm(screen);
+    pool_run(machine->pool, loop, argmax);
+    argmax->largest = largest_norm(argmax);
     return 0;
 }
 
 /* --- a question ------------------------------------------------------------------------------- */
 
 struct question {
-    struct screen *screen;
+    struct argmax *argmax;
     const float *x;
     double step;        /* t */
     double norm, error; /* at least ‖x‖ and ‖x - tp‖ */
@@ -192,8 +192,8 @@ struct question {
 /* Cut the vector as the rows, into as many steps as a sum of products has room for. */
 static void cut_vector(struct question *question)
 {
-    struct screen *screen = question->screen;
-    size_t columns = screen->rows.columns;
+    struct argmax *argmax = question->argmax;
+    size_t columns = argmax->rows.columns;
     double most = (double)(INT32_MAX / (BYTE_MOST * columns));
     double largest = (double)largest_size(question->x, columns);
     double norm = 0;
@@ -204,7 +204,7 @@ static void cut_vector(struct question *question)
         double value = (double)question->x[k];
         double part = rint(value / question->step);
         double left = value - question->step * part;
-        screen->x[k] = (int16_t)part;
+        argmax->x[k] = (int16_t)part;
         norm += value * value;
         error += left * left;
     }
@@ -232,12 +232,12 @@ FOR_EACH_ISA
 static void bound_rows(float *restrict near, const struct question *question,
                        const int32_t *restrict products, size_t first, size_t count)
 {
-    const struct screen *screen = question->screen;
-    const float *restrict steps = screen->steps + first;
-    const float *restrict slacks = screen->slacks + first;
-    const float *restrict sizes = screen->sizes + first;
-    double *restrict bounds = screen->bounds + first;
-    double underflow = (double)screen->rows.columns * (double)FLT_MIN;
+    const struct argmax *argmax = question->argmax;
+    const float *restrict steps = argmax->steps + first;
+    const float *restrict slacks = argmax->slacks + first;
+    const float *restrict sizes = argmax->sizes + first;
+    double *restrict bounds = argmax->bounds + first;
+    double underflow = (double)argmax->rows.columns * (double)FLT_MIN;
     for (size_t i = 0; i < count; i++) {
         double product = question->step * (double)steps[i] * (double)products[i];
         double slack = question->norm * (double)slacks[i] + question->error * (double)sizes[i];
@@ -246,18 +246,18 @@ static void bound_rows(float *restrict near, const struct question *question,
     }
 }
 
-static void screen_part(void *context, size_t round, size_t thread)
+static void bound_part(void *context, size_t round, size_t thread)
 {
     const struct question *question = context;
-    struct screen *screen = question->screen;
-    struct screen_top *top = &screen->tops[round];
+    struct argmax *argmax = question->argmax;
+    struct argmax_top *top = &argmax->tops[round];
     int32_t products[PART];
     float near[PART];
     size_t first = round * PART;
-    size_t count = part_rows(screen, first);
+    size_t count = part_rows(argmax, first);
     (void)thread;
-    multiply_parts(products, screen->parts + first * screen->stride, count, screen->x,
-                   screen->stride);
+    multiply_parts(products, argmax->parts + first * argmax->stride, count, argmax->x,
+                   argmax->stride);
     bound_rows(near, question, products, first, count);
     top->value = largest_of_row(near, count);
     top->row = 0;
@@ -267,13 +267,13 @@ static void screen_part(void *context, size_t round, size_t thread)
 }
 
 /* The row that is roughly the best. */
-static size_t likely_row(const struct screen *screen)
+static size_t likely_row(const struct argmax *argmax)
 {
     size_t best = 0;
-    for (size_t i = 1; i < part_count(screen); i++)
-        if (screen->tops[i].value > screen->tops[best].value)
+    for (size_t i = 1; i < part_count(argmax); i++)
+        if (argmax->tops[i].value > argmax->tops[best].value)
             best = i;
-    return screen->tops[best].row;
+    return argmax->tops[best].row;
 }
 
 /* Rows that are to be multiplied out, and the largest product so far. */
@@ -287,7 +287,7 @@ struct contest {
 
 static void multiply_out(struct contest *contest)
 {
-    const struct matrix *matrix = &contest->question->screen->rows;
+    const struct matrix *matrix = &contest->question->argmax->rows;
     const float *rows[BATCH];
     float products[BATCH];
     for (size_t i = 0; i < contest->count; i++)
@@ -311,25 +311,25 @@ static void enter(struct contest *contest, size_t row)
         multiply_out(contest);
 }
 
-bool screen_largest(struct machine *machine, struct screen *screen, const float *x, uint32_t *row)
+bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x, uint32_t *row)
 {
-    struct question question = {.screen = screen, .x = x};
+    struct question question = {.argmax = argmax, .x = x};
     struct contest contest = {.question = &question, .largest = -INFINITY};
     struct loop loop = {
-        .rounds = part_count(screen),
-        .work = (double)screen->rows.rows * (double)screen->stride,
-        .round = screen_part,
+        .rounds = part_count(argmax),
+        .work = (double)argmax->rows.rows * (double)argmax->stride,
+        .round = bound_part,
     };
-    if (!isfinite(screen->largest) || first_bad(x, screen->rows.columns) < screen->rows.columns)
+    if (!isfinite(argmax->largest) || first_bad(x, argmax->rows.columns) < argmax->rows.columns)
         return false;
     cut_vector(&question);
-    if ((question.norm + question.error) * screen->largest >= (double)FLT_MAX / 2)
+    if ((question.norm + question.error) * argmax->largest >= (double)FLT_MAX / 2)
         return false;
     pool_run(machine->pool, loop, &question);
-    enter(&contest, likely_row(screen));
+    enter(&contest, likely_row(argmax));
     multiply_out(&contest);
-    for (size_t i = 0; i < screen->rows.rows; i++)
-        if (screen->bounds[i] >= (double)contest.largest)
+    for (size_t i = 0; i < argmax->rows.rows; i++)
+        if (argmax->bounds[i] >= (double)contest.largest)
             enter(&contest, i);
     multiply_out(&contest);
     *row = (uint32_t)contest.winner;
