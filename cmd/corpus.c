@@ -6,7 +6,7 @@
 #include "command.h"
 #include "format_choice.h"
 #include "inputs.h"
-#include "math/keyed.h"
+#include "math/rng.h"
 #include "out/text_line.h"
 #include "progress.h"
 #include "train/grammar_write.h"
@@ -39,7 +39,7 @@ static int write_texts(struct stream *out, const struct grammar *grammar, size_t
     progress_begin_beside(&progress, options, "texts");
     for (long long i = 0; i < count && !failed; i++) {
         progress_show(&progress, (size_t)i, (size_t)count, NULL);
-        uint64_t key = keyed_next((uint64_t)options->seed, (uint64_t)i);
+        uint64_t key = rng_fold_in((uint64_t)options->seed, (uint64_t)i);
         buf_clear(&text);
         failed = grammar_write(grammar, &text, rule, key, err);
         buf_char(&text, '\n');

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lens/measure.h"
-#include "math/keyed.h"
+#include "math/rng.h"
 #include "model/forward.h"
 
 const struct score_row score_rows[SCORES] = {
@@ -129,5 +129,5 @@ uint64_t head_score_count(const struct head_scores *scores, size_t layer, size_t
 void head_scores_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key)
 {
     for (size_t i = 0; i < half; i++)
-        ids[i] = ids[i + half] = (uint32_t)keyed_below(key, i, limit);
+        ids[i] = ids[i + half] = (uint32_t)rng_below(key, i, limit);
 }

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "lens/reading.h"
-#include "math/keyed.h"
+#include "math/rng.h"
 
 enum { RANDOM_HALF = 25 }; /* tokens that come twice */
 
@@ -24,7 +24,7 @@ int head_survey_add_repeat(struct head_survey *survey, size_t number, struct err
     size_t positions = model->config.n_positions;
     size_t half = positions && positions < 2 * RANDOM_HALF ? positions / 2 : RANDOM_HALF;
     struct sequence sequence = {.ids = ids, .count = 2 * half};
-    head_scores_repeat(ids, half, model->config.vocab_size, keyed_next(survey->seed, number));
+    head_scores_repeat(ids, half, model->config.vocab_size, rng_fold_in(survey->seed, number));
     return head_scores_add(&survey->of_repeats, model, &survey->viewer->machine, &sequence, err);
 }
 

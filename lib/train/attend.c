@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "math/keyed.h"
+#include "math/rng.h"
 #include "math/rows_back.h"
 #include "math/transpose.h"
 #include "train/forth.h"
@@ -119,8 +119,8 @@ static const float *drop_strip(const struct head_work *head, float *to, size_t f
         return strip;
     memcpy(to, strip, rows * head->stride * sizeof *to);
     for (size_t row = 0; row < rows; row++)
-        keyed_drop(to + row * head->stride, first + row + 1, key,
-                   head->number * tokens_of(head) + first + row, rate);
+        rng_dropout(to + row * head->stride, first + row + 1, key,
+                    head->number * tokens_of(head) + first + row, rate);
     return to;
 }
 
@@ -170,8 +170,8 @@ static void weigh_back(const struct head_work *head, float *strip, size_t first)
     for (size_t row = 0; row < rows; row++) {
         float *gradients = strip + row * head->stride;
         size_t visible = first + row + 1;
-        keyed_drop(gradients, visible, key, head->number * tokens_of(head) + first + row,
-                   forth_rate(study));
+        rng_dropout(gradients, visible, key, head->number * tokens_of(head) + first + row,
+                    forth_rate(study));
         softmax_row_back(gradients, head->weights + (first + row) * head->stride, visible,
                          head->layer->scale);
         memset(gradients + visible, 0, (first + rows - visible) * sizeof *gradients);

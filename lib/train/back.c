@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "math/keyed.h"
+#include "math/rng.h"
 #include "math/gemm.h"
 #include "math/rows_back.h"
 #include "math/slope.h"
@@ -127,8 +127,8 @@ static void drop_block(void *context, const struct block_of_rows *block)
     struct matrix dx = block_rows(verb->dx, block);
     copy_rows(dx, block_rows(verb->dy, block));
     for (size_t row = 0; row < dx.rows; row++)
-        keyed_drop(dx.data + row * dx.stride, dx.columns, verb->key, block->first + row,
-                   forth_rate(verb->study));
+        rng_dropout(dx.data + row * dx.stride, dx.columns, verb->key, block->first + row,
+                    forth_rate(verb->study));
 }
 
 /* dx = drop(dy), the same elements as on the way forward. */

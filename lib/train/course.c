@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "math/keyed.h"
+#include "math/rng.h"
 
 /* What keys are made for, beside the steps. */
 enum { KEY_TEXTS, KEY_DROPS, KEY_HELD_OUT, KEY_DRILLS };
@@ -52,7 +52,7 @@ double course_rate(const struct course_settings *settings, long long step)
 
 static uint64_t key_of(const struct course *course, uint64_t use, uint64_t number)
 {
-    return keyed_next(keyed_next(course->settings.seed, use), number);
+    return rng_fold_in(rng_fold_in(course->settings.seed, use), number);
 }
 
 static struct batch_of_texts draw(struct course *course, const struct text_starts *starts,

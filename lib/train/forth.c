@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "math/keyed.h"
+#include "math/rng.h"
 #include "math/gemm.h"
 #include "math/rows_back.h"
 #include "train/attend.h"
@@ -10,7 +10,7 @@
 
 uint64_t forth_key(const struct study *study, enum drop_place place, size_t layer)
 {
-    return keyed_next(study->batch->key, layer * DROP_PLACES + place);
+    return rng_fold_in(study->batch->key, layer * DROP_PLACES + place);
 }
 
 float forth_rate(const struct study *study)
@@ -29,8 +29,8 @@ struct verb {
 static void drop_rows(const struct verb *verb, struct matrix y, size_t first)
 {
     for (size_t row = 0; row < y.rows; row++)
-        keyed_drop(y.data + row * y.stride, y.columns, verb->key, first + row,
-                   forth_rate(verb->study));
+        rng_dropout(y.data + row * y.stride, y.columns, verb->key, first + row,
+                    forth_rate(verb->study));
 }
 
 static void embed_block(void *context, const struct block_of_rows *block)

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "math/keyed.h"
+#include "math/rng.h"
 
 static int by_tag(const void *a, const void *b)
 {
@@ -70,7 +70,7 @@ const struct grammar_choice *grammar_draw(const struct grammar_rule *rule,
     uint64_t total = weight_of(rule, among, high);
     if (!total)
         return NULL;
-    uint64_t number = keyed_below(key, (*drawn)++, total);
+    uint64_t number = rng_below(key, (*drawn)++, total);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (weight_of(rule, among, middle + 1) > number)

@@ -1,6 +1,6 @@
 /* grammar_write.h: texts drawn from a grammar.
  *
- *     uint64_t key = keyed_next(seed, number);                  (of text 0, 1, 2, …)
+ *     uint64_t key = rng_fold_in(seed, number);                  (of text 0, 1, 2, …)
  *     if (grammar_write(&grammar, &text, 0, key, err)) ...
  */
 #ifndef ATTN_TRAIN_GRAMMAR_WRITE_H

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "math/keyed.h"
+#include "math/rng.h"
 
 enum { FIRST_ROOM = 4096 };
 
@@ -34,7 +34,7 @@ static int add_line(struct texts_of_training *texts, const struct tokenizer *tok
         failed = grow(&texts->ids, texts->count, &texts->room, err);
         if (!failed)
             texts->ids[texts->count++] = tokens.items[i].id;
-        texts->digest = keyed_next(texts->digest, tokens.items[i].id);
+        texts->digest = rng_fold_in(texts->digest, tokens.items[i].id);
     }
     arena_release(&arena);
     if (!failed && texts->count > UINT32_MAX / 2)
@@ -91,7 +91,7 @@ void texts_draw(const struct texts_of_training *texts, const struct text_starts 
 {
     size_t size = texts->tokens * sizeof *ids;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t *from = texts->ids + starts->items[keyed_below(key, i, starts->count)];
+        const uint32_t *from = texts->ids + starts->items[rng_below(key, i, starts->count)];
         memcpy(ids + i * texts->tokens, from, size);
         memcpy(targets + i * texts->tokens, from + 1, size);
     }
@@ -104,10 +104,10 @@ static void drill(uint32_t *ids, uint32_t *targets, const struct drills *drills,
     size_t longest = drills->tokens / 2;
     size_t spread = longest > SHORTEST ? longest - SHORTEST : 0;
     size_t period = longest > SHORTEST ? SHORTEST : 1;
-    period += (size_t)keyed_below(key, drills->tokens + 1, spread + 1);
+    period += (size_t)rng_below(key, drills->tokens + 1, spread + 1);
     for (size_t i = 0; i < drills->tokens; i++) {
-        ids[i] = (uint32_t)keyed_below(key, i % period, drills->limit);
-        targets[i] = (uint32_t)keyed_below(key, (i + 1) % period, drills->limit);
+        ids[i] = (uint32_t)rng_below(key, i % period, drills->limit);
+        targets[i] = (uint32_t)rng_below(key, (i + 1) % period, drills->limit);
     }
 }
 
@@ -115,7 +115,7 @@ void texts_drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, 
 {
     const uint64_t parts = 1000000;
     for (size_t i = 0; i < drills->texts; i++)
-        if (keyed_below(key, i, parts) < (uint64_t)(drills->share * (double)parts))
+        if (rng_below(key, i, parts) < (uint64_t)(drills->share * (double)parts))
             drill(ids + i * drills->tokens, targets + i * drills->tokens, drills,
-                  keyed_next(key, drills->texts + i));
+                  rng_fold_in(key, drills->texts + i));
 }

@@ -12,7 +12,7 @@
 
 #include "../unit/dice.h"
 #include "base/transfer.h"
-#include "math/keyed.h"
+#include "math/rng.h"
 
 enum { LINE_BYTES = 512, DESCRIPTORS = 16, FNV_PRIME = 16777619 };
 
@@ -31,7 +31,7 @@ void made_begin(struct made *made, const char *kind, size_t number)
         name = (name ^ (unsigned char)*kind++) * FNV_PRIME;
     arena_clear(&made->arena);
     made->file_count = made->line_count = 0;
-    made->dice = (uint32_t)keyed_next(name, number) | 1;
+    made->dice = (uint32_t)rng_fold_in(name, number) | 1;
 }
 
 size_t made_below(struct made *made, size_t limit)

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "math/keyed.h"
+#include "math/rng.h"
 #include "train/grammar_draw.h"
 #include "train/grammar_write.h"
 
@@ -28,7 +28,7 @@ static void expect(const char *text, const char *const *expected, size_t count)
     for (uint64_t number = 0; number < 100; number++) {
         struct buf out = {0};
         size_t i = 0;
-        ck_assert_msg(grammar_write(&grammar, &out, 0, keyed_next(1, number), &err) == 0, "%s",
+        ck_assert_msg(grammar_write(&grammar, &out, 0, rng_fold_in(1, number), &err) == 0, "%s",
                       err.text);
         while (i < count && strcmp(expected[i], out.bytes) != 0)
             i++;
@@ -76,7 +76,7 @@ START_TEST(weights_count)
     open(&grammar, "a = *9 x | y");
     for (uint64_t number = 0; number < 2000; number++) {
         struct buf out = {0};
-        ck_assert_int_eq(grammar_write(&grammar, &out, 0, keyed_next(2, number), NULL), 0);
+        ck_assert_int_eq(grammar_write(&grammar, &out, 0, rng_fold_in(2, number), NULL), 0);
         seen += out.bytes[0] == 'x';
         buf_release(&out);
     }
@@ -176,7 +176,7 @@ static const struct grammar_choice *walk(const struct grammar_rule *rule,
 {
     uint64_t total = 0;
     for (int pass = 0; pass < 2; pass++) {
-        uint64_t drawn = pass ? keyed_below(key, number, total) : 0;
+        uint64_t drawn = pass ? rng_below(key, number, total) : 0;
         for (size_t i = 0; i < rule->choice_count; i++) {
             const struct grammar_choice *choice = &rule->choices[i];
             bool same = choice->tag == among->tag;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "study_fixture.h"
-#include "math/keyed.h"
+#include "math/rng.h"
 #include "math/gemm.h"
 #include "model/forward.h"
 #include "model/model.h"
@@ -105,7 +105,7 @@ static double moved(struct study_fixture *fixture, const struct draft_tensor *te
     float *old = arena_alloc(&fixture->draft.arena, tensor->count, sizeof *old, NULL);
     memcpy(old, tensor->data, tensor->count * sizeof *old);
     for (size_t i = 0; i < tensor->count; i++)
-        tensor->data[i] += keyed_below(1, i, 2) ? far : -far;
+        tensor->data[i] += rng_below(1, i, 2) ? far : -far;
     ck_assert_int_eq((dropping ? study_learn : study_test)(&fixture->study, &batch, &loss, NULL),
                      0);
     memcpy(tensor->data, old, tensor->count * sizeof *old);
@@ -127,7 +127,7 @@ static void check_differences(const char *name, float dropout)
         double slope = 0;
         double size = 0;
         for (size_t i = 0; i < tensor->count; i++) {
-            slope += (double)(keyed_below(1, i, 2) ? gradient[i] : -gradient[i]);
+            slope += (double)(rng_below(1, i, 2) ? gradient[i] : -gradient[i]);
             size += fabs((double)gradient[i]);
         }
         double high = moved(&fixture, tensor, far, dropout > 0);

@@ -1,4 +1,4 @@
-#include "math/keyed.h"
+#include "math/rng.h"
 
 #include "math/isa.h"
 
@@ -10,15 +10,15 @@ static uint64_t mix_long(uint64_t z)
     return z ^ z >> 31;
 }
 
-uint64_t keyed_next(uint64_t key, uint64_t number)
+uint64_t rng_fold_in(uint64_t key, uint64_t number)
 {
     return mix_long(mix_long(key + 0x9e3779b97f4a7c15) ^ (number * 0xd1342543de82ef95 + 1));
 }
 
 /* The high half of a product of 64 bits is as even as 64 bits can be. */
-uint64_t keyed_below(uint64_t key, uint64_t number, uint64_t limit)
+uint64_t rng_below(uint64_t key, uint64_t number, uint64_t limit)
 {
-    uint64_t bits = keyed_next(key, number);
+    uint64_t bits = rng_fold_in(key, number);
     uint64_t low = (bits & 0xffffffff) * limit;
     return ((bits >> 32) * limit + (low >> 32)) >> 32; /* limits are below 2^32 */
 }
@@ -37,9 +37,9 @@ static void drop(float *x, size_t count, uint32_t first, uint32_t low, float fac
         x[i] = mix(first + (uint32_t)i) < low ? 0.0f : x[i] * factor;
 }
 
-void keyed_drop(float *x, size_t count, uint64_t key, uint64_t number, float rate)
+void rng_dropout(float *x, size_t count, uint64_t key, uint64_t number, float rate)
 {
     if (rate > 0)
-        drop(x, count, (uint32_t)keyed_next(key, number), (uint32_t)((double)rate * 4294967296.0),
+        drop(x, count, (uint32_t)rng_fold_in(key, number), (uint32_t)((double)rate * 4294967296.0),
              1.0f / (1.0f - rate));
 }

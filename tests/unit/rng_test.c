@@ -1,9 +1,9 @@
-#include "math/keyed.h"
+#include "math/rng.h"
 
 #include <check.h>
 #include <string.h>
 
-Suite *keyed_suite(void);
+Suite *rng_suite(void);
 
 enum { COUNT = 100000 };
 
@@ -20,7 +20,7 @@ START_TEST(so_many_are_dropped_as_the_rate_says)
     for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
         size_t dropped = 0;
         fill(x);
-        keyed_drop(x, COUNT, 7, r, rates[r]);
+        rng_dropout(x, COUNT, 7, r, rates[r]);
         for (size_t i = 0; i < COUNT; i++) {
             dropped += x[i] == 0.0f;
             ck_assert(x[i] == 0.0f || x[i] == 3.0f * (1.0f / (1.0f - rates[r])));
@@ -34,10 +34,10 @@ START_TEST(a_key_drops_the_same_another_one_does_not)
 {
     static float one[COUNT], same[COUNT], other[COUNT], row[COUNT];
     fill(one), fill(same), fill(other), fill(row);
-    keyed_drop(one, COUNT, 7, 1, 0.5f);
-    keyed_drop(same, COUNT, 7, 1, 0.5f);
-    keyed_drop(other, COUNT, 8, 1, 0.5f);
-    keyed_drop(row, COUNT, 7, 2, 0.5f);
+    rng_dropout(one, COUNT, 7, 1, 0.5f);
+    rng_dropout(same, COUNT, 7, 1, 0.5f);
+    rng_dropout(other, COUNT, 8, 1, 0.5f);
+    rng_dropout(row, COUNT, 7, 2, 0.5f);
     ck_assert_mem_eq(one, same, sizeof one);
     ck_assert_mem_ne(one, other, sizeof one);
     ck_assert_mem_ne(one, row, sizeof one);
@@ -48,7 +48,7 @@ START_TEST(no_rate_changes_nothing)
 {
     static float x[COUNT];
     fill(x);
-    keyed_drop(x, COUNT, 7, 1, 0.0f);
+    rng_dropout(x, COUNT, 7, 1, 0.0f);
     for (size_t i = 0; i < COUNT; i++)
         ck_assert_float_eq(x[i], 3.0f);
 }
@@ -59,20 +59,20 @@ START_TEST(choices_are_even_and_in_range)
     enum { LIMIT = 7 };
     size_t counts[LIMIT] = {0};
     for (size_t i = 0; i < COUNT; i++) {
-        uint64_t found = keyed_below(keyed_next(3, 4), i, LIMIT);
+        uint64_t found = rng_below(rng_fold_in(3, 4), i, LIMIT);
         ck_assert_uint_lt(found, LIMIT);
         counts[found]++;
     }
     for (size_t i = 0; i < LIMIT; i++)
         ck_assert_double_eq_tol((double)counts[i] / COUNT, 1.0 / LIMIT, 0.005);
-    ck_assert_uint_lt(keyed_below(1, 2, 4000000000u), 4000000000u);
+    ck_assert_uint_lt(rng_below(1, 2, 4000000000u), 4000000000u);
 }
 END_TEST
 
-Suite *keyed_suite(void)
+Suite *rng_suite(void)
 {
-    Suite *suite = suite_create("keyed");
-    TCase *tests = tcase_create("keyed");
+    Suite *suite = suite_create("rng");
+    TCase *tests = tcase_create("rng");
     tcase_add_test(tests, so_many_are_dropped_as_the_rate_says);
     tcase_add_test(tests, a_key_drops_the_same_another_one_does_not);
     tcase_add_test(tests, no_rate_changes_nothing);
