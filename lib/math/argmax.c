@@ -54,7 +54,7 @@ static float largest_size(const float *row, size_t count)
         }
     for (size_t k = whole; k < count; k++)
         lanes[0] = fabsf(row[k]) > lanes[0] ? fabsf(row[k]) : lanes[0];
-    return largest_of_row(lanes, LANES);
+    return max_row(lanes, LANES);
 }
 
 /* Σ (r - q)² and Σ q², LANES side by side, where r is the row in steps of its own. */
@@ -121,7 +121,7 @@ static void cut_part(void *context, size_t round, size_t thread)
         float largest = largest_size(row, columns);
         struct squares sums;
         memset(parts, 0, argmax->stride);
-        if (first_bad(row, columns) < columns) {
+        if (first_nonfinite(row, columns) < columns) {
             argmax->slacks[i] = INFINITY;
         } else if (largest < LEAST) {
             argmax->slacks[i] = rounded_up(sqrt((double)columns) * 2 * (double)LEAST);
@@ -259,7 +259,7 @@ static void bound_part(void *context, size_t round, size_t thread)
     multiply_parts(products, argmax->parts + first * argmax->stride, count, argmax->x,
                    argmax->stride);
     bound_rows(near, question, products, first, count);
-    top->value = largest_of_row(near, count);
+    top->value = max_row(near, count);
     top->row = 0;
     while (near[top->row] < top->value)
         top->row++;
@@ -320,7 +320,8 @@ bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x,
         .work = (double)argmax->rows.rows * (double)argmax->stride,
         .round = bound_part,
     };
-    if (!isfinite(argmax->largest) || first_bad(x, argmax->rows.columns) < argmax->rows.columns)
+    if (!isfinite(argmax->largest) ||
+        first_nonfinite(x, argmax->rows.columns) < argmax->rows.columns)
         return false;
     cut_vector(&question);
     if ((question.norm + question.error) * argmax->largest >= (double)FLT_MAX / 2)

@@ -27,7 +27,7 @@ void panels_fill(float *panels, const struct weight *w)
         panels_copy(panels + column * w->in, PANEL_COLUMNS, w, (struct piece){0, w->in, column});
 }
 
-void panels_fill_turned(float *panels, struct matrix rows)
+void panels_fill_transposed(float *panels, struct matrix rows)
 {
     for (size_t row = 0; row < rows.rows; row += PANEL_COLUMNS) {
         size_t count = smaller(PANEL_COLUMNS, rows.rows - row);

@@ -23,7 +23,7 @@ size_t panels_size(const struct weight *w);
 void panels_fill(float *panels, const struct weight *w);
 
 /* The panels of W where its transpose is what there is: the rows are W's columns. */
-void panels_fill_turned(float *panels, struct matrix rows);
+void panels_fill_transposed(float *panels, struct matrix rows);
 
 /* Rows [row, row + rows) of a matrix, columns from `column` on. */
 struct piece {

@@ -98,7 +98,7 @@ static inline float larger(float a, float b)
 
 /* Maxima may be taken in any order: in four chains, so that no one waits for the one before. */
 FOR_EACH_ISA
-float largest_of_row(const float *x, size_t count)
+float max_row(const float *x, size_t count)
 {
     enum { CHAINS = 4 * LANES };
     float lanes[CHAINS];
@@ -149,7 +149,7 @@ void divide_row(float *x, size_t count, float divisor)
 /* softmax, the largest element and Σ e^(x - max). */
 static bool softmax_parts(float *x, size_t count, float *max, float *total)
 {
-    *max = largest_of_row(x, count);
+    *max = max_row(x, count);
     if (!isfinite(*max))
         return false;
     *total = exp_row(x, count, *max); /* NaN where an element was: maxima pass it over */
@@ -166,7 +166,7 @@ bool softmax_row(float *x, size_t count)
     return softmax_parts(x, count, &max, &total);
 }
 
-bool softmax_row_log(float *x, size_t count, double *log_sum)
+bool softmax_row_logsumexp(float *x, size_t count, double *log_sum)
 {
     float max = 0;
     float total = 0;
@@ -176,7 +176,7 @@ bool softmax_row_log(float *x, size_t count, double *log_sum)
     return true;
 }
 
-bool share_row(float *x, size_t count)
+bool normalise_row(float *x, size_t count)
 {
     float total = sum_row(x, count);
     if (!(total > 0.0f) || isinf(total))
@@ -199,7 +199,7 @@ static bool any_special(const float *x, size_t count)
     return special != 0;
 }
 
-size_t first_bad(const float *x, size_t count)
+size_t first_nonfinite(const float *x, size_t count)
 {
     if (!any_special(x, count))
         return count;

@@ -41,18 +41,18 @@ float sum_row(const float *x, size_t count);
 bool softmax_row(float *x, size_t count);
 
 /* The same, and log Σ e^x of what was there before. */
-bool softmax_row_log(float *x, size_t count, double *log_sum);
+bool softmax_row_logsumexp(float *x, size_t count, double *log_sum);
 
 /* The steps of a softmax that comes in parts: the largest element that is a number (-infinity:
  * there is none); x = e^(x - max), and their sum; x = x / divisor. */
-float largest_of_row(const float *x, size_t count);
+float max_row(const float *x, size_t count);
 float exp_row(float *x, size_t count, float max);
 void divide_row(float *x, size_t count, float divisor);
 
 /* In place: x / Σ. False when there is no such row: the sum is not above 0, or not finite. */
-bool share_row(float *x, size_t count);
+bool normalise_row(float *x, size_t count);
 
 /* The index of the first element that is not finite; `count` when there is none. */
-size_t first_bad(const float *x, size_t count);
+size_t first_nonfinite(const float *x, size_t count);
 
 #endif

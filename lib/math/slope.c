@@ -72,7 +72,7 @@ static void (*const slopes[ACTIVATION_COUNT])(float *dy, const float *x, size_t 
     [ACTIVATION_TANH] = tanh_slope_rows,   [ACTIVATION_QUICK_GELU] = quick_gelu_rows,
 };
 
-void activate_back(struct matrix dy, struct matrix x, enum activation activation)
+void activate_backward(struct matrix dy, struct matrix x, enum activation activation)
 {
     if (!slopes[activation])
         return;

@@ -6,6 +6,6 @@
 
 /* dy *= the slope at x, element by element: from the gradient of a curve's result to that of what
  * it was applied to. */
-void activate_back(struct matrix dy, struct matrix x, enum activation activation);
+void activate_backward(struct matrix dy, struct matrix x, enum activation activation);
 
 #endif

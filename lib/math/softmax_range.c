@@ -45,7 +45,7 @@ static void scale_plain(struct matrix rows, struct softmax_range *ranges, float 
         scale_row(x + steps.first, x + steps.first, count, scale);
         hide(x, range->low > steps.first ? range->low : steps.first, range->first);
         hide(x, range->end, steps.end);
-        range->largest = largest_of_row(x + steps.first, count);
+        range->largest = max_row(x + steps.first, count);
     }
 }
 

@@ -14,7 +14,7 @@ struct weight {
     size_t in, out;
     size_t stride;
     const float *panels;   /* the same matrix as panels_fill wrote it; NULL: not packed; it may be
-                              all that there is (panels_fill_turned) */
+                              all that there is (panels_fill_transposed) */
     const uint32_t *pairs; /* the same rounded to bf16 (gemm_bf16.h): nothing else is read then */
 };
 
@@ -25,10 +25,10 @@ static inline bool weight_exists(const struct weight *w)
 }
 
 /* Some columns; where they do not begin with a panel they are taken from where they lie. What is
- * rounded to bf16 lies nowhere else: there they must begin with one (weight_is_cut). */
+ * rounded to bf16 lies nowhere else: there they must begin with one (weight_can_slice). */
 struct weight weight_columns(const struct weight *whole, size_t first, size_t count);
 
 /* Can columns from `first` on be taken? */
-bool weight_is_cut(const struct weight *whole, size_t first);
+bool weight_can_slice(const struct weight *whole, size_t first);
 
 #endif

@@ -66,7 +66,7 @@ static enum head_fault put_scores(const struct head_job *head, const struct stri
         strip_scores(head, strip, (struct stretch){key, key + KEY_PANEL}, memory->scores);
         for (size_t i = 0; i < strip->rows; i++) {
             const float *row = memory->scores + i * memory->stride;
-            if (first_bad(row, count) < count)
+            if (first_nonfinite(row, count) < count)
                 return HEAD_NO_NUMBER;
             nontemporal_copy(head->scores + (strip->first + i) * head->keys + key, row, count);
         }
@@ -113,7 +113,7 @@ static void take_in(const struct head_job *head, size_t query, size_t index, flo
     scale_row(scores, scores, count, head->layer->scale);
     put_block(head, query, keys, scores);
     float before = so_far.largest[index];
-    float here = largest_of_row(scores, count);
+    float here = max_row(scores, count);
     float largest = here > before ? here : before;
     if (largest == -INFINITY) { /* nothing so far that is to be seen */
         memset(scores, 0, count * sizeof *scores);

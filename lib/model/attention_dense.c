@@ -53,7 +53,7 @@ static bool put_scores(const struct head_job *head, struct matrix rows, size_t q
     bool sound = true;
     for (size_t row = 0; head->scores && row < rows.rows; row++) {
         const float *scores = rows.data + row * rows.stride;
-        sound &= first_bad(scores, head->keys) == head->keys;
+        sound &= first_nonfinite(scores, head->keys) == head->keys;
         strip_put_row(head, head->scores, query + row, scores, head->keys, 0.0f);
     }
     return sound;
@@ -82,7 +82,7 @@ static enum head_fault mask_behind(const struct head_job *head, struct matrix ro
             return HEAD_NO_NUMBER;
         strip_put_row(head, head->softmax, query, rows.data, head->keys, 0.0f);
         strip_put_row(head, head->masked, query, rows.data, visible, 0.0f);
-        if (!share_row(rows.data, visible))
+        if (!normalise_row(rows.data, visible))
             return HEAD_NO_WEIGHT;
         for (size_t key = visible; key < rows.columns; key++)
             rows.data[key] = 0.0f;

@@ -171,13 +171,13 @@ static enum head_fault compute_square_row(const struct head_job *head, size_t qu
         row_times_matrix(
             row + key, phi.data,
             (struct matrix){memory->panels + key * width, width, KEY_PANEL, KEY_PANEL});
-    if (head->scores && first_bad(row, head->keys) < head->keys)
+    if (head->scores && first_nonfinite(row, head->keys) < head->keys)
         return HEAD_NO_NUMBER;
     strip_put_row(head, head->scores, query, row, head->keys, 0.0f);
     strip_put_row(head, head->masked, query, row, visible, 0.0f);
-    if (first_bad(row, visible) < visible)
+    if (first_nonfinite(row, visible) < visible)
         return HEAD_NO_NUMBER;
-    if (!share_row(row, visible))
+    if (!normalise_row(row, visible))
         return HEAD_NO_WEIGHT;
     strip_put_row(head, head->weights, query, row, visible, 0.0f);
     return HEAD_SOUND;

@@ -9,7 +9,7 @@ static void project_heads(struct pass *pass, struct span heads, struct matrix y,
                           const struct weight *w, size_t width)
 {
     struct span columns = {heads.first * width, heads.count * width};
-    if (!weight_is_cut(w, columns.first))
+    if (!weight_can_slice(w, columns.first))
         columns = (struct span){0, w->out};
     struct weight part = weight_columns(w, columns.first, columns.count);
     linear(pass->machine, matrix_columns(y, columns.first, part.out), x, &part, ACTIVATION_NONE);

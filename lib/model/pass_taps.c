@@ -48,7 +48,7 @@ bool pass_check_rows(struct pass *pass, enum site site, size_t layer, struct mat
         struct span span = pass->batch->queries[s];
         struct matrix part = matrix_rows(rows, span.first, span.count);
         for (size_t row = 0; row < part.rows; row++)
-            if (first_bad(part.data + row * part.stride, part.columns) < part.columns)
+            if (first_nonfinite(part.data + row * part.stride, part.columns) < part.columns)
                 return pass_fail_number(pass,
                                         &(struct place_in_pass){site, layer, s, .head = NO_HEAD});
     }
@@ -69,9 +69,9 @@ static bool is_sound(const struct tensor *values)
     }
     size_t count = values->shape[last];
     if (values->stride[last] == 1)
-        return first_bad(values->data, count) == count;
+        return first_nonfinite(values->data, count) == count;
     for (size_t i = 0; i < count; i++)
-        if (first_bad(values->data + i * values->stride[last], 1) == 0)
+        if (first_nonfinite(values->data + i * values->stride[last], 1) == 0)
             return false;
     return true;
 }
@@ -85,7 +85,7 @@ static bool are_sound_in_rows(const struct tensor *values, struct span heads)
     size_t count = heads.count * values->shape[2];
     const float *row = values->data + heads.first * values->shape[2];
     for (size_t i = 0; i < values->shape[1]; i++, row += values->stride[1])
-        if (first_bad(row, count) < count)
+        if (first_nonfinite(row, count) < count)
             return false;
     return true;
 }

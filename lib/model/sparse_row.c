@@ -308,7 +308,7 @@ static enum head_fault weigh_gathered(const struct sparse_row *row, const struct
 static enum head_fault put_scores(const struct sparse_row *row, const struct head_job *head)
 {
     const float *scores = head->memory->scores + row->index * head->memory->stride;
-    if (head->scores && first_bad(scores, head->keys) < head->keys)
+    if (head->scores && first_nonfinite(scores, head->keys) < head->keys)
         return HEAD_NO_NUMBER;
     strip_put_row(head, head->scores, row->query, scores, head->keys, 0.0f);
     return HEAD_SOUND;

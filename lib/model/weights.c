@@ -297,7 +297,7 @@ static int pack_unembedding(struct weights *weights, struct weight *weight, stru
             return -1;
         /* they are only read */
         struct matrix rows = {(float *)words, weight->out, weight->in, weight->in};
-        panels_fill_turned(panels, rows);
+        panels_fill_transposed(panels, rows);
         parameter->panels = panels;
     }
     weight->panels = parameter->panels;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "math/rng.h"
-#include "math/rows_back.h"
+#include "math/rows_backward.h"
 #include "math/transpose.h"
 #include "train/forth.h"
 
@@ -172,8 +172,8 @@ static void weigh_back(const struct head_work *head, float *strip, size_t first)
         size_t visible = first + row + 1;
         rng_dropout(gradients, visible, key, head->number * tokens_of(head) + first + row,
                     forth_rate(study));
-        softmax_row_back(gradients, head->weights + (first + row) * head->stride, visible,
-                         head->layer->scale);
+        softmax_row_backward(gradients, head->weights + (first + row) * head->stride, visible,
+                             head->layer->scale);
         memset(gradients + visible, 0, (first + rows - visible) * sizeof *gradients);
     }
 }

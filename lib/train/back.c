@@ -4,7 +4,7 @@
 
 #include "math/rng.h"
 #include "math/gemm.h"
-#include "math/rows_back.h"
+#include "math/rows_backward.h"
 #include "math/slope.h"
 #include "math/transpose.h"
 #include "train/attend.h"
@@ -84,9 +84,9 @@ static void norm_block(void *context, const struct block_of_rows *block)
 {
     const struct verb *verb = context;
     float *scale_sum = verb->parts.data + block->index * verb->parts.stride;
-    layernorm_rows_back(block_rows(verb->dx, block), block_rows(verb->dy, block),
-                        block_rows(verb->x, block), &verb->norm, scale_sum,
-                        scale_sum + verb->dx.columns);
+    layernorm_rows_backward(block_rows(verb->dx, block), block_rows(verb->dy, block),
+                            block_rows(verb->x, block), &verb->norm, scale_sum,
+                            scale_sum + verb->dx.columns);
 }
 
 /* dx += the gradient of x in norm(x). */
@@ -110,8 +110,8 @@ static void norm_back(struct study *study, struct matrix dx, struct matrix dy, s
 static void curve_block(void *context, const struct block_of_rows *block)
 {
     const struct verb *verb = context;
-    activate_back(block_rows(verb->dy, block), block_rows(verb->x, block),
-                  verb->study->config->activation);
+    activate_backward(block_rows(verb->dy, block), block_rows(verb->x, block),
+                      verb->study->config->activation);
 }
 
 /* dy, of the curve's result, becomes that of x. */

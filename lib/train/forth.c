@@ -4,7 +4,7 @@
 
 #include "math/rng.h"
 #include "math/gemm.h"
-#include "math/rows_back.h"
+#include "math/rows_backward.h"
 #include "train/attend.h"
 #include "train/blocks.h"
 

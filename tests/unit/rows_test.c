@@ -105,7 +105,7 @@ START_TEST(a_norm_of_what_is_not_finite_is_nan)
     for (size_t i = 0; i < COUNT(bad); i++) {
         x[20] = bad[i];
         layernorm_rows((struct matrix){y, 1, 33, 33}, (struct matrix){x, 1, 33, 33}, &norm);
-        ck_assert_uint_lt(first_bad(y, 33), 33);
+        ck_assert_uint_lt(first_nonfinite(y, 33), 33);
     }
 }
 END_TEST
@@ -205,7 +205,7 @@ START_TEST(rows_of_every_length_end_where_they_end)
         ck_assert(softmax_row(row, count));
         layernorm_rows((struct matrix){row, 1, count, count}, (struct matrix){row, 1, count, count},
                        &norm);
-        ck_assert_uint_eq(first_bad(row, count), count);
+        ck_assert_uint_eq(first_nonfinite(row, count), count);
     }
     guarded_close(&memory);
 }
@@ -243,14 +243,14 @@ END_TEST
 START_TEST(a_row_is_shared_out_if_there_is_something_to_share)
 {
     float row[] = {1, 0, 2, 5};
-    ck_assert(share_row(row, 4));
+    ck_assert(normalise_row(row, 4));
     ck_assert_mem_eq(row, ((float[]){0.125f, 0, 0.25f, 0.625f}), sizeof row);
     static const float none[][2] = {{0, 0}, {1, -1}, {NAN, 1}, {INFINITY, 1}, {3e38f, 3e38f}};
     for (size_t i = 0; i < COUNT(none); i++) {
         float bad[] = {none[i][0], none[i][1]};
-        ck_assert(!share_row(bad, 2));
+        ck_assert(!normalise_row(bad, 2));
     }
-    ck_assert(!share_row(row, 0));
+    ck_assert(!normalise_row(row, 0));
 }
 END_TEST
 
@@ -263,10 +263,10 @@ START_TEST(the_largest_number_of_a_row_is_found_wherever_it_stands)
             for (size_t i = 0; i < count; i++)
                 row[i] = i % 5 == 4 ? NAN : -(float)(i + 2);
             row[at] = -1;
-            ck_assert_float_eq(largest_of_row(row, count), -1);
+            ck_assert_float_eq(max_row(row, count), -1);
         }
     }
-    ck_assert_float_eq(largest_of_row(NULL, 0), -INFINITY);
+    ck_assert_float_eq(max_row(NULL, 0), -INFINITY);
 }
 END_TEST
 
@@ -281,8 +281,8 @@ START_TEST(the_first_bad_number_is_found)
         {{-INFINITY, INFINITY, 0, 0}, 0}, {{0, 0, -NAN, 0}, 2},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
-        ck_assert_uint_eq(first_bad(cases[i].values, 4), cases[i].first);
-    ck_assert_uint_eq(first_bad(NULL, 0), 0);
+        ck_assert_uint_eq(first_nonfinite(cases[i].values, 4), cases[i].first);
+    ck_assert_uint_eq(first_nonfinite(NULL, 0), 0);
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-#include "math/rows_back.h"
+#include "math/rows_backward.h"
 
 #include <math.h>
 #include <string.h>
@@ -71,8 +71,8 @@ static void norm_parameters(float *restrict scale_sum, float *restrict shift_sum
     }
 }
 
-void layernorm_rows_back(struct matrix dx, struct matrix dy, struct matrix x,
-                         const struct norm *norm, float *scale_sum, float *shift_sum)
+void layernorm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
+                             const struct norm *norm, float *scale_sum, float *shift_sum)
 {
     float columns = (float)x.columns;
     for (size_t i = 0; i < x.rows; i++) {
@@ -97,7 +97,7 @@ static void softmax_gradients(float *restrict dy, const float *restrict y, size_
         dy[i] = factor * (y[i] * (dy[i] - mean));
 }
 
-void softmax_row_back(float *dy, const float *y, size_t count, float factor)
+void softmax_row_backward(float *dy, const float *y, size_t count, float factor)
 {
     softmax_gradients(dy, y, count, sum_of_products(dy, 0.0f, y, 0.0f, count), factor);
 }
@@ -106,7 +106,7 @@ bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, do
 {
     double logit = (double)x[target];
     double log_sum = 0;
-    if (!softmax_row_log(x, count, &log_sum))
+    if (!softmax_row_logsumexp(x, count, &log_sum))
         return false;
     *loss = log_sum - logit;
     scale_row(x, x, count, factor);

@@ -1,11 +1,11 @@
-/* rows_back.h: the way back through what rows.h does: from the gradient of a result to those of
+/* rows_backward.h: the way back through what rows.h does: from the gradient of a result to those of
  * what it was made of.
  *
  * Every sum has one order: lanes along a row, rows from the first to the last. Who shares rows
  * between threads gives each block of rows sums of its own and adds those in the order of blocks.
  */
-#ifndef ATTN_MATH_ROWS_BACK_H
-#define ATTN_MATH_ROWS_BACK_H
+#ifndef ATTN_MATH_ROWS_BACKWARD_H
+#define ATTN_MATH_ROWS_BACKWARD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,12 +16,12 @@
 
 /* From dy, the gradient of layernorm_rows' y: dx += that of x; scale_sum [C] += Σ dy · (x - mean) /
  * deviation, shift_sum [C] += Σ dy: those of scale and shift. */
-void layernorm_rows_back(struct matrix dx, struct matrix dy, struct matrix x,
-                         const struct norm *norm, float *scale_sum, float *shift_sum);
+void layernorm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
+                             const struct norm *norm, float *scale_sum, float *shift_sum);
 
 /* In place, from dy, the gradient of softmax's y = softmax(factor · x), to that of x:
  * factor · y · (dy - Σ dy · y). */
-void softmax_row_back(float *dy, const float *y, size_t count, float factor);
+void softmax_row_backward(float *dy, const float *y, size_t count, float factor);
 
 /* -log softmax(x)[target]; x becomes its gradient times `factor`. False when x holds what is no
  * number. */
