@@ -2,17 +2,28 @@
 
 #include "math/isa.h"
 
-/* splitmix64's mixer. */
-static uint64_t mix_long(uint64_t z)
+static uint64_t mix64(uint64_t z)
 {
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
     z = (z ^ z >> 27) * 0x94d049bb133111eb;
     return z ^ z >> 31;
 }
 
+static inline uint32_t mix32(uint32_t x)
+{
+    x = (x ^ x >> 16) * 0x7feb352dU;
+    x = (x ^ x >> 15) * 0x846ca68bU;
+    return x ^ x >> 16;
+}
+
+uint64_t splitmix64(uint64_t state)
+{
+    return mix64(state + 0x9e3779b97f4a7c15);
+}
+
 uint64_t rng_fold_in(uint64_t key, uint64_t number)
 {
-    return mix_long(mix_long(key + 0x9e3779b97f4a7c15) ^ (number * 0xd1342543de82ef95 + 1));
+    return mix64(splitmix64(key) ^ (number * 0xd1342543de82ef95 + 1));
 }
 
 /* The high half of a product of 64 bits is as even as 64 bits can be. */
@@ -23,18 +34,11 @@ uint64_t rng_below(uint64_t key, uint64_t number, uint64_t limit)
     return ((bits >> 32) * limit + (low >> 32)) >> 32; /* limits are below 2^32 */
 }
 
-static inline uint32_t mix(uint32_t x)
-{
-    x = (x ^ x >> 16) * 0x7feb352dU;
-    x = (x ^ x >> 15) * 0x846ca68bU;
-    return x ^ x >> 16;
-}
-
 FOR_EACH_ISA
 static void drop(float *x, size_t count, uint32_t first, uint32_t low, float factor)
 {
     for (size_t i = 0; i < count; i++)
-        x[i] = mix(first + (uint32_t)i) < low ? 0.0f : x[i] * factor;
+        x[i] = mix32(first + (uint32_t)i) < low ? 0.0f : x[i] * factor;
 }
 
 void rng_dropout(float *x, size_t count, uint64_t key, uint64_t number, float rate)
@@ -42,4 +46,28 @@ void rng_dropout(float *x, size_t count, uint64_t key, uint64_t number, float ra
     if (rate > 0)
         drop(x, count, (uint32_t)rng_fold_in(key, number), (uint32_t)((double)rate * 4294967296.0),
              1.0f / (1.0f - rate));
+}
+
+void rng_dropout_part(float *x, size_t count, size_t first, uint64_t key, float rate)
+{
+    enum { STEPS = 1 << 24 }; /* the finest rate that a float tells apart everywhere */
+    const float factor = 1.0f / (1.0f - rate);
+    const float limit = rate * (float)STEPS;
+    for (size_t i = 0; i < count; i++)
+        x[i] = (float)(splitmix64(key + first + i) >> 40) < limit ? 0.0f : x[i] * factor;
+}
+
+FOR_EACH_ISA
+static void fill(float *x, size_t count, uint32_t first, float middle, float spread)
+{
+    const float unit = 1.0f / (1 << 23);
+    for (size_t i = 0; i < count; i++) {
+        int32_t even = (int32_t)(mix32(first + (uint32_t)i) >> 8) - (1 << 23); /* 24 bits: exact */
+        x[i] = middle + (float)even * unit * spread;
+    }
+}
+
+void rng_fill_uniform(float *x, size_t count, uint32_t seed, float middle, float spread)
+{
+    fill(x, count, mix32(seed), middle, spread);
 }

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/num.h"
-#include "math/chance.h"
+#include "math/rng.h"
 #include "math/nontemporal.h"
 #include "model/attention_blocked.h"
 #include "model/attention_dense.h"
@@ -195,12 +195,12 @@ static struct matrix head_part(struct matrix whole, struct span rows, size_t hea
 }
 
 /* A number for a head of a text, whatever batch it is in. */
-static uint64_t chance_of(const struct layer_job *layer, size_t sequence, size_t head)
+static uint64_t dropout_key(const struct layer_job *layer, size_t sequence, size_t head)
 {
     const struct pass *pass = layer->pass;
-    uint64_t text = chance(pass->config->mechanism.seed) + pass->batch->first + sequence;
+    uint64_t text = splitmix64(pass->config->mechanism.seed) + pass->batch->first + sequence;
     uint64_t place = layer->layer + ((uint64_t)pass->part << 32);
-    return chance(chance(chance(text) + place) + head);
+    return splitmix64(splitmix64(splitmix64(text) + place) + head);
 }
 
 static struct head_job job_of(const struct layer_job *layer, size_t sequence, size_t head)
@@ -227,7 +227,7 @@ static struct head_job job_of(const struct layer_job *layer, size_t sequence, si
         .softmax = squares_at(pass, SITE_SOFTMAX, sequence, head),
         .masked = squares_at(pass, SITE_MASKED, sequence, head),
         .weights = squares_at(pass, SITE_WEIGHTS, sequence, head),
-        .chance = chance_of(layer, sequence, head),
+        .dropout_key = dropout_key(layer, sequence, head),
     };
 }
 

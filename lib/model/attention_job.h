@@ -86,7 +86,7 @@ struct head_job {
     size_t group;                               /* of keys and values */
     size_t past, keys;                          /* queries before the first; keys, all of them */
     float *scores, *softmax, *masked, *weights; /* [T, S] where wanted, else NULL */
-    uint64_t chance;                            /* a number for the head, to draw others by */
+    uint64_t dropout_key;                       /* a number for the head */
 };
 
 /* How a head can fail. */

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/chance.h"
-#include "math/dropout.h"
+#include "math/rng.h"
 #include "math/rows.h"
 #include "math/nontemporal.h"
 #include "math/transpose.h"
@@ -303,8 +302,8 @@ void strip_put_row(const struct head_job *head, float *square, size_t query, con
 
 void strip_drop(const struct head_job *head, float *weights, size_t query, struct stretch keys)
 {
-    float share = head->layer->pass->config->mechanism.dropout;
-    struct dropout dropout = {share, chance(head->chance + head->past + query)};
-    if (share > 0)
-        dropout_apply(&dropout, weights, keys.first, keys.end - keys.first);
+    float rate = head->layer->pass->config->mechanism.dropout;
+    uint64_t key = splitmix64(head->dropout_key + head->past + query);
+    if (rate > 0)
+        rng_dropout_part(weights, keys.end - keys.first, keys.first, key, rate);
 }

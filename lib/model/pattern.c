@@ -1,6 +1,6 @@
 #include "model/pattern.h"
 
-#include "math/chance.h"
+#include "math/rng.h"
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -21,10 +21,10 @@ size_t pattern_draw(const struct pattern *pattern, const struct view *view, stru
 {
     size_t others = view->visible - 1;
     size_t count = smaller(pattern->random, others);
-    uint64_t row = chance(chance(pattern->seed) + view->query);
+    uint64_t row = splitmix64(splitmix64(pattern->seed) + view->query);
     for (size_t i = 0; i < count; i++) {
         size_t last = others - count + i;
-        size_t pick = chance_below(chance(row + i), (uint32_t)last + 1);
+        size_t pick = (splitmix64(row + i) >> 32) * (last + 1) >> 32;
         if (!key_set_add(set, pick + (pick >= view->query)))
             key_set_add(set, last + (last >= view->query));
     }

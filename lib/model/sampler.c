@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "math/chance.h"
+#include "math/rng.h"
 #include "math/exp.h"
 #include "math/isa.h"
 
@@ -26,7 +26,7 @@ int sampler_init(struct sampler *sampler, const struct sampling *how, size_t cou
 
 uint64_t sampler_random(uint64_t *state)
 {
-    uint64_t number = chance(*state);
+    uint64_t number = splitmix64(*state);
     *state += 0x9e3779b97f4a7c15u;
     return number;
 }

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/names.h"
-#include "math/noise.h"
+#include "math/rng.h"
 
 const struct shape_row shape_rows[] = {
     {"tiny", 2, 4, 96, 64, 1280},
@@ -56,7 +56,7 @@ static int make(struct draft *draft, const char *name, const struct buf *config,
         return -1;
     for (size_t i = 0; i < draft->count; i++) {
         const struct draft_tensor *tensor = &draft->tensors[i];
-        noise_fill(tensor->data, tensor->count, (uint32_t)i, middle_of(tensor->id), SPREAD);
+        rng_fill_uniform(tensor->data, tensor->count, (uint32_t)i, middle_of(tensor->id), SPREAD);
     }
     return 0;
 }

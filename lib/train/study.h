@@ -34,7 +34,7 @@ struct study_plan {
 struct batch_of_texts {
     const uint32_t *ids;     /* [texts, tokens] */
     const uint32_t *targets; /* [texts, tokens] the token behind each */
-    uint64_t key;            /* of what is dropped: chance.h */
+    uint64_t key;            /* of what is dropped: rng.h */
     float share;             /* of this batch in a step's loss: 1 / batches */
 };
 

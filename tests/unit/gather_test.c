@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "guarded.h"
-#include "math/noise.h"
+#include "math/rng.h"
 
 Suite *gather_suite(void);
 
@@ -24,8 +24,8 @@ static float chain(const float *row, size_t width, size_t step)
 
 START_TEST(each_is_one_chain_in_the_order_of_the_elements)
 {
-    noise_fill(rows, ROWS * WIDTH, 1, 0.0f, 1.0f);
-    noise_fill(x, WIDTH, 2, 0.0f, 1.0f);
+    rng_fill_uniform(rows, ROWS * WIDTH, 1, 0.0f, 1.0f);
+    rng_fill_uniform(x, WIDTH, 2, 0.0f, 1.0f);
     for (size_t step = 1; step <= 2; step++)
         for (size_t width = 1; width <= WIDTH / step; width += 1 + width / 2)
             for (size_t count = 0; count <= ROWS; count++) {
@@ -46,8 +46,8 @@ END_TEST
 START_TEST(a_sum_is_one_chain_in_the_order_of_the_rows)
 {
     static float factors[ROWS];
-    noise_fill(rows, ROWS * WIDTH, 3, 0.0f, 1.0f);
-    noise_fill(factors, ROWS, 4, 0.0f, 1.0f);
+    rng_fill_uniform(rows, ROWS * WIDTH, 3, 0.0f, 1.0f);
+    rng_fill_uniform(factors, ROWS, 4, 0.0f, 1.0f);
     for (size_t width = 1; width <= WIDTH; width += 1 + width / 4)
         for (size_t count = 0; count <= ROWS; count += 1 + count / 4) {
             const float *where[ROWS];

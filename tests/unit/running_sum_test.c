@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/noise.h"
+#include "math/rng.h"
 
 Suite *running_sum_suite(void);
 
@@ -28,9 +28,9 @@ static struct matrix matrix_of(float *data, size_t rows, size_t columns)
 
 static void prepare(void)
 {
-    noise_fill(q, COUNT(q), 1, 1.0f, 0.9f); /* φ is above 0 */
-    noise_fill(k, COUNT(k), 2, 1.0f, 0.9f);
-    noise_fill(v, COUNT(v), 3, 0.0f, 2.0f);
+    rng_fill_uniform(q, COUNT(q), 1, 1.0f, 0.9f); /* φ is above 0 */
+    rng_fill_uniform(k, COUNT(k), 2, 1.0f, 0.9f);
+    rng_fill_uniform(v, COUNT(v), 3, 0.0f, 2.0f);
     memset(values, 0, sizeof values);
     memset(again, 0, sizeof again);
 }

@@ -1,4 +1,4 @@
-#include "math/noise.h"
+#include "math/rng.h"
 
 #include <check.h>
 #include <math.h>
@@ -12,7 +12,7 @@ static float x[COUNT], y[COUNT];
 START_TEST(a_seed_gives_the_same_numbers_for_ever)
 {
     static const float expected[] = {-0.338473082f, 0.0380825996f, 0.764221191f, -0.573056102f};
-    noise_fill(x, 4, 7, 0.0f, 1.0f);
+    rng_fill_uniform(x, 4, 7, 0.0f, 1.0f);
     for (size_t i = 0; i < 4; i++)
         ck_assert_float_eq(x[i], expected[i]);
 }
@@ -20,10 +20,10 @@ END_TEST
 
 START_TEST(a_number_depends_on_its_place_alone)
 {
-    noise_fill(x, COUNT, 3, 0.5f, 2.0f);
+    rng_fill_uniform(x, COUNT, 3, 0.5f, 2.0f);
     for (size_t count = 0; count < 70; count++) {
         memset(y, 0, sizeof y);
-        noise_fill(y, count, 3, 0.5f, 2.0f);
+        rng_fill_uniform(y, count, 3, 0.5f, 2.0f);
         ck_assert_mem_eq(x, y, count * sizeof *x);
         ck_assert_float_eq(y[count], 0);
     }
@@ -34,7 +34,7 @@ START_TEST(numbers_are_spread_evenly_around_the_middle)
 {
     size_t tenths[10] = {0};
     double sum = 0;
-    noise_fill(x, COUNT, 1, 1.0f, 0.05f);
+    rng_fill_uniform(x, COUNT, 1, 1.0f, 0.05f);
     for (size_t i = 0; i < COUNT; i++) {
         ck_assert_float_ge(x[i], 0.95f);
         ck_assert_float_le(x[i], 1.05f);
@@ -52,20 +52,20 @@ END_TEST
 START_TEST(another_seed_gives_other_numbers)
 {
     size_t same = 0;
-    noise_fill(x, COUNT, 0, 0.0f, 1.0f);
-    noise_fill(y, COUNT, 1, 0.0f, 1.0f);
+    rng_fill_uniform(x, COUNT, 0, 0.0f, 1.0f);
+    rng_fill_uniform(y, COUNT, 1, 0.0f, 1.0f);
     for (size_t i = 0; i < COUNT; i++)
         same += x[i] == y[i];
     ck_assert_uint_lt(same, 5);
 }
 END_TEST
 
-Suite *noise_suite(void);
+Suite *rng_uniform_suite(void);
 
-Suite *noise_suite(void)
+Suite *rng_uniform_suite(void)
 {
-    Suite *suite = suite_create("noise");
-    TCase *tests = tcase_create("noise");
+    Suite *suite = suite_create("rng_uniform");
+    TCase *tests = tcase_create("rng_uniform");
     tcase_add_test(tests, a_seed_gives_the_same_numbers_for_ever);
     tcase_add_test(tests, a_number_depends_on_its_place_alone);
     tcase_add_test(tests, numbers_are_spread_evenly_around_the_middle);

@@ -1,12 +1,10 @@
-#include "math/dropout.h"
+#include "math/rng.h"
 
 #include <check.h>
 #include <math.h>
 #include <string.h>
 
-#include "math/chance.h"
-
-Suite *dropout_suite(void);
+Suite *rng_dropout_suite(void);
 
 enum { COUNT = 100000 };
 
@@ -22,10 +20,9 @@ START_TEST(a_share_goes_and_the_others_carry_its_weight)
 {
     static const float shares[] = {0.0f, 0.1f, 0.5f, 0.9f};
     for (size_t s = 0; s < sizeof shares / sizeof *shares; s++) {
-        struct dropout dropout = {shares[s], chance(7)};
         size_t gone = 0;
         fill(weights);
-        dropout_apply(&dropout, weights, 0, COUNT);
+        rng_dropout_part(weights, COUNT, 0, splitmix64(7), shares[s]);
         for (size_t i = 0; i < COUNT; i++) {
             double kept = (double)(i + 1) / (1 - (double)shares[s]);
             gone += weights[i] == 0;
@@ -40,13 +37,12 @@ END_TEST
 
 START_TEST(what_goes_depends_on_the_row_and_the_key_alone)
 {
-    struct dropout dropout = {0.3f, chance(1)};
     fill(weights);
     fill(again);
-    dropout_apply(&dropout, weights, 0, COUNT);
+    rng_dropout_part(weights, COUNT, 0, splitmix64(1), 0.3f);
     for (size_t first = 0, count = 1; first < COUNT; first += count, count = count * 2 + 1) {
         count = count < COUNT - first ? count : COUNT - first;
-        dropout_apply(&dropout, again + first, first, count);
+        rng_dropout_part(again + first, count, first, splitmix64(1), 0.3f);
     }
     ck_assert_mem_eq(weights, again, sizeof weights);
 }
@@ -54,13 +50,11 @@ END_TEST
 
 START_TEST(another_row_loses_other_weights)
 {
-    struct dropout one = {0.5f, chance(1)};
-    struct dropout other = {0.5f, chance(2)};
     size_t both = 0;
     fill(weights);
     fill(again);
-    dropout_apply(&one, weights, 0, COUNT);
-    dropout_apply(&other, again, 0, COUNT);
+    rng_dropout_part(weights, COUNT, 0, splitmix64(1), 0.5f);
+    rng_dropout_part(again, COUNT, 0, splitmix64(2), 0.5f);
     for (size_t i = 0; i < COUNT; i++)
         both += weights[i] == 0 && again[i] == 0;
     ck_assert_uint_gt(both, COUNT / 4 - 600);
@@ -71,20 +65,19 @@ END_TEST
 /* On every machine, for ever. */
 START_TEST(a_seed_lets_the_same_weights_go)
 {
-    struct dropout dropout = {0.5f, chance(0)};
     char kept[17] = "";
     fill(weights);
-    dropout_apply(&dropout, weights, 0, 16);
+    rng_dropout_part(weights, 16, 0, splitmix64(0), 0.5f);
     for (size_t i = 0; i < 16; i++)
         kept[i] = weights[i] == 0 ? '.' : 'x';
     ck_assert_str_eq(kept, "x.xx..x.xxxx.x..");
 }
 END_TEST
 
-Suite *dropout_suite(void)
+Suite *rng_dropout_suite(void)
 {
-    Suite *suite = suite_create("dropout");
-    TCase *tests = tcase_create("dropout");
+    Suite *suite = suite_create("rng_dropout");
+    TCase *tests = tcase_create("rng_dropout");
     tcase_add_test(tests, a_share_goes_and_the_others_carry_its_weight);
     tcase_add_test(tests, what_goes_depends_on_the_row_and_the_key_alone);
     tcase_add_test(tests, another_row_loses_other_weights);
