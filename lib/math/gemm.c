@@ -4,37 +4,99 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "math/bf16.h"
 #include "math/blocking.h"
-#include "math/epilogue.h"
-#include "math/gemm_bf16.h"
-#include "math/panels.h"
+#include "math/isa.h"
 #include "math/rows.h"
 
 enum {
-    TILE_ROWS = 64,       /* of one kernel call */
-    GROUP_ROWS = 192,     /* of one round: they stay in cache while panels come and go */
-    IN_PLACE_GROUP = 512, /* the same in place: the more rows share a panel the better */
-    FEW_ROWS = 8,         /* up to here reading W is all the work: whole rows of it, in order, */
-    SLAB_ROWS = 16,       /* so many at a time, */
+    TILE_ROWS = 64,    /* of one kernel call */
+    GROUP_ROWS = 192,  /* of one round: they stay in cache while panels come and go */
+    LARGE_GROUP = 512, /* the same in place and of pairs: the more rows share a panel the better */
+    FEW_ROWS = 8,      /* up to here reading W is all the work: whole rows of it, in order, */
+    SLAB_ROWS = 16,    /* so many at a time, */
     SLAB_COLUMNS = 768,
     IN_PLACE_CHUNK = 192, /* of the sum: rows of W that lie far apart fill no more of a cache */
     MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use, */
     WIDE = 2560,
     MANY_ROWS_WIDE = 192, /* the sooner the farther rows of W are apart */
     STREAM_AHEAD = 2048,  /* floats that one row of y fetches ahead */
+    PAIR_CHUNK = 384,     /* of the sum: a chunk of a panel stays in the second-level cache */
+    ROUNDED_ROWS = 16,    /* of x, by one thread at a time */
     LINE_BYTES = 64,      /* of the caches */
+    USUAL_COLUMNS = 32,   /* with a number that is known, a loop has no rest */
 };
 
-_Static_assert(IN_PLACE_GROUP *COPY_COLUMNS <= SUMS_ROOM && FEW_ROWS * SLAB_COLUMNS <= SUMS_ROOM,
+_Static_assert(LARGE_GROUP *COPY_COLUMNS <= SUMS_ROOM && LARGE_GROUP * PAIR_COLUMNS <= SUMS_ROOM &&
+                   FEW_ROWS * SLAB_COLUMNS <= SUMS_ROOM,
                "a panel's sums have room");
+
+/* --- the epilogue ----------------------------------------------------------------------------- */
+
+/* What follows the sums of a product while they are in cache. y or total may have no data: it is
+ * not wanted. A total is of plain sums, without an activation. */
+struct epilogue {
+    struct matrix y;     /* = activation(sums + bias) */
+    struct matrix total; /* += sums + bias */
+    const float *bias;   /* [columns], or NULL: none */
+    enum activation activation;
+};
+
+/* Where a tile begins in y. */
+struct corner {
+    size_t row, column;
+};
+
+static inline void add_biased_row(float *restrict to, const float *restrict sums,
+                                  const float *restrict bias, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] += sums[i] + bias[i];
+}
+
+/* total += sums + bias. It reads sums again rather than y, which may be far from the processor. */
+FOR_EACH_ISA
+static void add_biased_rows(struct matrix total, struct matrix sums, const float *bias)
+{
+    for (size_t row = 0; row < sums.rows; row++) {
+        if (sums.columns == USUAL_COLUMNS)
+            add_biased_row(total.data, sums.data, bias, USUAL_COLUMNS);
+        else
+            add_biased_row(total.data, sums.data, bias, sums.columns);
+        total.data += total.stride;
+        sums.data += sums.stride;
+    }
+}
+
+static struct matrix tile_of(struct matrix whole, struct matrix sums, struct corner at)
+{
+    return matrix_columns(matrix_rows(whole, at.row, sums.rows), at.column, sums.columns);
+}
+
+static void epilogue_apply(const struct epilogue *epilogue, struct matrix sums, struct corner at)
+{
+    const float *bias = epilogue->bias ? epilogue->bias + at.column : NULL;
+    assert(!epilogue->total.data || epilogue->activation == ACTIVATION_NONE);
+    if (epilogue->y.data)
+        activate(tile_of(epilogue->y, sums, at), sums, bias, epilogue->activation);
+    if (epilogue->total.data && bias)
+        add_biased_rows(tile_of(epilogue->total, sums, at), sums, bias);
+    else if (epilogue->total.data)
+        add_rows(tile_of(epilogue->total, sums, at), sums);
+}
+
+/* --- the plan --------------------------------------------------------------------------------- */
 
 /* How W is worked through. */
 struct plan {
     size_t panel_columns, first_columns; /* of the panels, and of the first of them */
     size_t chunk;                        /* of the sum */
+    size_t group;                        /* rows of one round */
     bool row;                            /* no panels: to one row of sums W is added row by row */
     bool copy;                           /* each panel is made contiguous before it is used */
     bool prefetch;                       /* while a panel is used the next one is fetched */
+    bool groups_in_turn;                 /* all groups of a panel, then of the next; not all panels
+                                            of a group */
 };
 
 /* The columns of W that come before the first cache line that begins in a row, or a panel's. A
@@ -56,11 +118,16 @@ static struct plan choose_plan(const struct weight *w, size_t rows, size_t threa
 {
     size_t part = (w->out + threads - 1) / threads;
     part = part < SUMS_ROOM ? part : SUMS_ROOM;
-    struct plan one_row = {part, part, .chunk = w->in, .row = true};
-    struct plan packed = {PANEL_COLUMNS, PANEL_COLUMNS, PANEL_ROWS, .prefetch = true};
-    struct plan slabs = {SLAB_COLUMNS, SLAB_COLUMNS, SLAB_ROWS, .row = false};
-    struct plan in_place = {PANEL_COLUMNS, columns_to_line(w), IN_PLACE_CHUNK, .prefetch = true};
-    struct plan copied = {COPY_COLUMNS, COPY_COLUMNS, PANEL_ROWS, .copy = true};
+    struct plan one_row = {part, part, w->in, LARGE_GROUP, .row = true};
+    struct plan pairs = {PAIR_COLUMNS, PAIR_COLUMNS,     PAIR_CHUNK,
+                         LARGE_GROUP,  .prefetch = true, .groups_in_turn = true};
+    struct plan packed = {PANEL_COLUMNS, PANEL_COLUMNS, PANEL_ROWS, GROUP_ROWS, .prefetch = true};
+    struct plan slabs = {SLAB_COLUMNS, SLAB_COLUMNS, SLAB_ROWS, LARGE_GROUP, .row = false};
+    struct plan in_place = {PANEL_COLUMNS, columns_to_line(w), IN_PLACE_CHUNK, LARGE_GROUP,
+                            .prefetch = true};
+    struct plan copied = {COPY_COLUMNS, COPY_COLUMNS, PANEL_ROWS, LARGE_GROUP, .copy = true};
+    if (w->pairs)
+        return pairs;
     if (rows == 1 && w->data)
         return one_row;
     if (w->panels)
@@ -70,11 +137,15 @@ static struct plan choose_plan(const struct weight *w, size_t rows, size_t threa
     return rows < (w->stride < WIDE ? MANY_ROWS : MANY_ROWS_WIDE) ? in_place : copied;
 }
 
+/* --- the product ------------------------------------------------------------------------------ */
+
 /* Kernels of one size of tile and chunk: C = or C += , without and with prefetch. */
 struct kernel_set {
     struct kernel forms[2][2];
 };
 
+/* Where W has pairs, so has x; they are as large as floats, and no one looks at them but kernels.
+ */
 struct product {
     struct matrix x;
     const struct weight *w;
@@ -88,9 +159,15 @@ struct product {
                              [BLOCKING_KINDS]; /* rows, columns, sum */
 };
 
+/* The panels, one after the other; NULL: W lies in rows. */
+static const float *packed_panels(const struct weight *w)
+{
+    return w->pairs ? (const float *)w->pairs : w->panels;
+}
+
 static size_t panel_stride(const struct product *p)
 {
-    return p->plan.copy ? COPY_COLUMNS : p->w->panels ? PANEL_COLUMNS : p->w->stride;
+    return p->plan.copy || packed_panels(p->w) ? p->plan.panel_columns : p->w->stride;
 }
 
 static void fetch_set(struct kernels *kernels, const struct product *p, struct kernel_set *set,
@@ -98,6 +175,8 @@ static void fetch_set(struct kernels *kernels, const struct product *p, struct k
 {
     if (shape.m == 0 || shape.n == 0 || shape.k == 0)
         return;
+    if (shape.pairs)
+        shape.m = PAIR_COLUMNS; /* a panel's last columns may be none of y's */
     for (shape.accumulate = 0; shape.accumulate <= (p->sum.count > 1); shape.accumulate++)
         for (shape.prefetch = 0; shape.prefetch <= p->plan.prefetch; shape.prefetch++)
             kernels_get(kernels, &set->forms[shape.accumulate][shape.prefetch], &shape, p->work);
@@ -117,6 +196,7 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
                               .a_stride = (int)panel_stride(p),
                               .b_stride = (int)p->x.stride,
                               .c_stride = (int)p->plan.panel_columns,
+                              .pairs = p->w->pairs != NULL,
                           });
 }
 
@@ -125,8 +205,9 @@ static const float *find_panel(const struct product *p, size_t panel, size_t chu
 {
     size_t row = chunk * p->plan.chunk;
     size_t column = blocking_start(&p->columns, panel);
-    if (p->w->panels)
-        return p->w->panels + column * p->w->in + row * PANEL_COLUMNS;
+    const float *packed = packed_panels(p->w);
+    if (packed)
+        return packed + column * p->x.columns + row * p->plan.panel_columns;
     return p->w->data + row * p->w->stride + column;
 }
 
@@ -136,17 +217,18 @@ static const float *find_next(const struct product *p, size_t panel, size_t chun
 {
     if (chunk + 1 < p->sum.count)
         return find_panel(p, panel, chunk + 1);
-    return find_panel(p, (panel + p->threads) % p->columns.count, 0);
+    size_t step = p->plan.groups_in_turn ? 1 : p->threads;
+    return find_panel(p, (panel + step) % p->columns.count, 0);
 }
 
 static const float *copy_panel(const struct product *p, float *copy, size_t panel, size_t chunk)
 {
-    struct piece piece = {
+    struct weight_piece piece = {
         .row = chunk * p->plan.chunk,
         .rows = blocking_size(&p->sum, chunk),
         .column = blocking_start(&p->columns, panel),
     };
-    panels_copy(copy, COPY_COLUMNS, p->w, piece);
+    weight_copy(copy, COPY_COLUMNS, p->w, piece);
     return copy;
 }
 
@@ -184,8 +266,9 @@ static void multiply_chunk(const struct product *p, const struct round *round, c
 static void compute_panel(void *context, size_t index, size_t thread)
 {
     const struct product *p = context;
-    size_t panel = index % p->columns.count; /* all panels for one group, then for the next */
-    size_t group = index / p->columns.count;
+    bool turn = p->plan.groups_in_turn;
+    size_t panel = turn ? index / p->groups.count : index % p->columns.count;
+    size_t group = turn ? index % p->groups.count : index / p->columns.count;
     struct corner at = {blocking_start(&p->groups, group), blocking_start(&p->columns, panel)};
     struct round round = {
         .sums = {p->sums[thread], blocking_size(&p->groups, group),
@@ -218,18 +301,54 @@ static void compute_columns(void *context, size_t index, size_t thread)
     epilogue_apply(&p->epilogue, sums, (struct corner){0, column});
 }
 
+/* x rounded, as rows of pairs. */
+struct rounding {
+    struct matrix x;
+    uint32_t *pairs;
+    size_t stride;
+};
+
+static size_t stride_of_input(size_t columns)
+{
+    return matrix_stride(bf16_pairs(columns));
+}
+
+size_t pairs_of_input(size_t rows, size_t columns)
+{
+    return rows * stride_of_input(columns);
+}
+
+static void round_rows(void *context, size_t round, size_t thread)
+{
+    const struct rounding *r = context;
+    size_t first = round * ROUNDED_ROWS;
+    (void)thread;
+    for (size_t row = first; row < r->x.rows && row < first + ROUNDED_ROWS; row++)
+        bf16_pair_row(r->pairs + row * r->stride, r->x.data + row * r->x.stride, r->x.columns);
+}
+
+static struct matrix round_input(struct machine *machine, struct matrix x)
+{
+    struct rounding rounding = {x, machine->pairs, stride_of_input(x.columns)};
+    struct loop loop = {
+        .rounds = (x.rows + ROUNDED_ROWS - 1) / ROUNDED_ROWS,
+        .work = (double)x.rows * (double)x.columns,
+        .round = round_rows,
+    };
+    assert(pairs_of_input(x.rows, x.columns) <= machine->pairs_held);
+    pool_run(machine->pool, loop, &rounding);
+    return (struct matrix){(float *)machine->pairs, x.rows, bf16_pairs(x.columns), rounding.stride};
+}
+
 static void multiply(struct machine *machine, struct product *p)
 {
     size_t rows = p->x.rows;
     p->threads = pool_threads(machine->pool);
-    if (p->w->pairs) {
-        multiply_bf16(machine, p->x, p->w, &p->epilogue);
-        return;
-    }
     p->work = (double)rows * (double)p->w->out * (double)p->x.columns;
     p->plan = choose_plan(p->w, rows, p->threads);
-    size_t group = p->w->panels ? GROUP_ROWS : IN_PLACE_GROUP;
-    p->groups = blocking_of(rows, group, group);
+    if (p->w->pairs)
+        p->x = round_input(machine, p->x);
+    p->groups = blocking_of(rows, p->plan.group, p->plan.group);
     p->tiles = blocking_of(rows, TILE_ROWS, TILE_ROWS);
     p->columns = blocking_of(p->w->out, p->plan.panel_columns, p->plan.first_columns);
     p->sum = blocking_of(p->x.columns, p->plan.chunk, p->plan.chunk);

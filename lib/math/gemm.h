@@ -3,7 +3,12 @@
  * Row-major and without transposes: X [T, in] times W [in, out] gives Y [T, out]. W is worked
  * through in panels of output columns, each a chain of kernel calls (kernel.h) with the bias and
  * the activation while the result is in cache. Where the panels come from depends on how much work
- * there is: see `choose_plan` in gemm.c. Whatever it chooses, the bits are the same.
+ * there is: see `choose_plan` in gemm.c. Whatever it chooses, the bits are the same: one chain of
+ * fused multiply-adds in the order of k.
+ *
+ * Of a weight rounded to bf16 the chain is over pairs, of each the second product first (kernel.h).
+ * x is rounded for every product, into memory that the machine holds (machine_hold_pairs). Against
+ * float32 it is off by the roundings of x and W, by one part in 256 of each at most.
  *
  *     struct weight w = {.data = data, .bias = bias, .in = 768, .out = 3072, .stride = 3072};
  *     linear(machine, hidden, normed, &w, ACTIVATION_GELU_NEW);
@@ -24,5 +29,12 @@ void linear(struct machine *machine, struct matrix y, struct matrix x, const str
  * all that is wanted. */
 void linear_add(struct machine *machine, struct matrix total, struct matrix y, struct matrix x,
                 const struct weight *w);
+
+/* The pairs that the machine must hold for products of x [rows, columns] with a rounded weight. */
+size_t pairs_of_input(size_t rows, size_t columns);
+
+/* y[i] = row i of `rows` · x: the logits of one token. The matrix [V, C] stays as it is in the file
+ * and is read once, in order; the bits are those of `linear`. */
+void gemv(struct machine *machine, float *y, struct matrix rows, const float *x);
 
 #endif

@@ -1,4 +1,4 @@
-#include "math/gemv.h"
+#include "math/gemm.h"
 
 #include <math.h>
 #include <string.h>

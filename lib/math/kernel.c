@@ -14,7 +14,6 @@
 #include "base/arena.h"
 #include "base/hash_index.h"
 #include "base/heap.h"
-#include "math/plain_kernel.h"
 
 enum {
     KERNELS_MAX = 512,
@@ -325,22 +324,11 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
     *kernel = entry->kernel;
 }
 
-void kernel_call(const struct kernel *kernel, const float *a, const float *b, float *c,
-                 const float *next_a)
-{
-    if (kernel->code)
-        kernel->code(a, b, c, next_a, b, c);
-    else if (kernel->soft)
-        plain_kernel_product_softly(&kernel->shape, a, b, c);
-    else
-        plain_kernel_product(&kernel->shape, a, b, c);
-}
-
-void kernel_call_pairs(const struct kernel *kernel, const uint32_t *a, const uint32_t *b, float *c,
-                       const uint32_t *next_a)
+void kernel_call(const struct kernel *kernel, const void *a, const void *b, float *c,
+                 const void *next_a)
 {
     if (kernel->code)
         kernel->code(a, b, c, next_a, b, c);
     else
-        plain_kernel_product_of_pairs(&kernel->shape, a, b, c);
+        kernel_call_plain(kernel, a, b, c);
 }

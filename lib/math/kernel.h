@@ -72,13 +72,12 @@ bool kernels_have_bf16(struct kernels *kernels);
 /* The library that writes them, with its version. */
 const char *kernels_library(void);
 
-/* C (+)= B · A. `next_a` is what the next call will read as A, for kernels that prefetch; any
- * readable address, or `a` itself, will do. */
-void kernel_call(const struct kernel *kernel, const float *a, const float *b, float *c,
-                 const float *next_a);
+/* C (+)= B · A, of floats, or of pairs (uint32_t). `next_a` is what the next call will read as A,
+ * for kernels that prefetch; any readable address, or `a` itself, will do. */
+void kernel_call(const struct kernel *kernel, const void *a, const void *b, float *c,
+                 const void *next_a);
 
-/* The same for kernels of pairs. */
-void kernel_call_pairs(const struct kernel *kernel, const uint32_t *a, const uint32_t *b, float *c,
-                       const uint32_t *next_a);
+/* The same in C: where no code is generated, or none pays. */
+void kernel_call_plain(const struct kernel *kernel, const void *a, const void *b, float *c);
 
 #endif

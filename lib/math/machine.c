@@ -1,7 +1,6 @@
 #include "math/machine.h"
 
 #include "base/heap.h"
-#include "math/panels.h"
 
 /* Room of so many floats for each thread. */
 static float **take_rooms(struct machine *machine, size_t threads, size_t size, struct err *err)

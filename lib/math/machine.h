@@ -11,11 +11,17 @@
 #include "math/kernel.h"
 #include "math/pool.h"
 
+enum {
+    COPY_COLUMNS = 64, /* of a panel that is copied for one use, */
+    PANEL_ROWS = 768,  /* and its rows at most */
+    SUMS_ROOM = 512 * COPY_COLUMNS,
+};
+
 struct machine {
     struct pool *pool;
     struct kernels *kernels;
-    float **panels;  /* [thread][PANEL_ROWS, COPY_COLUMNS] for a panel that is copied */
-    float **sums;    /* [thread][SUMS_ROOM] for what a product makes of a panel */
+    float **panels;  /* [thread][PANEL_ROWS, COPY_COLUMNS] */
+    float **sums;    /* [thread][SUMS_ROOM] for what a product makes of a panel, at most */
     uint32_t *pairs; /* [pairs_held] for a matrix that is rounded to bf16; see machine_hold_pairs */
     size_t pairs_held;
     const struct progress_sink *progress; /* of the layers of a pass; NULL: not told */
@@ -26,7 +32,7 @@ struct machine {
 int machine_open(struct machine *machine, size_t threads, struct err *err);
 void machine_release(struct machine *machine);
 
-/* Hold memory for a matrix of so many pairs of bf16 numbers, which products round to (gemm_bf16.h).
+/* Hold memory for a matrix of so many pairs of bf16 numbers, which products round to (gemm.h).
  */
 int machine_hold_pairs(struct machine *machine, size_t count, struct err *err);
 

@@ -1,4 +1,4 @@
-/* precision.h: what the numbers of products are: float32, or bf16 (gemm_bf16.h).
+/* precision.h: what the numbers of products are: float32, or bf16 (gemm.h).
  *
  *     enum precision precision;
  *     if (precision_choose(&precision, "--precision", "bf16", err) ||

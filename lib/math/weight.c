@@ -1,9 +1,20 @@
 #include "math/weight.h"
 
 #include <assert.h>
+#include <string.h>
 
-#include "math/gemm_bf16.h"
-#include "math/panels.h"
+#include "math/bf16.h"
+#include "math/transpose.h"
+
+enum {
+    AHEAD = 32, /* rows that are fetched ahead: in a file that is mapped each is on another page */
+    LINE = 16,  /* floats of a cache line */
+};
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
 
 bool weight_can_slice(const struct weight *whole, size_t first)
 {
@@ -16,9 +27,72 @@ struct weight weight_columns(const struct weight *whole, size_t first, size_t co
     struct weight part = *whole;
     bool whole_panels = whole->panels && first % PANEL_COLUMNS == 0;
     part.panels = whole_panels ? whole->panels + first * whole->in : NULL;
-    part.pairs = whole->pairs ? whole->pairs + first * ((whole->in + 1) / 2) : NULL;
+    part.pairs = whole->pairs ? whole->pairs + first * bf16_pairs(whole->in) : NULL;
     part.data = whole->data ? whole->data + first : NULL;
     part.bias = whole->bias ? whole->bias + first : NULL;
     part.out = count;
     return part;
+}
+
+void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece)
+{
+    size_t count = smaller(columns, w->out - piece.column);
+    const float *from = w->data + piece.row * w->stride + piece.column;
+    for (size_t i = 0; i < piece.rows; i++, from += w->stride) {
+        for (size_t line = 0; line < columns; line += LINE)
+            __builtin_prefetch(from + AHEAD * w->stride + line);
+        memcpy(to + i * columns, from, count * sizeof *to);
+    }
+}
+
+/* --- panels of floats ------------------------------------------------------------------------- */
+
+size_t panels_size(const struct weight *w)
+{
+    return (w->out + PANEL_COLUMNS - 1) / PANEL_COLUMNS * PANEL_COLUMNS * w->in;
+}
+
+void panels_fill(float *panels, const struct weight *w)
+{
+    memset(panels, 0, panels_size(w) * sizeof *panels);
+    for (size_t column = 0; column < w->out; column += PANEL_COLUMNS)
+        weight_copy(panels + column * w->in, PANEL_COLUMNS, w,
+                    (struct weight_piece){0, w->in, column});
+}
+
+void panels_fill_transposed(float *panels, struct matrix rows)
+{
+    for (size_t row = 0; row < rows.rows; row += PANEL_COLUMNS) {
+        size_t count = smaller(PANEL_COLUMNS, rows.rows - row);
+        float *panel = panels + row * rows.columns;
+        if (count < PANEL_COLUMNS)
+            memset(panel, 0, rows.columns * PANEL_COLUMNS * sizeof *panel);
+        transpose((struct matrix){panel, rows.columns, count, PANEL_COLUMNS},
+                  matrix_rows(rows, row, count));
+    }
+}
+
+/* --- panels of pairs -------------------------------------------------------------------------- */
+
+size_t pairs_size(const struct weight *w)
+{
+    return (w->out + PAIR_COLUMNS - 1) / PAIR_COLUMNS * PAIR_COLUMNS * bf16_pairs(w->in);
+}
+
+void pairs_fill_rows(uint32_t *pairs, const struct weight *w, size_t row, const float *first,
+                     const float *second)
+{
+    const float none[PAIR_COLUMNS] = {0};
+    for (size_t column = 0; column < w->out; column += PAIR_COLUMNS)
+        bf16_pair_rows(pairs + column * bf16_pairs(w->in) + row / 2 * PAIR_COLUMNS, first + column,
+                       second ? second + column : none, smaller(PAIR_COLUMNS, w->out - column));
+}
+
+void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
+                       const uint32_t *rounded)
+{
+    size_t within = column % PAIR_COLUMNS;
+    uint32_t *to = pairs + (column - within) * bf16_pairs(w->in) + within;
+    for (size_t pair = 0; pair < bf16_pairs(w->in); pair++)
+        to[pair * PAIR_COLUMNS] = rounded[pair];
 }

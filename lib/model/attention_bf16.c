@@ -86,7 +86,7 @@ void attention_bf16_scores(const struct head_job *head, const struct strip *stri
 {
     const struct attention_pairs *pairs = &head->memory->pairs;
     const uint32_t *keys = find_keys(head, key) + key % KEY_PANEL;
-    kernel_call_pairs(kernel, keys, pairs->queries + strip->first * pairs->query_stride, to, keys);
+    kernel_call(kernel, keys, pairs->queries + strip->first * pairs->query_stride, to, keys);
 }
 
 const uint32_t *attention_bf16_weights(const struct head_job *head, const struct strip *strip,
@@ -105,5 +105,5 @@ void attention_bf16_context(const struct head_job *head, const struct kernel *ke
 {
     const uint32_t *values = find_values(head, key) + key % KEY_PANEL / 2 * PAIR_COLUMNS;
     for (size_t i = 0; i < head->v.columns; i += PAIR_COLUMNS, values += HEAD_PAIRS_APART)
-        kernel_call_pairs(kernel, values, weights, to + i, values);
+        kernel_call(kernel, values, weights, to + i, values);
 }

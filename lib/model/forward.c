@@ -1,6 +1,5 @@
 #include "model/forward.h"
 
-#include "math/gemv.h"
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "math/sinusoid.h"

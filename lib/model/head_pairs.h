@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "math/gemm_bf16.h"
+#include "math/gemm.h"
 #include "math/tensor.h"
 
 enum {

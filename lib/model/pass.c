@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "math/gemm_bf16.h"
+#include "math/gemm.h"
 #include "math/rows.h"
 
 enum attention_kind pass_attention_kind(const struct pass *pass)

@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "math/bf16.h"
-#include "math/gemm_bf16.h"
+#include "math/gemm.h"
 
 /* A row as floats: where it lies, or in `room`. */
 static const float *floats_of_row(const struct safetensors_entry *entry, size_t row, float *room)

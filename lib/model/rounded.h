@@ -1,4 +1,4 @@
-/* rounded.h: matrices of a file as panels of bf16 pairs (gemm_bf16.h), whatever their type there.
+/* rounded.h: matrices of a file as panels of bf16 pairs (gemm.h), whatever their type there.
  *
  * Read row by row, so that nothing but the result is ever held. What is bf16 in the file stays what
  * it is.

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/gemm_bf16.h"
-#include "math/panels.h"
+#include "math/gemm.h"
+#include "math/weight.h"
 #include "model/parameter_search.h"
 #include "model/parameter_table.h"
 #include "model/rounded.h"

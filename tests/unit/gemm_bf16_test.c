@@ -1,4 +1,4 @@
-#include "math/gemm_bf16.h"
+#include "math/gemm.h"
 
 #include <check.h>
 #include <math.h>
@@ -10,7 +10,6 @@
 #include "dice.h"
 #include "guarded.h"
 #include "math/bf16.h"
-#include "math/gemm.h"
 #include "pair_judge.h"
 #include "patience.h"
 

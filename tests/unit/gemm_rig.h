@@ -12,7 +12,7 @@
 
 #include "guarded.h"
 #include "math/gemm.h"
-#include "math/panels.h"
+#include "math/weight.h"
 #include "product_judge.h"
 
 struct gemm_rig {

@@ -1,4 +1,4 @@
-#include "math/gemv.h"
+#include "math/gemm.h"
 
 #include <check.h>
 #include <math.h>

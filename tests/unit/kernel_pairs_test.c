@@ -98,7 +98,7 @@ static void check_bits(struct kernels *kernels, const struct kernel_shape *shape
     const float *expected = shape->accumulate ? judge.from_start[depth] : judge.from_zero[depth];
     kernels_begin(kernels);
     kernels_get(kernels, &kernel, shape, 0);
-    kernel_call_pairs(&kernel, a, b, c, a);
+    kernel_call(&kernel, a, b, c, a);
     for (size_t row = 0; row < (size_t)shape->n; row++) {
         const float *found = c + row * (size_t)shape->c_stride;
         if (memcmp(found, expected + row * judge.columns, (size_t)shape->m * sizeof *c))
@@ -200,7 +200,7 @@ static float element(struct kernels *kernels, const float x[2], const float w[2]
     bf16_pair_row(&b, x, 2);
     kernels_begin(kernels);
     kernels_get(kernels, &kernel, &shape, 0);
-    kernel_call_pairs(&kernel, a, &b, c, a);
+    kernel_call(&kernel, a, &b, c, a);
     for (size_t i = 1; i < M; i++)
         ck_assert_mem_eq(&c[i], &c[0], sizeof *c);
     return c[0];

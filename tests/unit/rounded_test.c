@@ -6,7 +6,7 @@
 #include "base/heap.h"
 #include "dice.h"
 #include "math/bf16.h"
-#include "math/gemm_bf16.h"
+#include "math/gemm.h"
 
 Suite *rounded_suite(void);
 

@@ -2,8 +2,6 @@
 
 #include <check.h>
 
-#include "math/panels.h"
-
 Suite *weight_suite(void);
 
 static const float data[1024], bias[1024], panels[1024];

@@ -1,4 +1,4 @@
-#include "math/plain_kernel.h"
+#include "math/kernel.h"
 
 #include <float.h>
 #include <math.h>
@@ -47,8 +47,7 @@ static inline void add_rest(const struct kernel_shape *shape, const float *restr
 }
 
 FOR_EACH_ISA
-void plain_kernel_product(const struct kernel_shape *shape, const float *a, const float *b,
-                          float *c)
+static void multiply(const struct kernel_shape *shape, const float *a, const float *b, float *c)
 {
     for (int row = 0; row < shape->n; row++, b += shape->b_stride, c += shape->c_stride) {
         int column = 0;
@@ -67,8 +66,8 @@ static void add_softly(float *restrict c, float b, const float *restrict a, int 
         c[column] = soft_fmaf(b, a[column], c[column]);
 }
 
-void plain_kernel_product_softly(const struct kernel_shape *shape, const float *a, const float *b,
-                                 float *c)
+static void multiply_softly(const struct kernel_shape *shape, const float *a, const float *b,
+                            float *c)
 {
     for (int row = 0; row < shape->n; row++, b += shape->b_stride, c += shape->c_stride) {
         if (!shape->accumulate)
@@ -104,8 +103,8 @@ static void add_pairs(float *restrict c, uint32_t b, const uint32_t *restrict a,
     }
 }
 
-void plain_kernel_product_of_pairs(const struct kernel_shape *shape, const uint32_t *a,
-                                   const uint32_t *b, float *c)
+static void multiply_pairs(const struct kernel_shape *shape, const uint32_t *a, const uint32_t *b,
+                           float *c)
 {
     for (int row = 0; row < shape->n; row++, b += shape->b_stride, c += shape->c_stride) {
         if (!shape->accumulate)
@@ -113,4 +112,14 @@ void plain_kernel_product_of_pairs(const struct kernel_shape *shape, const uint3
         for (int i = 0; i < shape->k; i++)
             add_pairs(c, b[i], a + (size_t)i * (size_t)shape->a_stride, (size_t)shape->m);
     }
+}
+
+void kernel_call_plain(const struct kernel *kernel, const void *a, const void *b, float *c)
+{
+    if (kernel->shape.pairs)
+        multiply_pairs(&kernel->shape, a, b, c);
+    else if (kernel->soft)
+        multiply_softly(&kernel->shape, a, b, c);
+    else
+        multiply(&kernel->shape, a, b, c);
 }
