@@ -46,6 +46,54 @@ static inline float itself(float x)
     return x;
 }
 
+/* --- slopes ----------------------------------------------------------------------------------- */
+
+/* 1 / (1 + e^-x) */
+static inline float logistic(float x)
+{
+    return 1.0f / (1.0f + exp_float(-x));
+}
+
+/* x · s(u) with s = logistic and u = 2√(2/π) (x + 0.044715 x³): s + x · s (1 - s) · u' */
+static inline float gelu_new_slope(float x)
+{
+    const float twice_root = 1.5957691216f; /* 2 √(2/π) */
+    float square = 0.044715f * x * x;
+    float s = logistic(twice_root * x * (1.0f + square));
+    return fmaf(x * (s * (1.0f - s)), twice_root * fmaf(3.0f, square, 1.0f), s);
+}
+
+static inline float gelu_slope(float x)
+{
+    const float root = 0.3989422804f; /* 1 / √(2π) */
+    return fmaf(x * root, exp_float(-0.5f * x * x), 0.5f * erfcf(-x * 0.70710678f));
+}
+
+static inline float relu_slope(float x)
+{
+    return x > 0 ? 1.0f : 0.0f;
+}
+
+static inline float silu_slope(float x)
+{
+    float s = logistic(x);
+    return fmaf(x * s, 1.0f - s, s);
+}
+
+static inline float tanh_or_nan_slope(float x)
+{
+    float t = tanhf(x);
+    return fmaf(-t, t, 1.0f);
+}
+
+static inline float quick_gelu_slope(float x)
+{
+    float s = logistic(1.702f * x);
+    return fmaf(1.702f * x * s, 1.0f - s, s);
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
 enum { BLOCK = 32 }; /* columns: with a number that is known, loops have no rest */
 
 /* Each curve as a function of its own that the compiler can turn into vector code. y may be x. */
@@ -67,26 +115,38 @@ enum { BLOCK = 32 }; /* columns: with a number that is known, loops have no rest
         }                                                                                     \
     }
 
+#define DEFINE_CURVE(curve)                                               \
+    DEFINE_ROWS(curve)                                                    \
+    FOR_EACH_ISA                                                          \
+    static void curve##_backward(float *dy, const float *x, size_t count) \
+    {                                                                     \
+        for (size_t i = 0; i < count; i++)                                \
+            dy[i] *= curve##_slope(x[i]);                                 \
+    }
+
 DEFINE_ROWS(itself)
-DEFINE_ROWS(gelu_new)
-DEFINE_ROWS(gelu)
-DEFINE_ROWS(relu)
-DEFINE_ROWS(silu)
-DEFINE_ROWS(tanh_or_nan)
-DEFINE_ROWS(quick_gelu)
+DEFINE_CURVE(gelu_new)
+DEFINE_CURVE(gelu)
+DEFINE_CURVE(relu)
+DEFINE_CURVE(silu)
+DEFINE_CURVE(tanh_or_nan)
+DEFINE_CURVE(quick_gelu)
+
+/* --- the table -------------------------------------------------------------------------------- */
 
 static const struct activation_row {
     const char *name;
     enum activation activation;
     void (*rows)(struct matrix y, struct matrix x, const float *bias);
+    void (*backward)(float *dy, const float *x, size_t count); /* NULL: the slope is 1 */
 } activation_rows[] = {
-    {"gelu_new", ACTIVATION_GELU_NEW, gelu_new_rows},
-    {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW, gelu_new_rows},
-    {"gelu", ACTIVATION_GELU, gelu_rows},
-    {"relu", ACTIVATION_RELU, relu_rows},
-    {"silu", ACTIVATION_SILU, silu_rows},
-    {"tanh", ACTIVATION_TANH, tanh_or_nan_rows},
-    {"quick_gelu", ACTIVATION_QUICK_GELU, quick_gelu_rows},
+    {"gelu_new", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
+    {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
+    {"gelu", ACTIVATION_GELU, gelu_rows, gelu_backward},
+    {"relu", ACTIVATION_RELU, relu_rows, relu_backward},
+    {"silu", ACTIVATION_SILU, silu_rows, silu_backward},
+    {"tanh", ACTIVATION_TANH, tanh_or_nan_rows, tanh_or_nan_backward},
+    {"quick_gelu", ACTIVATION_QUICK_GELU, quick_gelu_rows, quick_gelu_backward},
 };
 
 enum { ROW_COUNT = sizeof activation_rows / sizeof *activation_rows };
@@ -102,7 +162,7 @@ bool activation_find(const char *name, enum activation *activation)
     return false;
 }
 
-static const struct activation_row none = {"none", ACTIVATION_NONE, itself_rows};
+static const struct activation_row none = {"none", ACTIVATION_NONE, itself_rows, NULL};
 
 static const struct activation_row *row_of(enum activation activation)
 {
@@ -131,4 +191,11 @@ void activate(struct matrix y, struct matrix x, const float *bias, enum activati
         row->rows(matrix_columns(y, column, count), matrix_columns(x, column, count),
                   bias ? bias + column : nothing);
     }
+}
+
+void activate_backward(struct matrix dy, struct matrix x, enum activation activation)
+{
+    const struct activation_row *curve = row_of(activation);
+    for (size_t row = 0; curve->backward && row < dy.rows; row++)
+        curve->backward(dy.data + row * dy.stride, x.data + row * x.stride, dy.columns);
 }

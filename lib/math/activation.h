@@ -25,4 +25,8 @@ const char *activation_name(enum activation activation);
 /* y = activation(x + bias), element by element; y may be x. bias [columns], or NULL: none. */
 void activate(struct matrix y, struct matrix x, const float *bias, enum activation activation);
 
+/* dy *= the slope at x, element by element: from the gradient of a curve's result to that of what
+ * it was applied to. */
+void activate_backward(struct matrix dy, struct matrix x, enum activation activation);
+
 #endif

@@ -5,7 +5,6 @@
 #include "math/rng.h"
 #include "math/gemm.h"
 #include "math/rows_backward.h"
-#include "math/slope.h"
 #include "math/transpose.h"
 #include "train/attend.h"
 #include "train/blocks.h"
