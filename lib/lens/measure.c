@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "math/log.h"
+#include "math/portable_math.h"
 
 enum { BLOCK = 64 }; /* terms that are computed side by side before they are added up */
 

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "lens/given.h"
-#include "math/exp.h"
+#include "math/portable_math.h"
 
 /* What a step takes in or gives. */
 struct quantity {

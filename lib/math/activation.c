@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "math/exp.h"
 #include "math/isa.h"
+#include "math/portable_math.h"
 
 static inline float gelu_new(float x)
 {

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/gather.h"
 #include "math/isa.h"
 #include "math/rows.h"
-#include "math/gather.h"
 
 enum {
     PART = 1024, /* rows of a round */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/avx512.h"
 #include "math/isa.h"
 
 enum {
@@ -39,24 +40,23 @@ static void dots_plain(float *y, const float *x, const float *const *rows, size_
     }
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include "math/transpose_avx512.h"
+#ifdef AVX512
 
 enum { BLOCKS = 4 }; /* of rows at a time, so that no chain waits for its own last sum */
 
-/* Some columns, at most BLOCK, of a block of rows, from one on. */
+/* Some columns, at most LANES, of a block of rows, from one on. */
 IN_AVX512 static inline __m512 add_columns(__m512 sums, const float *x, const float *const *rows,
                                            size_t first, size_t count)
 {
-    __m512 columns[BLOCK];
+    __m512 columns[LANES];
     __mmask16 there = (__mmask16)((1U << count) - 1);
 #pragma GCC unroll 16
-    for (size_t i = 0; i < BLOCK; i++)
+    for (size_t i = 0; i < LANES; i++)
         columns[i] = _mm512_maskz_loadu_ps(there, rows[i] + first);
-    turn_block(columns);
-    if (count == BLOCK) {
+    transpose_registers(columns);
+    if (count == LANES) {
 #pragma GCC unroll 16
-        for (size_t i = 0; i < BLOCK; i++)
+        for (size_t i = 0; i < LANES; i++)
             sums = _mm512_fmadd_ps(_mm512_set1_ps(x[first + i]), columns[i], sums);
         return sums;
     }
@@ -71,27 +71,27 @@ IN_AVX512 static void dots_of_blocks(float *y, const float *x, const float *cons
     __m512 sums[BLOCKS];
     for (size_t b = 0; b < BLOCKS; b++)
         sums[b] = _mm512_setzero_ps();
-    for (size_t i = 0; i < width; i += BLOCK)
+    for (size_t i = 0; i < width; i += LANES)
         for (size_t b = 0; b < blocks; b++)
             sums[b] =
-                add_columns(sums[b], x, rows + b * BLOCK, i, width - i < BLOCK ? width - i : BLOCK);
+                add_columns(sums[b], x, rows + b * LANES, i, width - i < LANES ? width - i : LANES);
     for (size_t b = 0; b < blocks; b++)
-        _mm512_storeu_ps(y + b * BLOCK, sums[b]);
+        _mm512_storeu_ps(y + b * LANES, sums[b]);
 }
 
 /* All of them, where rows are dense; how many they are. */
 static size_t dots_in_blocks(float *y, const float *x, const float *const *rows, size_t count,
                              struct gather_form form)
 {
-    enum { MOST = BLOCKS * BLOCK };
-    if (form.step != 1 || !__builtin_cpu_supports("avx512f"))
+    enum { MOST = BLOCKS * LANES };
+    if (form.step != 1 || !has_avx512())
         return 0;
     for (size_t first = 0; first < count; first += MOST) {
         const float *some[MOST];
         float found[MOST];
         size_t rest = count - first < MOST ? count - first : MOST;
-        size_t blocks = (rest + BLOCK - 1) / BLOCK;
-        for (size_t i = 0; i < blocks * BLOCK; i++) /* here, too */
+        size_t blocks = (rest + LANES - 1) / LANES;
+        for (size_t i = 0; i < blocks * LANES; i++) /* here, too */
             some[i] = rows[first + (i < rest ? i : rest - 1)];
         dots_of_blocks(found, x, some, blocks, form.width);
         memcpy(y + first, found, rest * sizeof *y);

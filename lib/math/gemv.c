@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/avx512.h"
 #include "math/isa.h"
 
 enum { PART = 1024 }; /* rows of a round */
@@ -23,16 +24,15 @@ static void gemv_plain(float *y, struct matrix rows, const float *x)
     }
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include "math/transpose_avx512.h"
+#ifdef AVX512
 
 IN_AVX512 static inline __m512 add_block(__m512 sums, const float *from, size_t stride,
                                          const float *x)
 {
-    __m512 columns[BLOCK];
+    __m512 columns[LANES];
     transpose_block(columns, from, stride);
 #pragma GCC unroll 16
-    for (size_t i = 0; i < BLOCK; i++)
+    for (size_t i = 0; i < LANES; i++)
         sums = _mm512_fmadd_ps(_mm512_set1_ps(x[i]), columns[i], sums);
     return sums;
 }
@@ -41,9 +41,9 @@ IN_AVX512 static inline __m512 add_block(__m512 sums, const float *from, size_t 
 IN_AVX512 static inline __m512 add_rest(__m512 sums, const float *from, size_t stride,
                                         const float *x, size_t count)
 {
-    float column[BLOCK];
+    float column[LANES];
     for (size_t k = 0; k < count; k++) {
-        for (size_t i = 0; i < BLOCK; i++)
+        for (size_t i = 0; i < LANES; i++)
             column[i] = from[i * stride + k];
         sums = _mm512_fmadd_ps(_mm512_set1_ps(x[k]), _mm512_loadu_ps(column), sums);
     }
@@ -55,12 +55,12 @@ IN_AVX512 static inline __m512 add_rest(__m512 sums, const float *from, size_t s
 IN_AVX512 static void gemv_block(float *y, struct matrix rows, const float *x)
 {
     const float *from = rows.data;
-    const float *later = from + BLOCK * rows.stride;
+    const float *later = from + LANES * rows.stride;
     __m512 sums = _mm512_setzero_ps();
-    size_t whole = rows.columns / BLOCK * BLOCK;
-    for (size_t k = 0; k < whole; k += BLOCK) {
-        for (size_t line = 0; line < BLOCK; line++)
-            __builtin_prefetch(later + (k + line) * BLOCK);
+    size_t whole = rows.columns / LANES * LANES;
+    for (size_t k = 0; k < whole; k += LANES) {
+        for (size_t line = 0; line < LANES; line++)
+            __builtin_prefetch(later + (k + line) * LANES);
         sums = add_block(sums, from + k, rows.stride, x + k);
     }
     sums = add_rest(sums, from + whole, rows.stride, x + whole, rows.columns - whole);
@@ -70,11 +70,11 @@ IN_AVX512 static void gemv_block(float *y, struct matrix rows, const float *x)
 /* As many rows as fall into blocks; how many they are. */
 static size_t gemv_avx512(float *y, struct matrix rows, const float *x)
 {
-    size_t count = rows.rows / BLOCK * BLOCK;
-    if (!__builtin_cpu_supports("avx512f"))
+    size_t count = rows.rows / LANES * LANES;
+    if (!has_avx512())
         return 0;
-    for (size_t row = 0; row < count; row += BLOCK)
-        gemv_block(y + row, matrix_rows(rows, row, BLOCK), x);
+    for (size_t row = 0; row < count; row += LANES)
+        gemv_block(y + row, matrix_rows(rows, row, LANES), x);
     return count;
 }
 #else

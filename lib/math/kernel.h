@@ -40,7 +40,7 @@ typedef void kernel_code(const void *a, const void *b, float *c, const void *nex
 struct kernel {
     struct kernel_shape shape;
     kernel_code *code; /* NULL: plain C … */
-    bool soft;         /* … whose multiply-adds are fused by soft_fma.h */
+    bool soft;         /* … whose multiply-adds are fused by portable_math.h */
 };
 
 enum { KERNELS_AT_ONCE = 64 }; /* this many kernels fetched in a row stay valid together */

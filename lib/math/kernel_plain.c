@@ -6,7 +6,7 @@
 
 #include "math/bf16.h"
 #include "math/isa.h"
-#include "math/soft_fma.h"
+#include "math/portable_math.h"
 
 enum { WIDE = 4 * LANES };
 

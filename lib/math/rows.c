@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "math/exp.h"
 #include "math/isa.h"
+#include "math/portable_math.h"
 
 FOR_EACH_ISA
 float sum_row(const float *x, size_t count)

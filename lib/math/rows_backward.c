@@ -3,9 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/exp.h"
 #include "math/isa.h"
-#include "math/isa.h"
+#include "math/portable_math.h"
 
 /* Σ (x - a) · (y - b) */
 FOR_EACH_ISA

@@ -4,8 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "math/exp.h"
+#include "math/avx512.h"
 #include "math/isa.h"
+#include "math/portable_math.h"
 
 size_t running_sum_size(size_t dk, size_t dv)
 {
@@ -80,11 +81,10 @@ static void follow_plain(const struct tile *tile, size_t first)
         memcpy(tile->y.data + (first + t) * tile->y.stride, asked[t], sizeof *asked);
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
+#ifdef AVX512
 
 /* The same; compilers leave in memory what fits into registers. */
-__attribute__((target("avx512f"))) static void follow_avx512(const struct tile *tile, size_t first)
+IN_AVX512 static void follow_avx512(const struct tile *tile, size_t first)
 {
     enum { PARTS = TILE / LANES };
     __m512 values[TOKENS][PARTS];
@@ -118,20 +118,10 @@ __attribute__((target("avx512f"))) static void follow_avx512(const struct tile *
             _mm512_storeu_ps(tile->y.data + (first + t) * tile->y.stride + part * LANES,
                              asked[t][part]);
 }
-
-static bool has_avx512(void)
-{
-    return __builtin_cpu_supports("avx512f");
-}
 #else
 static void follow_avx512(const struct tile *tile, size_t first)
 {
     follow_plain(tile, first);
-}
-
-static bool has_avx512(void)
-{
-    return false;
 }
 #endif
 
@@ -212,12 +202,10 @@ static void follow_total_plain(float *total, float *totals, struct matrix q, str
 
 enum { USUAL = 4 * LANES }; /* columns of most heads: as many stay in registers */
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include "math/lanes_avx512.h"
+#ifdef AVX512
 
 /* The same, of USUAL columns, with as many queries as keys. */
-__attribute__((target("avx512f"))) static void follow_usual(float *total, float *totals,
-                                                            struct matrix q, struct matrix k)
+IN_AVX512 static void follow_usual(float *total, float *totals, struct matrix q, struct matrix k)
 {
     enum { PARTS = USUAL / LANES };
     __m512 sum[PARTS];

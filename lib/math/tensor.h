@@ -44,6 +44,9 @@ static inline struct matrix matrix_columns(struct matrix whole, size_t first, si
     return whole;
 }
 
+/* y [C, T] = the transpose of x [T, C]. They must not overlap. */
+void transpose(struct matrix y, struct matrix x);
+
 /* A matrix as a tensor of two axes. */
 struct tensor tensor_of_matrix(struct matrix matrix);
 

@@ -1,6 +1,8 @@
-#include "math/transpose.h"
+#include "math/tensor.h"
 
 #include <assert.h>
+
+#include "math/avx512.h"
 
 static void transpose_plain(struct matrix y, struct matrix x)
 {
@@ -9,18 +11,17 @@ static void transpose_plain(struct matrix y, struct matrix x)
             y.data[column * y.stride + row] = x.data[row * x.stride + column];
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include "math/transpose_avx512.h"
+#ifdef AVX512
 
 /* The whole blocks of x; what is left over is the caller's. */
 IN_AVX512 static void transpose_blocks(struct matrix y, struct matrix x)
 {
-    for (size_t row = 0; row + BLOCK <= x.rows; row += BLOCK) {
-        for (size_t column = 0; column + BLOCK <= x.columns; column += BLOCK) {
-            __m512 columns[BLOCK];
+    for (size_t row = 0; row + LANES <= x.rows; row += LANES) {
+        for (size_t column = 0; column + LANES <= x.columns; column += LANES) {
+            __m512 columns[LANES];
             transpose_block(columns, x.data + row * x.stride + column, x.stride);
 #pragma GCC unroll 16
-            for (size_t i = 0; i < BLOCK; i++)
+            for (size_t i = 0; i < LANES; i++)
                 _mm512_storeu_ps(y.data + (column + i) * y.stride + row, columns[i]);
         }
     }
@@ -28,7 +29,7 @@ IN_AVX512 static void transpose_blocks(struct matrix y, struct matrix x)
 
 static size_t in_blocks(size_t size)
 {
-    return __builtin_cpu_supports("avx512f") ? size / BLOCK * BLOCK : 0;
+    return has_avx512() ? size / LANES * LANES : 0;
 }
 #else
 static void transpose_blocks(struct matrix y, struct matrix x)

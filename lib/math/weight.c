@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "math/bf16.h"
-#include "math/transpose.h"
+#include "math/tensor.h"
 
 enum {
     AHEAD = 32, /* rows that are fetched ahead: in a file that is mapped each is on another page */

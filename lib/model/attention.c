@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 #include "base/num.h"
-#include "math/rng.h"
 #include "math/nontemporal.h"
+#include "math/rng.h"
 #include "model/attention_blocked.h"
 #include "model/attention_dense.h"
 #include "model/attention_job.h"

@@ -2,7 +2,7 @@
 
 #include "base/num.h"
 #include "math/bf16.h"
-#include "math/transpose.h"
+#include "math/tensor.h"
 
 /* Rows that a kernel may read behind the last query's. */
 static size_t padded_queries(size_t queries)

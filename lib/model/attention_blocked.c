@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/rows.h"
 #include "math/nontemporal.h"
+#include "math/rows.h"
 #include "model/attention_strip.h"
 
 /* What is known of each query of a strip so far. */

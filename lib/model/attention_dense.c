@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "math/softmax_range.h"
 #include "math/rows.h"
+#include "math/softmax_range.h"
 #include "model/attention_strip.h"
 
 static bool measure(struct attention_size *size, const struct attention_demand *demand)

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/nontemporal.h"
 #include "math/rng.h"
 #include "math/rows.h"
-#include "math/nontemporal.h"
-#include "math/transpose.h"
+#include "math/tensor.h"
 #include "model/attention_bf16.h"
 
 size_t strip_round_up(size_t size, size_t step)

@@ -3,7 +3,7 @@
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "math/sinusoid.h"
-#include "math/transpose.h"
+#include "math/tensor.h"
 #include "model/block.h"
 
 /* The message is in pass->err. */

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "math/exp.h"
 #include "math/isa.h"
+#include "math/portable_math.h"
 
 /* log x for x ≥ 1: x = m · 2^e with m in [√½, √2), log m = 2 artanh((m - 1) / (m + 1)), by its
  * series. */

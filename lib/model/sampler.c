@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "math/rng.h"
-#include "math/exp.h"
 #include "math/isa.h"
+#include "math/portable_math.h"
+#include "math/rng.h"
 
 struct candidate {
     float logit;

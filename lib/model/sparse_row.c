@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/softmax_range.h"
-#include "math/rows.h"
 #include "math/gather.h"
 #include "math/nontemporal.h"
+#include "math/rows.h"
+#include "math/softmax_range.h"
 
 static const struct pattern *pattern_of(const struct head_job *head)
 {

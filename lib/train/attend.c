@@ -4,7 +4,7 @@
 
 #include "math/rng.h"
 #include "math/rows_backward.h"
-#include "math/transpose.h"
+#include "math/tensor.h"
 #include "train/forth.h"
 
 enum {

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "math/rng.h"
 #include "math/gemm.h"
+#include "math/rng.h"
 #include "math/rows_backward.h"
-#include "math/transpose.h"
+#include "math/tensor.h"
 #include "train/attend.h"
 #include "train/blocks.h"
 #include "train/forth.h"

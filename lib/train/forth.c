@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "math/rng.h"
 #include "math/gemm.h"
+#include "math/rng.h"
 #include "math/rows_backward.h"
 #include "train/attend.h"
 #include "train/blocks.h"

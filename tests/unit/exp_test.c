@@ -1,4 +1,4 @@
-#include "math/exp.h"
+#include "math/portable_math.h"
 
 #include <check.h>
 #include <float.h>

@@ -1,4 +1,4 @@
-#include "math/log.h"
+#include "math/portable_math.h"
 
 #include <check.h>
 #include <float.h>

@@ -1,4 +1,4 @@
-#include "math/soft_fma.h"
+#include "math/portable_math.h"
 
 #include <check.h>
 #include <float.h>

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "study_fixture.h"
-#include "math/rng.h"
 #include "math/gemm.h"
+#include "math/rng.h"
 #include "model/forward.h"
 #include "model/model.h"
+#include "study_fixture.h"
 #include "train/adamw.h"
 
 Suite *study_suite(void);

@@ -1,4 +1,4 @@
-#include "math/transpose.h"
+#include "math/tensor.h"
 
 #include <check.h>
 

@@ -1,13 +1,32 @@
-/* transpose_avx512.h: 16 x 16 floats turned in registers, for those who include <immintrin.h>. */
-#ifndef ATTN_MATH_TRANSPOSE_AVX512_H
-#define ATTN_MATH_TRANSPOSE_AVX512_H
+/* avx512.h: what loops written in AVX-512 by hand have in common. Where a compiler has none, AVX512
+ * is not defined. */
+#ifndef ATTN_MATH_AVX512_H
+#define ATTN_MATH_AVX512_H
 
-#include <immintrin.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-enum { BLOCK = 16 };
+#include "math/isa.h"
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define AVX512
 #define IN_AVX512 __attribute__((target("avx512f")))
+
+static inline bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f");
+}
+
+/* In the order of add_lanes, and so the same bits. */
+static inline IN_AVX512 float add_lanes_avx512(__m512 lanes)
+{
+    __m512 half = _mm512_add_ps(lanes, _mm512_shuffle_f32x4(lanes, lanes, 0x4e));
+    __m512 quarter = _mm512_add_ps(half, _mm512_shuffle_f32x4(half, half, 0xb1));
+    __m512 pair = _mm512_add_ps(quarter, _mm512_permute_ps(quarter, 0x4e));
+    return _mm512_cvtss_f32(_mm512_add_ps(pair, _mm512_permute_ps(pair, 0xb1)));
+}
 
 static inline IN_AVX512 __m512 join_pairs(__m512 a, __m512 b, int high)
 {
@@ -18,16 +37,16 @@ static inline IN_AVX512 __m512 join_pairs(__m512 a, __m512 b, int high)
 }
 
 /* In place: rows become columns. Every step joins what lies twice as far apart. */
-static inline IN_AVX512 void turn_block(__m512 a[BLOCK])
+static inline IN_AVX512 void transpose_registers(__m512 a[LANES])
 {
-    __m512 b[BLOCK];
+    __m512 b[LANES];
 #pragma GCC unroll 8
-    for (int i = 0; i < BLOCK; i += 2) {
+    for (int i = 0; i < LANES; i += 2) {
         b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]);
         b[i + 1] = _mm512_unpackhi_ps(a[i], a[i + 1]);
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < BLOCK; i += 4) {
+    for (int i = 0; i < LANES; i += 4) {
         a[i] = join_pairs(b[i], b[i + 2], 0);
         a[i + 1] = join_pairs(b[i], b[i + 2], 1);
         a[i + 2] = join_pairs(b[i + 1], b[i + 3], 0);
@@ -48,13 +67,20 @@ static inline IN_AVX512 void turn_block(__m512 a[BLOCK])
 }
 
 /* columns[i][j] = from[j · stride + i]. */
-static inline IN_AVX512 void transpose_block(__m512 columns[BLOCK], const float *from,
+static inline IN_AVX512 void transpose_block(__m512 columns[LANES], const float *from,
                                              size_t stride)
 {
 #pragma GCC unroll 16
-    for (size_t i = 0; i < BLOCK; i++)
+    for (size_t i = 0; i < LANES; i++)
         columns[i] = _mm512_loadu_ps(from + i * stride);
-    turn_block(columns);
+    transpose_registers(columns);
 }
+
+#else
+static inline bool has_avx512(void)
+{
+    return false;
+}
+#endif
 
 #endif

@@ -1,0 +1,111 @@
+/* portable_math.h: functions of numbers in plain arithmetic, so that they have the same bits
+ * everywhere: the C library's depend on its version and on the processor. Compilers turn loops of
+ * them into vector code. */
+#ifndef ATTN_MATH_PORTABLE_MATH_H
+#define ATTN_MATH_PORTABLE_MATH_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Adding it rounds to a whole number, which is in its low bits then. */
+#define EXP_MAGIC 12582912.0f /* 1.5 · 2^23 */
+
+/* e^r of e^x = 2^n · e^r, |r| ≤ ln 2 / 2; by a polynomial of degree 7 (Taylor's, its error below a
+ * tenth of a unit in the last place there). */
+static inline float exp_of_rest(float x, float n)
+{
+    float high = fmaf(n, -0.693359375f, x); /* ln 2 in two parts; this one is exact */
+    float r = fmaf(n, 2.12194440e-4f, high);
+    float lost = fmaf(n, 2.12194440e-4f, high - r); /* by rounding r: a quarter of a unit */
+    float p = 1.0f / 5040;
+    p = fmaf(p, r, 1.0f / 720);
+    p = fmaf(p, r, 1.0f / 120);
+    p = fmaf(p, r, 1.0f / 24);
+    p = fmaf(p, r, 1.0f / 6);
+    p = fmaf(p, r, 0.5f);
+    return 1.0f + (r + fmaf(r * r, p, lost));
+}
+
+/* e^x with n = round(x / ln 2). Within 1 unit in the last place where the result is normal; 0 below
+ * e^-87.33 instead of subnormals, infinity above e^88.72, NaN stays NaN. */
+static inline float exp_float(float x)
+{
+    float rounded = fmaf(x, 1.44269504f, EXP_MAGIC);
+    float p = exp_of_rest(x, rounded - EXP_MAGIC);
+    uint32_t bits = 0;
+    uint32_t power = 0;
+    memcpy(&bits, &p, sizeof bits);
+    memcpy(&power, &rounded, sizeof power);
+    bits += power << 23; /* · 2^n: the low bits of `rounded` are n, and 23 up is the exponent */
+    float result = 0;
+    memcpy(&result, &bits, sizeof result);
+    result = x < -87.33f ? 0.0f : result;
+    result = x > 88.722832f ? __builtin_inff() : result;
+    return x != x ? x : result;
+}
+
+/* The same number for x ≤ 0 or NaN, which is what a softmax asks for, in fewer steps: 2^n is a
+ * number of its own, and what is NaN stays so by itself. */
+static inline float exp_negative(float x)
+{
+    const float bias = 127.0f; /* of exponents */
+    float rounded = fmaf(x, 1.44269504f, EXP_MAGIC + bias);
+    float p = exp_of_rest(x, rounded - (EXP_MAGIC + bias));
+    uint32_t bits = 0;
+    float power = 0;
+    memcpy(&bits, &rounded, sizeof bits);
+    bits <<= 23;
+    memcpy(&power, &bits, sizeof power);
+    return x < -87.33f ? 0.0f : p * power;
+}
+
+/* ln x for a normal, positive x: x = 2^e · m with m from √½ to √2, and
+ * ln m = 2 · (s + s³/3 + s⁵/5 + …) with s = (m - 1) / (m + 1), |s| < 0.172. The series ends where
+ * its rest is below 2^-53 of the sum: within 2 units in the last place. */
+static inline double log_double(double x)
+{
+    const uint64_t sqrt_half = 0x3fe6a09e667f3bcdu;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    uint64_t above = bits - sqrt_half; /* its high bits: the exponent, counted from √½ */
+    double e = (double)(int32_t)((int64_t)above >> 52);
+    uint64_t fraction = (above & 0xfffffffffffffu) + sqrt_half;
+    double m;
+    memcpy(&m, &fraction, sizeof m);
+    double s = (m - 1) / (m + 1);
+    double s2 = s * s;
+    double p = 1.0 / 21;
+    p = p * s2 + 1.0 / 19;
+    p = p * s2 + 1.0 / 17;
+    p = p * s2 + 1.0 / 15;
+    p = p * s2 + 1.0 / 13;
+    p = p * s2 + 1.0 / 11;
+    p = p * s2 + 1.0 / 9;
+    p = p * s2 + 1.0 / 7;
+    p = p * s2 + 1.0 / 5;
+    p = p * s2 + 1.0 / 3;
+    /* ln 2 in two parts; the product with the first is exact. */
+    return e * 0x1.62e42fee00000p-1 + (2 * s + (2 * s * s2 * p + e * 0x1.a39ef35793c76p-33));
+}
+
+/* a · b + c, rounded once: the bits of fmaf, but for which NaN it is, where the processor has none.
+ * The product of two floats is exact in double precision. Their sum with the third is not, and
+ * would be rounded twice: so it is rounded to odd first, which keeps what was lost in the last bit
+ * (Boldo and Melquiond, 2008). The C library's way, by the rounding mode, takes forty times as
+ * long. */
+static inline float soft_fmaf(float a, float b, float c)
+{
+    double product = (double)a * b;
+    double sum = product + c;
+    double added = sum - product;
+    double lost = (product - (sum - added)) + (c - added); /* exactly; NaN where sum is no number */
+    int64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    int64_t towards = (lost > 0) == (sum > 0) ? 1 : -1; /* away from 0, or to it */
+    bits += (lost > 0 || lost < 0) && (bits & 1) == 0 ? towards : 0;
+    memcpy(&sum, &bits, sizeof sum);
+    return (float)sum;
+}
+
+#endif
