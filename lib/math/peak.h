@@ -15,8 +15,25 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "math/fma_loop.h"
 #include "math/pool.h"
+
+/* Kinds of vectors, the widest first. Plain is what C has everywhere: a product, then a sum, four
+ * floats at a time. */
+enum fma_form { FMA_AVX512, FMA_AVX2, FMA_PLAIN, FMA_FORMS };
+
+/* "avx512", "avx2", "plain". */
+const char *fma_name(enum fma_form form);
+
+/* The floats of its vectors. */
+int fma_lanes(enum fma_form form);
+
+enum { FMA_CHAINS = 12 }; /* a latency of 4 cycles and 2 units need 8; 16 registers hold them */
+
+/* Some thousand multiply-adds in every lane of so many chains that do not depend on each other;
+ * nothing is read and nothing is written. Returns what they come to, so that no compiler leaves
+ * them out. NULL where this processor does not have the instructions. */
+typedef float fma_loop(void);
+fma_loop *fma_loop_find(enum fma_form form);
 
 /* Floating-point operations a second on all threads of the pool, two for each multiply-add; 0 where
  * the processor does not have the instructions. */

@@ -1,13 +1,16 @@
-/* rows.h: what is done to one row after another: norm, softmax, sums.
+/* rows.h: what is done to one row after another: norm, softmax, sums; forward, and backward from
+ * the gradient of a result to those of what it was made of.
  *
  * Each row is one sum in a fixed order, so results do not depend on threads, on neighbours in a
- * batch or on the instruction set.
+ * batch or on the instruction set. Sums over rows go from the first to the last: who shares rows
+ * between threads gives each block sums of its own and adds those in the order of blocks.
  */
 #ifndef ATTN_MATH_ROWS_H
 #define ATTN_MATH_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "math/tensor.h"
 
@@ -20,11 +23,13 @@ struct norm {
 /* y = (x - mean) / √(variance + ε) · scale + shift, row by row; y may be x. */
 void layernorm_rows(struct matrix y, struct matrix x, const struct norm *norm);
 
-/* y = x. */
+/* y = x, and y += x. */
 void copy_rows(struct matrix y, struct matrix x);
-
-/* y += x. */
 void add_rows(struct matrix y, struct matrix x);
+void add_to_row(float *restrict y, const float *restrict x, size_t count);
+
+/* sum [C] += the sum of every column. */
+void sum_columns(float *sum, struct matrix x);
 
 /* y += factor · x, fused. What comes at `later`, `count` floats, is fetched meanwhile. */
 void add_scaled_row(float *restrict y, const float *restrict x, size_t count, float factor,
@@ -54,5 +59,18 @@ bool normalise_row(float *x, size_t count);
 
 /* The index of the first element that is not finite; `count` when there is none. */
 size_t first_nonfinite(const float *x, size_t count);
+
+/* From dy, the gradient of layernorm_rows' y: dx += that of x; scale_sum [C] += Σ dy · (x - mean) /
+ * deviation, shift_sum [C] += Σ dy: those of scale and shift. */
+void layernorm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
+                             const struct norm *norm, float *scale_sum, float *shift_sum);
+
+/* In place, from dy, the gradient of softmax's y = softmax(factor · x), to that of x:
+ * factor · y · (dy - Σ dy · y). */
+void softmax_row_backward(float *dy, const float *y, size_t count, float factor);
+
+/* -log softmax(x)[target]; x becomes its gradient times `factor`. False when x holds what is no
+ * number. */
+bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, double *loss);
 
 #endif

@@ -1,4 +1,4 @@
-#include "math/rows_backward.h"
+#include "math/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -111,17 +111,4 @@ bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, do
     scale_row(x, x, count, factor);
     x[target] -= factor;
     return true;
-}
-
-FOR_EACH_ISA
-void add_row(float *restrict y, const float *restrict x, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        y[i] += x[i];
-}
-
-void add_columns(float *total, struct matrix x)
-{
-    for (size_t row = 0; row < x.rows; row++)
-        add_row(total, x.data + row * x.stride, x.columns);
 }

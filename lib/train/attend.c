@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "math/rng.h"
-#include "math/rows_backward.h"
+#include "math/rows.h"
 #include "math/tensor.h"
 #include "train/forth.h"
 

@@ -4,7 +4,7 @@
 
 #include "math/gemm.h"
 #include "math/rng.h"
-#include "math/rows_backward.h"
+#include "math/rows.h"
 #include "math/tensor.h"
 #include "train/attend.h"
 #include "train/blocks.h"
@@ -50,14 +50,14 @@ static struct matrix fresh_parts(struct study *study, size_t columns)
 static void bias_block(void *context, const struct block_of_rows *block)
 {
     const struct verb *verb = context;
-    add_columns(verb->parts.data + block->index * verb->parts.stride, block_rows(verb->dy, block));
+    sum_columns(verb->parts.data + block->index * verb->parts.stride, block_rows(verb->dy, block));
 }
 
 static void bias_back(struct study *study, float *gradient, struct matrix dy)
 {
     struct verb verb = {.dy = dy, .parts = fresh_parts(study, dy.columns)};
     blocks_run(study->plan.machine, dy.rows, dy.columns, bias_block, &verb);
-    add_columns(gradient, verb.parts);
+    sum_columns(gradient, verb.parts);
 }
 
 /* y = x · W + b: the gradients of W and b, and dx = dy · Wᵀ. */
@@ -100,9 +100,9 @@ static void norm_back(struct study *study, struct matrix dx, struct matrix dy, s
         .parts = fresh_parts(study, 2 * dx.columns),
     };
     blocks_run(study->plan.machine, dx.rows, dx.columns, norm_block, &verb);
-    add_columns(parameter_at(&study->gradients, id, layer),
+    sum_columns(parameter_at(&study->gradients, id, layer),
                 matrix_columns(verb.parts, 0, dx.columns));
-    add_columns(parameter_at(&study->gradients, id + 1, layer),
+    sum_columns(parameter_at(&study->gradients, id + 1, layer),
                 matrix_columns(verb.parts, dx.columns, dx.columns));
 }
 
@@ -166,8 +166,8 @@ static void embed_back(struct study *study)
     for (size_t row = 0; row < d.rows; row++) {
         const float *from = d.data + row * d.stride;
         size_t position = row % study->plan.tokens;
-        add_row(tokens + study->batch->ids[row] * d.columns, from, d.columns);
-        add_row(positions + position * d.columns, from, d.columns);
+        add_to_row(tokens + study->batch->ids[row] * d.columns, from, d.columns);
+        add_to_row(positions + position * d.columns, from, d.columns);
     }
 }
 

@@ -4,7 +4,7 @@
 
 #include "math/gemm.h"
 #include "math/rng.h"
-#include "math/rows_backward.h"
+#include "math/rows.h"
 #include "train/attend.h"
 #include "train/blocks.h"
 
@@ -45,7 +45,7 @@ static void embed_block(void *context, const struct block_of_rows *block)
         size_t position = (block->first + i) % study->plan.tokens;
         memcpy(row, tokens + study->batch->ids[block->first + i] * y.columns,
                y.columns * sizeof *row);
-        add_row(row, positions + position * y.columns, y.columns);
+        add_to_row(row, positions + position * y.columns, y.columns);
     }
     drop_rows(verb, y, block->first);
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "math/gemm.h"
-#include "math/rows_backward.h"
+#include "math/rows.h"
 #include "train/back.h"
 #include "train/blocks.h"
 
