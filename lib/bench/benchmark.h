@@ -18,9 +18,9 @@
 #include "base/err.h"
 #include "base/folder.h"
 #include "bench/deviation.h"
+#include "bench/peak.h"
 #include "bench/task.h"
 #include "bench/task_list.h"
-#include "math/peak.h"
 
 /* Where a benchmark stands. */
 struct bench_progress {

@@ -1,4 +1,4 @@
-#include "math/peak.h"
+#include "bench/peak.h"
 
 #include <check.h>
 #include <math.h>

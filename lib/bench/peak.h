@@ -8,8 +8,8 @@
  *     if (peak_memory_init(&memory, &arena, err)) ...
  *     double bytes = peak_read(pool, &memory);
  */
-#ifndef ATTN_MATH_PEAK_H
-#define ATTN_MATH_PEAK_H
+#ifndef ATTN_BENCH_PEAK_H
+#define ATTN_BENCH_PEAK_H
 
 #include <stddef.h>
 

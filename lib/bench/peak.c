@@ -1,4 +1,4 @@
-#include "math/peak.h"
+#include "bench/peak.h"
 
 #include <fcntl.h>
 #include <math.h>
