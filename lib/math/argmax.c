@@ -46,14 +46,8 @@ FOR_EACH_ISA
 static float largest_size(const float *row, size_t count)
 {
     float lanes[LANES] = {0};
-    size_t whole = count / LANES * LANES;
-    for (size_t k = 0; k < whole; k += LANES)
-        for (size_t lane = 0; lane < LANES; lane++) {
-            float size = fabsf(row[k + lane]);
-            lanes[lane] = size > lanes[lane] ? size : lanes[lane];
-        }
-    for (size_t k = whole; k < count; k++)
-        lanes[0] = fabsf(row[k]) > lanes[0] ? fabsf(row[k]) : lanes[0];
+    FOR_LANES(count, float size = fabsf(row[i]);
+              lanes[lane] = size > lanes[lane] ? size : lanes[lane]);
     return max_row(lanes, LANES);
 }
 

@@ -11,12 +11,7 @@ FOR_EACH_ISA
 float sum_row(const float *x, size_t count)
 {
     float lanes[LANES] = {0};
-    size_t whole = count / LANES * LANES;
-    for (size_t i = 0; i < whole; i += LANES)
-        for (size_t lane = 0; lane < LANES; lane++)
-            lanes[lane] += x[i + lane];
-    for (size_t i = whole; i < count; i++)
-        lanes[i - whole] += x[i];
+    FOR_LANES(count, lanes[lane] += x[i]);
     return add_lanes(lanes);
 }
 
@@ -25,12 +20,7 @@ FOR_EACH_ISA
 static float sum_of_squares(const float *x, size_t count, float mean)
 {
     float lanes[LANES] = {0};
-    size_t whole = count / LANES * LANES;
-    for (size_t i = 0; i < whole; i += LANES)
-        for (size_t lane = 0; lane < LANES; lane++)
-            lanes[lane] += (x[i + lane] - mean) * (x[i + lane] - mean);
-    for (size_t i = whole; i < count; i++)
-        lanes[i - whole] += (x[i] - mean) * (x[i] - mean);
+    FOR_LANES(count, lanes[lane] += (x[i] - mean) * (x[i] - mean));
     return add_lanes(lanes);
 }
 
@@ -139,16 +129,7 @@ FOR_EACH_ISA
 float exp_row(float *x, size_t count, float max)
 {
     float lanes[LANES] = {0};
-    size_t whole = count / LANES * LANES;
-    for (size_t i = 0; i < whole; i += LANES)
-        for (size_t lane = 0; lane < LANES; lane++) {
-            x[i + lane] = exp_negative(x[i + lane] - max);
-            lanes[lane] += x[i + lane];
-        }
-    for (size_t i = whole; i < count; i++) {
-        x[i] = exp_negative(x[i] - max);
-        lanes[i - whole] += x[i];
-    }
+    FOR_LANES(count, x[i] = exp_negative(x[i] - max); lanes[lane] += x[i]);
     return add_lanes(lanes);
 }
 

@@ -11,12 +11,7 @@ FOR_EACH_ISA
 static float sum_of_products(const float *x, float a, const float *y, float b, size_t count)
 {
     float lanes[LANES] = {0};
-    size_t whole = count / LANES * LANES;
-    for (size_t i = 0; i < whole; i += LANES)
-        for (size_t lane = 0; lane < LANES; lane++)
-            lanes[lane] = fmaf(x[i + lane] - a, y[i + lane] - b, lanes[lane]);
-    for (size_t i = whole; i < count; i++)
-        lanes[i - whole] = fmaf(x[i] - a, y[i] - b, lanes[i - whole]);
+    FOR_LANES(count, lanes[lane] = fmaf(x[i] - a, y[i] - b, lanes[lane]));
     return add_lanes(lanes);
 }
 
@@ -33,18 +28,8 @@ static void norm_sums(const struct norm_row *row, float *plain, float *weighted)
 {
     float one[LANES] = {0};
     float other[LANES] = {0};
-    size_t whole = row->count / LANES * LANES;
-    for (size_t i = 0; i < whole; i += LANES)
-        for (size_t lane = 0; lane < LANES; lane++) {
-            float g = row->dy[i + lane] * row->scale[i + lane];
-            one[lane] += g;
-            other[lane] = fmaf(g, (row->x[i + lane] - row->mean) * row->factor, other[lane]);
-        }
-    for (size_t i = whole; i < row->count; i++) {
-        float g = row->dy[i] * row->scale[i];
-        one[i - whole] += g;
-        other[i - whole] = fmaf(g, (row->x[i] - row->mean) * row->factor, other[i - whole]);
-    }
+    FOR_LANES(row->count, float g = row->dy[i] * row->scale[i]; one[lane] += g;
+              other[lane] = fmaf(g, (row->x[i] - row->mean) * row->factor, other[lane]));
     *plain = add_lanes(one);
     *weighted = add_lanes(other);
 }

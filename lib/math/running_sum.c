@@ -178,12 +178,7 @@ static inline void add_to_total(float *restrict total, const float *restrict k, 
 static inline float dot(const float *x, const float *y, size_t count)
 {
     float lanes[LANES] = {0};
-    size_t whole = count / LANES * LANES;
-    for (size_t i = 0; i < whole; i += LANES)
-        for (size_t lane = 0; lane < LANES; lane++)
-            lanes[lane] = fmaf(x[i + lane], y[i + lane], lanes[lane]);
-    for (size_t i = whole; i < count; i++)
-        lanes[i - whole] = fmaf(x[i], y[i], lanes[i - whole]);
+    FOR_LANES(count, lanes[lane] = fmaf(x[i], y[i], lanes[lane]));
     return add_lanes(lanes);
 }
 
