@@ -116,12 +116,6 @@ static int choose_target(void)
     return target;
 }
 
-/* Is it one of those between plain C and AVX2? */
-static bool is_before_fma(int target)
-{
-    return target > LIBXSMM_X86_GENERIC && target < LIBXSMM_X86_AVX2;
-}
-
 /* Two views of the same pages: code is written through one and run through the other, so that no
  * page is ever writable where it is executable. Without both, plain C does the work. */
 static void map_code(struct kernels *kernels)
@@ -157,7 +151,8 @@ int kernels_open(struct kernels **kernels, struct err *err)
     if (!opened)
         return -1;
     opened->target = choose_target();
-    opened->soft = !has_fma() || is_before_fma(opened->target);
+    opened->soft = !has_fma() || (opened->target > LIBXSMM_X86_GENERIC && /* … and older */
+                                  opened->target < LIBXSMM_X86_AVX2);
     opened->entries = arena_room(&opened->arena, KERNELS_MAX, sizeof *opened->entries, err);
     if (!opened->entries || hash_index_init(&opened->index, KERNELS_MAX, &opened->arena, err)) {
         kernels_free(opened);
@@ -214,31 +209,16 @@ void kernels_begin(struct kernels *kernels)
     kernels->code_used = 0;
 }
 
-static bool same_shape(const struct kernel_shape *a, const struct kernel_shape *b)
-{
-    return a->m == b->m && a->n == b->n && a->k == b->k && a->a_stride == b->a_stride &&
-           a->b_stride == b->b_stride && a->c_stride == b->c_stride &&
-           a->accumulate == b->accumulate && a->prefetch == b->prefetch && a->pairs == b->pairs;
-}
-
-static uint64_t hash_shape(const struct kernel_shape *shape)
-{
-    uint64_t flags = (uint64_t)(4 * shape->pairs + 2 * shape->accumulate + shape->prefetch);
-    uint64_t hash = hash_mix((uint64_t)shape->m, (uint64_t)shape->n);
-    hash = hash_mix(hash, (uint64_t)shape->k);
-    hash = hash_mix(hash, (uint64_t)shape->a_stride);
-    hash = hash_mix(hash, (uint64_t)shape->b_stride);
-    hash = hash_mix(hash, (uint64_t)shape->c_stride);
-    return hash_mix(hash, flags);
-}
+_Static_assert(sizeof(struct kernel_shape) == 9 * sizeof(int), "a shape's bytes are its numbers");
 
 /* The entry of a shape, which is new and without code the first time. */
 static struct entry *entry_of(struct kernels *kernels, const struct kernel_shape *shape)
 {
     uint32_t number = 0;
-    struct hash_probe probe = hash_probe(&kernels->index, hash_shape(shape));
+    struct hash_probe probe =
+        hash_probe(&kernels->index, hash_bytes((const char *)shape, sizeof *shape));
     while (hash_next(&probe, &number))
-        if (same_shape(&kernels->entries[number].kernel.shape, shape))
+        if (memcmp(&kernels->entries[number].kernel.shape, shape, sizeof *shape) == 0)
             return &kernels->entries[number];
     assert(kernels->count < KERNELS_MAX);
     number = (uint32_t)kernels->count++;
@@ -305,18 +285,13 @@ static void *generate(struct kernels *kernels, const struct kernel_shape *shape)
     return size ? kernels->run + at : NULL;
 }
 
-/* C for pairs is slow. */
-static bool is_worth_code(const struct kernels *kernels, const struct entry *entry)
-{
-    return kernels->all_code || entry->work >= WORK_FOR_CODE || entry->kernel.shape.pairs;
-}
-
 void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape,
                  double work)
 {
     struct entry *entry = entry_of(kernels, shape);
     entry->work += work;
-    if (!entry->settled && is_worth_code(kernels, entry)) {
+    bool worth = kernels->all_code || entry->work >= WORK_FOR_CODE || shape->pairs; /* C is slow */
+    if (!entry->settled && worth) {
         void *code = generate(kernels, shape);
         memcpy(&entry->kernel.code, &code, sizeof code); /* ISO C has no cast from data to code */
         entry->settled = true;

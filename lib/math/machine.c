@@ -14,23 +14,19 @@ static float **take_rooms(struct machine *machine, size_t threads, size_t size, 
     return rooms;
 }
 
-static int take_all_rooms(struct machine *machine, size_t threads, struct err *err)
-{
-    machine->panels = take_rooms(machine, threads, (size_t)PANEL_ROWS * COPY_COLUMNS, err);
-    machine->sums = machine->panels ? take_rooms(machine, threads, SUMS_ROOM, err) : NULL;
-    return machine->sums ? 0 : -1;
-}
-
 int machine_open(struct machine *machine, size_t threads, struct err *err)
 {
     *machine = (struct machine){0};
     threads = threads ? threads : pool_processors();
-    if (pool_open(&machine->pool, threads, err) || kernels_open(&machine->kernels, err) ||
-        take_all_rooms(machine, threads, err)) {
-        machine_release(machine);
-        return -1;
-    }
-    return 0;
+    if (pool_open(&machine->pool, threads, err) || kernels_open(&machine->kernels, err))
+        goto failed;
+    machine->panels = take_rooms(machine, threads, (size_t)PANEL_ROWS * COPY_COLUMNS, err);
+    machine->sums = machine->panels ? take_rooms(machine, threads, SUMS_ROOM, err) : NULL;
+    if (machine->sums)
+        return 0;
+failed:
+    machine_release(machine);
+    return -1;
 }
 
 void machine_release(struct machine *machine)

@@ -3,63 +3,20 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { WORTH_FLOATS = 256 }; /* shorter pieces leave most of their lines unfinished */
-
-static void fill(float *to, size_t count, float value)
-{
-    for (size_t i = 0; i < count; i++)
-        to[i] = value;
-}
+enum {
+    WORTH_FLOATS = 256, /* shorter pieces leave most of their lines unfinished */
+    LINE = 16,          /* floats of a cache line */
+};
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-enum { LINE = 16 }; /* floats of a cache line */
-
-/* Floats before the next line. */
-static size_t to_line(const float *x)
+static inline void stream_line(float *to, const float *from)
 {
-    return -((uintptr_t)x / sizeof *x) % LINE;
-}
-
-static void stream_line(float *to, const __m128 line[LINE / 4])
-{
+    const __m128 line[] = {_mm_loadu_ps(from), _mm_loadu_ps(from + 4), _mm_loadu_ps(from + 8),
+                           _mm_loadu_ps(from + 12)};
     for (size_t i = 0; i < LINE / 4; i++)
         _mm_stream_ps(to + 4 * i, line[i]);
-}
-
-void nontemporal_copy(float *to, const float *from, size_t count)
-{
-    size_t first = to_line(to);
-    if (count < WORTH_FLOATS) {
-        memcpy(to, from, count * sizeof *to);
-        return;
-    }
-    size_t lines = (count - first) / LINE;
-    memcpy(to, from, first * sizeof *to);
-    for (size_t i = first; i < first + lines * LINE; i += LINE) {
-        const __m128 line[] = {_mm_loadu_ps(from + i), _mm_loadu_ps(from + i + 4),
-                               _mm_loadu_ps(from + i + 8), _mm_loadu_ps(from + i + 12)};
-        stream_line(to + i, line);
-    }
-    size_t done = first + lines * LINE;
-    memcpy(to + done, from + done, (count - done) * sizeof *to);
-}
-
-void nontemporal_fill(float *to, size_t count, float value)
-{
-    size_t first = to_line(to);
-    if (count < WORTH_FLOATS) {
-        fill(to, count, value);
-        return;
-    }
-    size_t lines = (count - first) / LINE;
-    const __m128 four = _mm_set1_ps(value);
-    const __m128 line[] = {four, four, four, four};
-    fill(to, first, value);
-    for (size_t i = 0; i < lines; i++)
-        stream_line(to + first + i * LINE, line);
-    fill(to + first + lines * LINE, count - first - lines * LINE, value);
 }
 
 void nontemporal_fence(void)
@@ -67,17 +24,44 @@ void nontemporal_fence(void)
     _mm_sfence();
 }
 #else
-void nontemporal_copy(float *to, const float *from, size_t count)
+static inline void stream_line(float *to, const float *from)
 {
-    memcpy(to, from, count * sizeof *to);
-}
-
-void nontemporal_fill(float *to, size_t count, float value)
-{
-    fill(to, count, value);
+    memcpy(to, from, LINE * sizeof *to);
 }
 
 void nontemporal_fence(void)
 {
 }
 #endif
+
+/* Floats before the next line. */
+static size_t to_line(const float *x)
+{
+    return -((uintptr_t)x / sizeof *x) % LINE;
+}
+
+void nontemporal_copy(float *to, const float *from, size_t count)
+{
+    size_t done = count < WORTH_FLOATS ? count : to_line(to);
+    memcpy(to, from, done * sizeof *to);
+    if (done == count)
+        return;
+    for (; done + LINE <= count; done += LINE)
+        stream_line(to + done, from + done);
+    memcpy(to + done, from + done, (count - done) * sizeof *to);
+}
+
+void nontemporal_fill(float *to, size_t count, float value)
+{
+    size_t done = count < WORTH_FLOATS ? count : to_line(to);
+    float line[LINE];
+    for (size_t i = 0; i < done; i++)
+        to[i] = value;
+    if (done == count)
+        return;
+    for (size_t i = 0; i < LINE; i++)
+        line[i] = value;
+    for (; done + LINE <= count; done += LINE)
+        stream_line(to + done, line);
+    memcpy(to + done, line, (count - done) * sizeof *to);
+}

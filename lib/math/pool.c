@@ -175,16 +175,11 @@ static void start_workers(struct pool *pool)
     }
 }
 
-static void run_alone(struct loop loop, void *context)
-{
-    for (size_t round = 0; round < loop.rounds; round++)
-        loop.round(context, round, 0);
-}
-
 void pool_run(struct pool *pool, struct loop loop, void *context)
 {
     if (pool->threads == 1 || loop.rounds < 2 || loop.work < work_worth_threads) {
-        run_alone(loop, context);
+        for (size_t round = 0; round < loop.rounds; round++)
+            loop.round(context, round, 0);
         return;
     }
     start_workers(pool);
