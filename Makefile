@@ -29,7 +29,7 @@ MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_models.c \
-	lib/out/page_template.c)
+	lib/draw/page_template.c)
 CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c cmd/*/*.c))
 UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c))
 FUZZ_OBJECTS := $(call objects,$(wildcard tests/fuzz/*.c))
@@ -97,11 +97,11 @@ $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
 	$(call SAY,embed,models) sh models/embed.sh $(MODELS) >$@.part; mv $@.part $@
 
 # The page of --format html, in the same way.
-$(BUILD)/lib/out/page_template.c: lib/out/page/embed.sh $(wildcard lib/out/page/*)
+$(BUILD)/lib/draw/page_template.c: lib/draw/page/embed.sh $(wildcard lib/draw/page/*)
 	@mkdir -p $(@D)
 	$(call SAY,embed,page) sh $< >$@.part; mv $@.part $@
 
-$(BUILD)/lib/out/page_template.o: $(BUILD)/lib/out/page_template.c $(BUILD)/flags
+$(BUILD)/lib/draw/page_template.o: $(BUILD)/lib/draw/page_template.c $(BUILD)/flags
 	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@
 
 $(BUILD)/lib/model/bundled_models.o: $(BUILD)/lib/model/bundled_models.c $(BUILD)/flags

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/stream.h"
-#include "bench/comparison.h"
-#include "bench/comparison_format.h"
+#include "measure/comparison.h"
+#include "measure/comparison_format.h"
 #include "command.h"
 #include "format_choice.h"
 #include "inputs.h"

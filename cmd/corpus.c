@@ -7,7 +7,7 @@
 #include "format_choice.h"
 #include "inputs.h"
 #include "math/rng.h"
-#include "out/text_line.h"
+#include "write/text_line.h"
 #include "progress.h"
 #include "train/grammar_write.h"
 

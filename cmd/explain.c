@@ -8,11 +8,11 @@
 #include "format_choice.h"
 #include "inputs.h"
 #include "lens/attention_part.h"
-#include "lens/explanation.h"
+#include "explain/explanation.h"
 #include "lens/pick.h"
 #include "lens/viewer.h"
 #include "mechanism_options.h"
-#include "out/explain_format.h"
+#include "explain/explain_format.h"
 #include "page.h"
 #include "progress.h"
 

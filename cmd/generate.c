@@ -13,8 +13,8 @@
 #include "lens/continuation.h"
 #include "looks.h"
 #include "mechanism_options.h"
-#include "out/choices.h"
-#include "out/json_origin.h"
+#include "write/choices.h"
+#include "write/json_origin.h"
 #include "output.h"
 #include "page.h"
 

@@ -10,7 +10,7 @@
 #include "completion.h"
 #include "math/kernel.h"
 #include "option_groups.h"
-#include "out/text_line.h"
+#include "write/text_line.h"
 #include "pager.h"
 #include "value_lists.h"
 

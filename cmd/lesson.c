@@ -10,7 +10,7 @@
 #include "base/stream.h"
 #include "command.h"
 #include "lesson.h"
-#include "out/text_line.h"
+#include "write/text_line.h"
 #include "page.h"
 #include "pager.h"
 

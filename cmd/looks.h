@@ -4,9 +4,9 @@
 #define ATTN_CMD_LOOKS_H
 
 #include "base/err.h"
-#include "draw/style.h"
+#include "write/style.h"
 #include "options.h"
-#include "out/format.h"
+#include "write/format.h"
 
 /* Read the options; whether there is colour on standard output is found out by what it is. */
 int looks_read(struct style *style, const struct options *options, struct err *err);

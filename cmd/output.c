@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "format_choice.h"
-#include "out/folder_out.h"
+#include "write/folder_out.h"
 
 static bool is_folder(const char *path)
 {

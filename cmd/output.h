@@ -18,7 +18,7 @@
 #include "lens/derive.h"
 #include "lens/selection.h"
 #include "options.h"
-#include "out/format.h"
+#include "write/format.h"
 
 struct output {
     const char *path; /* NULL or "-": standard output */

@@ -17,7 +17,7 @@
 #include "lens/selection.h"
 #include "lens/viewer.h"
 #include "options.h"
-#include "out/format.h"
+#include "write/format.h"
 
 struct request {
     struct mechanism mechanism; /* the viewer must be set to it before it looks */

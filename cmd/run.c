@@ -13,7 +13,7 @@
 #include "lens/viewer.h"
 #include "looks.h"
 #include "output.h"
-#include "out/text_line.h"
+#include "write/text_line.h"
 #include "page.h"
 #include "progress.h"
 #include "request.h"

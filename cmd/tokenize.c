@@ -16,9 +16,9 @@
 #include "inputs.h"
 #include "lens/reading.h"
 #include "model/model.h"
-#include "out/json_origin.h"
-#include "out/text_line.h"
-#include "out/text_tokens.h"
+#include "write/json_origin.h"
+#include "write/text_line.h"
+#include "write/text_tokens.h"
 
 enum { PLACE_BYTES = 32 };
 

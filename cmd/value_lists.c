@@ -2,21 +2,21 @@
 
 #include <stdio.h>
 
-#include "bench/comparison_format.h"
+#include "measure/comparison_format.h"
 #include "bench/task.h"
-#include "draw/palette.h"
-#include "draw/style.h"
+#include "write/palette.h"
+#include "write/style.h"
 #include "lens/attention_part.h"
-#include "lens/head_scores.h"
+#include "measure/head_scores.h"
 #include "lens/measure.h"
 #include "lesson.h"
 #include "model/bundled.h"
 #include "model/config_edit.h"
 #include "model/mechanism_text.h"
 #include "model/shape.h"
-#include "out/explain_format.h"
-#include "out/format.h"
-#include "out/measured_form.h"
+#include "explain/explain_format.h"
+#include "write/format.h"
+#include "draw/measured_form.h"
 #include "settings.h"
 
 /* --- lists that are tables elsewhere ---------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "model/site.h"
-#include "out/format.h"
+#include "write/format.h"
 #include "value_lists.h"
 
 /* --- tensors ---------------------------------------------------------------------------------- */

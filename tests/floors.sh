@@ -49,24 +49,27 @@ lib/math/planted.h|#include "text/token.h"
 lib/math/planted.c|#  include "model/tap.h"
 lib/model/planted.c|#include "lens/sheet.h"
 lib/lens/planted.c|#include "train/adam.h"
-lib/lens/planted.c|#include "out/format.h"
+lib/lens/planted.c|#include "write/format.h"
+lib/write/planted.c|#include "draw/canvas.h"
+lib/draw/planted.c|#include "measure/tally.h"
+lib/explain/planted.c|#include "measure/head_scores.h"
+lib/train/planted.c|#include "bench/task.h"
 lib/lens/planted.c|#include "draw/canvas.h"
-lib/draw/planted.c|#include "out/format.h"
-lib/out/planted.h|#include "attn.h"
-lib/out/planted.c|#include "format.h"
-lib/out/planted.c|#include "../cmd/run.h"
+lib/write/planted.h|#include "attn.h"
+lib/write/planted.c|#include "format.h"
+lib/write/planted.c|#include "../cmd/run.h"
 lib/attn.c|#include "cmd/run.h"
 cmd/planted.c|#include "batch/store.h"
 lib/model/planted.c|#include <libxsmm_generator.h>
 cmd/planted.c|#include <libxsmm.h>
 lib/format/planted.c|#include <cjson/cJSON.h>
 lib/text/planted.c|#include <utf8proc.h>
-lib/out/planted.c|#include <dlfcn.h>
+lib/write/planted.c|#include <dlfcn.h>
 lib/base/planted.c|#include <check.h>
 lib/math/planted.c|    float *x = malloc(4);
 cmd/planted.c|    free (x);
-lib/out/planted.c|    /* kept */ x = strdup("free(") + 1;
-lib/out/planted.c|    fprintf(stderr, "no");
+lib/write/planted.c|    /* kept */ x = strdup("free(") + 1;
+lib/write/planted.c|    fprintf(stderr, "no");
 lib/base/planted.c|    exit(1);
 lib/base/planted.c|    _exit(1);
 lib/draw/planted.c|    pid = fork();
@@ -78,7 +81,8 @@ while IFS='|' read -r file line; do
 done <<'PLANTS'
 lib/model/planted.c|#include "math/gemm.h"
 lib/model/planted.c|#include "model/tap.h"
-lib/attn.c|#include "out/format.h"
+lib/attn.c|#include "write/format.h"
+lib/measure/planted.c|#include "draw/canvas.h"
 cmd/planted.c|#include "attn.h"
 cmd/planted.c|#include "options.h"
 cmd/batch/planted.c|#include "../options.h"

@@ -47,7 +47,7 @@ make_copies() {
     copy . "$source" --exclude=./.git --exclude="./${build%/}" --exclude=./build &&
         copy "$build" "$own" --exclude=./asan --exclude=./tsan --exclude=./fuzzing \
             --exclude=./coverage --exclude=./peers &&
-        rm -rf "$own/cmd" "$own/lib/model/bundled_models.c" "$own/lib/out/page_template.c" \
+        rm -rf "$own/cmd" "$own/lib/model/bundled_models.c" "$own/lib/draw/page_template.c" \
             "$own"/*.a "$own/attn-cli" &&
         chmod -R a+rX,a-w "$source" && chmod 711 "$scratch" || return
     [ "$(id -u)" != 0 ] || chown -R 65534:65534 "$own" "$temporary"

@@ -18,7 +18,7 @@
 #include "base/stream.h"
 #include "batch_work.h"
 #include "model/site_size.h"
-#include "out/text_line.h"
+#include "write/text_line.h"
 #include "text/label.h"
 
 enum { NAME_COLUMNS = 30 };

@@ -8,9 +8,9 @@
 #include "base/num.h"
 #include "format/json_text.h"
 #include "lens/measure.h"
-#include "out/format.h"
-#include "out/measured_data.h"
-#include "out/text_line.h"
+#include "write/format.h"
+#include "write/measured_data.h"
+#include "write/text_line.h"
 
 enum {
     NUMBER_COLUMNS = 8,

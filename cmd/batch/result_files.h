@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "out/measured_form.h"
+#include "draw/measured_form.h"
 #include "store_plan.h"
 
 struct result_file {

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/listing.h"
-#include "out/folder_out.h"
+#include "write/folder_out.h"
 #include "result_files.h"
 #include "store_lines.h"
 #include "store_resume.h"

@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/stream.h"
 #include "../options.h"
-#include "out/format.h"
-#include "out/measured_form.h"
+#include "write/format.h"
+#include "draw/measured_form.h"
 #include "item_form.h"
 #include "shard.h"
 

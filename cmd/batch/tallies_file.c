@@ -15,7 +15,7 @@
 #include "base/transfer.h"
 #include "format/json.h"
 #include "format/json_text.h"
-#include "out/tally_lines.h"
+#include "write/tally_lines.h"
 
 static const char seal[] = "sha256,";
 

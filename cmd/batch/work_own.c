@@ -10,7 +10,7 @@
 
 #include "base/stream.h"
 #include "base/transfer.h"
-#include "out/format.h"
+#include "write/format.h"
 #include "work_names.h"
 
 enum { TEMPORARY_BYTES = sizeof ".attn-cli-XXXXXX.tmp" - 1 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/bar.h"
-#include "bench/amount.h"
+#include "base/amount.h"
 #include "text/label.h"
 
 enum { NUMBER_BYTES = AMOUNT_BYTES };

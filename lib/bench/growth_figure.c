@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "bench/amount.h"
+#include "base/amount.h"
 #include "bench/growth_write.h"
 #include "draw/drawing.h"
 #include "draw/loglog.h"

@@ -15,7 +15,7 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
-#include "bench/amount.h"
+#include "base/amount.h"
 #include "bench/growth_write.h"
 #include "text/label.h"
 

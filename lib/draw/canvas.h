@@ -16,8 +16,8 @@
 #include <stddef.h>
 
 #include "draw/cells.h"
-#include "draw/colour.h"
-#include "draw/palette.h"
+#include "write/colour.h"
+#include "write/palette.h"
 
 struct point {
     double x, y;

@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "draw/tone.h"
+#include "write/tone.h"
 
 struct cells {
     size_t rows, columns;

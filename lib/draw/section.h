@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "draw/axis_fit.h"
 #include "draw/canvas.h"
-#include "draw/tone.h"
+#include "write/tone.h"
 #include "lens/report.h"
 
 enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lens/explanation.h"
+#include "explain/explanation.h"
 #include "lens/viewer.h"
 
 /* One attention of a model, and what was seen of it. */

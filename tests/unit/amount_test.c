@@ -1,4 +1,4 @@
-#include "bench/amount.h"
+#include "base/amount.h"
 
 #include <check.h>
 #include <string.h>

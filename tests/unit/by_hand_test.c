@@ -8,7 +8,7 @@
 #include "lens/viewer.h"
 #include "model/mechanism_text.h"
 #include "memory_stream.h"
-#include "out/explain_format.h"
+#include "explain/explain_format.h"
 
 Suite *by_hand_suite(void);
 

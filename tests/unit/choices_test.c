@@ -1,4 +1,4 @@
-#include "out/choices.h"
+#include "write/choices.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "draw/colour.h"
+#include "write/colour.h"
 
 #include <check.h>
 #include <stdbool.h>

@@ -1,10 +1,10 @@
-#include "bench/comparison.h"
+#include "measure/comparison.h"
 
 #include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
-#include "bench/comparison_format.h"
+#include "measure/comparison_format.h"
 #include "lens/stopwatch.h"
 #include "memory_stream.h"
 #include "model/attention.h"

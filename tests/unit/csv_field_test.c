@@ -1,4 +1,4 @@
-#include "out/csv_field.h"
+#include "write/csv_field.h"
 
 #include <check.h>
 

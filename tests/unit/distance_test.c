@@ -1,4 +1,4 @@
-#include "lens/distance.h"
+#include "measure/distance.h"
 
 #include <check.h>
 

@@ -1,4 +1,4 @@
-#include "out/explain_facts.h"
+#include "explain/explain_facts.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include <check.h>
 
 #include "explanation_fixture.h"
-#include "out/explain_walk.h"
+#include "explain/explain_walk.h"
 
 /* A form of a sign a piece. */
 struct page {

@@ -6,8 +6,8 @@
 #ifndef ATTN_TESTS_EXPLANATION_FIXTURE_H
 #define ATTN_TESTS_EXPLANATION_FIXTURE_H
 
-#include "lens/explanation.h"
-#include "out/explain_format.h"
+#include "explain/explanation.h"
+#include "explain/explain_format.h"
 
 /* All of its four keys are shown; and only the two with the most weight. */
 extern const struct explanation fixture_explanation;

@@ -1,4 +1,4 @@
-#include "lens/explanation.h"
+#include "explain/explanation.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "out/folder_out.h"
+#include "write/folder_out.h"
 
 #include <check.h>
 #include <dirent.h>

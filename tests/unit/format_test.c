@@ -1,4 +1,4 @@
-#include "out/format.h"
+#include "write/format.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "lens/head_scores.h"
+#include "measure/head_scores.h"
 
 #include <check.h>
 #include <math.h>

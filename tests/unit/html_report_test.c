@@ -1,4 +1,4 @@
-#include "out/page_values.h"
+#include "draw/page_values.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "out/html_text.h"
+#include "explain/html_text.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "out/latex_text.h"
+#include "explain/latex_text.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "out/markdown_text.h"
+#include "explain/markdown_text.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "out/measured_data.h"
+#include "write/measured_data.h"
 
 #include <check.h>
 

@@ -1,4 +1,4 @@
-#include "out/measured_page.h"
+#include "write/measured_page.h"
 
 #include <check.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/heap.h"
 #include "lens/tally_sheet.h"
 #include "memory_stream.h"
-#include "out/measured_data.h"
+#include "write/measured_data.h"
 
 Suite *measured_page_suite(void);
 

@@ -1,4 +1,4 @@
-#include "out/measured_picture.h"
+#include "draw/measured_picture.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "bench/median.h"
+#include "base/median.h"
 
 #include <check.h>
 

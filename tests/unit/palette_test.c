@@ -1,4 +1,4 @@
-#include "draw/palette.h"
+#include "write/palette.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "lens/pen.h"
+#include "explain/pen.h"
 
 #include <check.h>
 

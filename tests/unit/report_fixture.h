@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "lens/report.h"
-#include "out/format.h"
+#include "write/format.h"
 
 /* "Life is Life" with the causal weights of head 0 of layer 0. */
 extern const struct report fixture_plain;

@@ -1,4 +1,4 @@
-#include "lens/steps.h"
+#include "explain/steps.h"
 
 #include <check.h>
 #include <math.h>

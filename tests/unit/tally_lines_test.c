@@ -1,4 +1,4 @@
-#include "out/tally_lines.h"
+#include "write/tally_lines.h"
 
 #include <check.h>
 #include <string.h>

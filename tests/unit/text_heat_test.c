@@ -1,4 +1,4 @@
-#include "out/text_heat.h"
+#include "write/text_heat.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "out/text_line.h"
+#include "write/text_line.h"
 
 #include <check.h>
 #include <string.h>

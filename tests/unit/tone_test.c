@@ -1,4 +1,4 @@
-#include "draw/tone.h"
+#include "write/tone.h"
 
 #include <check.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "lens/explanation.h"
-#include "lens/walk.h"
+#include "explain/explanation.h"
+#include "explain/walk.h"
 #include "model/mechanism_text.h"
 #include "explanation_fixture.h"
 #include "tiny_model.h"

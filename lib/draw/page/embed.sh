@@ -1,0 +1,34 @@
+#!/bin/sh
+# Print C that holds the page of html_report.c: what stands before its data, and what stands behind.
+#
+#     sh lib/draw/page/embed.sh >build/lib/draw/page_template.c
+set -eu
+cd "$(dirname "$0")"
+
+scripts='data.js tone.js paint.js matrix.js lines.js model.js text.js axes.js space.js table.js
+    main.js fields.js keys.js'
+
+before() {
+    printf '<style>\n'
+    cat page.css
+    printf '</style>\n</head>\n<body>\n'
+    cat body.html
+}
+
+behind() {
+    printf "<script>\n(() => {\n'use strict';\n"
+    # shellcheck disable=SC2086 # a word a file
+    cat $scripts
+    printf '})();\n</script>\n</body>\n</html>\n'
+}
+
+print_part() { # NAME, its bytes on standard input
+    printf '\nstatic const unsigned char %s[] = {\n' "$1"
+    od -A n -v -t u1 | sed 's/[0-9][0-9]*/&,/g'
+    printf '};\nconst struct page_part page_%s = {(const char *)%s, sizeof %s};\n' "$1" "$1" "$1"
+}
+
+printf '/* Made by lib/draw/page/embed.sh from the files beside it. */\n'
+printf '#include "draw/page_template.h"\n'
+before | print_part before
+behind | print_part behind

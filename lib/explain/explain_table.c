@@ -1,0 +1,134 @@
+#include "explain/explain_table.h"
+
+#include <math.h>
+
+/* --- one line --------------------------------------------------------------------------------- */
+
+static float value_of(const struct block *block, enum explain_line line, size_t row, size_t element)
+{
+    return line == LINE_TOTAL ? explain_total(block, element) : explain_cell(block, row, element);
+}
+
+static void write_cell(const struct explain_table *table, struct explain_cell *cell)
+{
+    char digits[NUMERAL_BYTES] = "";
+    if (cell->kind == CELL_NUMBER && !isnan(cell->value))
+        numeral_write(digits, cell->block->numeral, cell->value);
+    cell->digits = digits;
+    if (table->form->begin_cell)
+        table->form->begin_cell(table->page, cell);
+    table->form->cells[cell->kind](table->page, cell);
+}
+
+static void write_block(const struct explain_table *table, struct explain_cell *cell, size_t row)
+{
+    for (size_t slot = 0; slot < text_cut_slots(cell->cut); slot++) {
+        size_t element = text_cut_place(cell->cut, slot);
+        cell->kind = cell->line == LINE_TITLES ? CELL_TITLE : CELL_NUMBER;
+        cell->first = slot == 0;
+        cell->number = cell->block->first + element;
+        if (text_cut_between(cell->cut, slot))
+            cell->kind = CELL_DOTS;
+        else if (cell->line != LINE_TITLES)
+            cell->value = value_of(cell->block, cell->line, row, element);
+        write_cell(table, cell);
+    }
+    cell->kind = CELL_BAR;
+    if (cell->block->is_share)
+        write_cell(table, cell);
+}
+
+static void write_line(const struct explain_table *table, enum explain_line line, size_t row)
+{
+    table->form->begin_line(table->page, line, row);
+    for (size_t b = 0; b < table->data->block_count && line != LINE_GAP; b++) {
+        struct explain_cell cell = {.kind = CELL_HEADING,
+                                    .line = line,
+                                    .place = b,
+                                    .block = &table->data->blocks[b],
+                                    .cut = &table->layout.cuts[b],
+                                    .first = true};
+        if (line == LINE_HEADINGS)
+            write_cell(table, &cell);
+        else
+            write_block(table, &cell, row);
+    }
+    table->form->end_line(table->page, line);
+}
+
+/* --- the lines above -------------------------------------------------------------------------- */
+
+/* Is there a symbol, or are some elements left out, so that it must be said? */
+static bool has_headings(const struct explain_table *table)
+{
+    for (size_t b = 0; b < table->data->block_count; b++)
+        if (table->data->blocks[b].is_vector &&
+            (*table->data->blocks[b].symbol.text || text_is_cut(&table->layout.cuts[b])))
+            return true;
+    return false;
+}
+
+void explain_table_begin(const struct explain_table *table)
+{
+    if (table->form->cells[CELL_HEADING] && has_headings(table))
+        write_line(table, LINE_HEADINGS, NO_ROW);
+    write_line(table, LINE_TITLES, NO_ROW);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+void explain_table_write(const struct explanation *explanation, const struct step_table *data,
+                         const struct explain_table_form *form, struct page *page, size_t columns)
+{
+    const struct explain_table table = {explanation, data,
+                                        explain_layout(explanation, data, columns), form, page};
+    size_t count = explain_row_count(explanation, data);
+    form->begin(page, &table);
+    explain_table_begin(&table);
+    for (size_t slot = 0; slot <= count; slot++) {
+        if (explain_gap(explanation, data, slot))
+            write_line(&table, LINE_GAP, NO_ROW);
+        if (slot < count)
+            write_line(&table, LINE_ROW, explain_row(explanation, data, slot));
+    }
+    if (data->total)
+        write_line(&table, LINE_TOTAL, NO_ROW);
+    if (form->end)
+        form->end(page);
+}
+
+/* The part of a table that shows so many elements of its vectors. */
+static struct step_table part_of(const struct step_table *table, size_t first, size_t count)
+{
+    struct step_table part = *table;
+    part.block_count = 0;
+    for (size_t b = 0; b < table->block_count; b++) {
+        struct block block = table->blocks[b];
+        if (block.width <= first)
+            continue;
+        block.first += first;
+        block.values += first;
+        block.total = block.total ? block.total + first : NULL;
+        block.width = block.width - first < count ? block.width - first : count;
+        part.blocks[part.block_count++] = block;
+    }
+    return part;
+}
+
+void explain_table_write_parts(const struct explanation *explanation, const struct step_table *data,
+                               const struct explain_table_form *form, struct page *page,
+                               size_t columns)
+{
+    struct explain_layout layout = explain_layout(explanation, data, columns);
+    size_t longest = 0;
+    size_t shown = 0;
+    for (size_t b = 0; b < data->block_count; b++) {
+        const struct text_cut *cut = &layout.cuts[b];
+        longest = cut->size > longest ? cut->size : longest;
+        shown = cut->front + cut->back > shown ? cut->front + cut->back : shown;
+    }
+    for (size_t first = 0; first < longest; first += shown) {
+        struct step_table part = part_of(data, first, shown);
+        explain_table_write(explanation, &part, form, page, 0);
+    }
+}

@@ -1,0 +1,122 @@
+/* explanation.h: the walk of one query of one head as a list of steps: what each does, its formula,
+ * and its numbers as a table.
+ *
+ * Writers know no attention: they lay out titles, formulas and tables. Formulas come in two
+ * notations, one for a terminal and one for LaTeX.
+ *
+ *     struct explanation explanation;
+ *     struct explain_wish wish = {.layer = 0, .head = 0, .query = 1, .query_count = 1,
+ *                                 .digits = 4};
+ *     if (explanation_make(&explanation, &viewer, &subject, &wish, &arena, err)) ...
+ *     for (size_t i = 0; i < explanation.step_count; i++)
+ *         use(&explanation.steps[i]);
+ */
+#ifndef ATTN_EXPLAIN_EXPLANATION_H
+#define ATTN_EXPLAIN_EXPLANATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "lens/attention_part.h"
+#include "lens/numeral.h"
+#include "lens/report.h"
+
+/* One statement in two notations: score_j = q · k_j and s_j = q \cdot k_j; NULL: none. */
+struct formula {
+    const char *text;
+    const char *latex;
+};
+
+/* A column of a table, or as many as a vector has elements. */
+struct block {
+    const char *name;      /* as programs call it: "score" */
+    struct formula symbol; /* what stands above it: score_j */
+    bool is_vector;        /* its elements are numbered, though there be only one */
+    bool is_share;         /* parts of a whole that can be drawn as bars */
+    size_t first;          /* the number of its first element */
+    size_t width;
+    const float *values; /* [rows, width]; NAN: there is nothing */
+    size_t stride;       /* floats from one row to the next */
+    const float *total;  /* [width] below the rows, or NULL */
+    struct numeral numeral;
+};
+
+#define NO_ROW ((size_t)-1)
+
+enum { STEP_BLOCKS_MAX = 3, STEP_FORMULAS_MAX = 2, STEP_GIVENS_MAX = 8 };
+
+/* Rows with what they are called, and columns of numbers. */
+struct step_table {
+    const char *corner; /* what the rows are: "key", or "" */
+    const struct label *rows;
+    size_t row_count;  /* 0: there is no table */
+    bool of_keys;      /* a row is a key, and long tables may leave out those with little weight */
+    size_t own_row;    /* the query's own, which is marked; NO_ROW: there is none */
+    const char *total; /* what the row below is called, or NULL */
+    struct block blocks[STEP_BLOCKS_MAX]; /* at most one of them of vectors */
+    size_t block_count;
+};
+
+/* What a step takes as it is: a weight of the model, or rows that the pass made before. */
+enum given_shape { GIVEN_NUMBER, GIVEN_VECTOR, GIVEN_MATRIX };
+
+struct given {
+    enum given_shape shape;
+    bool is_shown; /* by the formulas or the table of the step, too: pages need it no more */
+    bool is_small; /* pages have it without --full, too */
+    struct step_table table; /* of one block, whose name is the given's; of a vector one row */
+};
+
+struct step {
+    const char *name;  /* as programs call it: "scores" */
+    const char *title; /* Keys and scores */
+    struct formula formulas[STEP_FORMULAS_MAX];
+    size_t formula_count;
+    const char *note;      /* a sentence to read with it, or NULL */
+    struct formula worked; /* the formula with the numbers of one row */
+    const struct given *givens;
+    size_t given_count; /* of several queries only the first has them */
+    struct step_table table;
+};
+
+struct explanation {
+    const struct report *report;       /* the model and its texts */
+    const struct attention_part *part; /* which attention it is; NULL: the model has one */
+    const struct reading *text;        /* that the query stands in */
+    size_t layer, head, query;
+    size_t key_count;
+    const size_t *shown; /* [shown_count] the keys that pages show, rising */
+    size_t shown_count;
+    float shown_weight; /* of the attention, that they have */
+    const struct step *steps;
+    size_t step_count;
+};
+
+/* Of some queries of one head, which share their report. */
+struct explanations {
+    const struct explanation *items;
+    size_t count; /* at least 1 */
+    bool several; /* may be: a list, though there be only one */
+};
+
+struct explain_wish {
+    enum site_part part; /* the attention, as attention_part_sites has it */
+    size_t layer, head;  /* the model must have them */
+    size_t query;        /* a token of the text that looks there, … */
+    size_t query_count;  /* … and so many in all from there on */
+    int digits;          /* of the numbers in formulas, and of `numeral` */
+    size_t keys;         /* pages show at most so many, those with the most weight; 0: all */
+};
+
+struct viewer;
+struct subject;
+
+/* Run the subject and explain each of the queries: `explanations` has room for them. All of it
+ * lives as long as the arena and the viewer. */
+int explanation_make(struct explanation *explanations, struct viewer *viewer,
+                     const struct subject *subject, const struct explain_wish *wish,
+                     struct arena *arena, struct err *err);
+
+#endif

@@ -1,0 +1,56 @@
+/* comparison.h: ways to attend, side by side, over the same texts: how far every head is from dense
+ * attention, how long attention takes, and what it works in.
+ *
+ *     struct comparison_plan plan = {&viewer, subjects, 1, ways, 2, &selection, .rounds = 5};
+ *     struct comparison comparison;
+ *     if (comparison_make(&comparison, &plan, &arena, err)) ...
+ *     comparison.results[1].heads[layer * comparison.head_count + head].kept
+ *
+ * A way holds for all layers, so what differs in one goes into the next. Of an encoder and its
+ * decoder, the decoder's look at its own text is what is compared and timed.
+ */
+#ifndef ATTN_MEASURE_COMPARISON_H
+#define ATTN_MEASURE_COMPARISON_H
+
+#include "base/progress_sink.h"
+#include "measure/distance.h"
+#include "lens/viewer.h"
+
+struct comparison_plan {
+    struct viewer *viewer; /* afterwards it attends as it did before */
+    const struct subject *subjects;
+    size_t subject_count;
+    const struct mechanism *ways;
+    size_t way_count;
+    const struct selection *selection;    /* its layers and heads are compared */
+    size_t rounds;                        /* in which all ways are timed once */
+    const struct progress_sink *progress; /* of the passes; NULL: not told */
+    size_t most_cells; /* of squares that a pass keeps, where it can be had: layers beyond that take
+                          further passes; 0: 64 million, 256 MiB */
+};
+
+struct comparison_result {
+    const char *name; /* "window:8" */
+    struct mechanism way;
+    double seconds; /* of attention, in all layers, over all texts: the median of all rounds */
+    size_t bytes;   /* that attention works in, for the longest text */
+    struct distance all;
+    const struct distance *heads; /* [layer_count, head_count] */
+};
+
+struct comparison {
+    const struct comparison_plan *plan;
+    struct comparison_result *results; /* [way_count] */
+    struct comparison_result dense;    /* what they are held against */
+    const size_t *layers, *heads;      /* the model's numbers */
+    size_t layer_count, head_count;
+    size_t threads;
+    size_t longest; /* tokens of a text */
+};
+
+/* All of it lives as long as the arena, the plan and the viewer. Refused as wrong usage: a way that
+ * is not for the model. */
+int comparison_make(struct comparison *comparison, const struct comparison_plan *plan,
+                    struct arena *arena, struct err *err);
+
+#endif

@@ -1,0 +1,126 @@
+/* comparison_data.c: a comparison as CSV and as JSON.
+ *
+ *     attention,layer,head,max_difference,mean_difference,kept,overlap,seconds,bytes
+ *     window:8,,,0.0531,0.0045,0.9871,0.9871,1.2e-05,8448
+ *     window:8,0,0,0.0123,0.0012,0.9991,0.9991,,
+ *
+ *     {"model": "life", "texts": 1, "tokens": 6, "threads": 2, "rounds": 5,
+ *      "dense": {"seconds": …, "bytes": …}, "ways": [
+ *      {"attention": "window:8", "seconds": …, "bytes": …, "max_difference": …, …,
+ *       "heads": [
+ *        {"layer": 0, "head": 0, "max_difference": …, …}, …]}, …]}
+ */
+#include <string.h>
+
+#include "measure/comparison_format.h"
+#include "format/json_text.h"
+
+/* The numbers of a distance, in the order of the columns. */
+static const struct measure {
+    const char *name;
+    size_t offset;
+} measures[] = {
+    {"max_difference", offsetof(struct distance, max)},
+    {"mean_difference", offsetof(struct distance, mean)},
+    {"kept", offsetof(struct distance, kept)},
+    {"overlap", offsetof(struct distance, overlap)},
+};
+
+enum { MEASURES = sizeof measures / sizeof *measures };
+
+static float value_of(const struct distance *distance, size_t measure)
+{
+    double value = 0;
+    memcpy(&value, (const char *)distance + measures[measure].offset, sizeof value);
+    return (float)value;
+}
+
+/* --- CSV -------------------------------------------------------------------------------------- */
+
+static void csv_numbers(struct stream *out, const struct distance *distance)
+{
+    for (size_t i = 0; i < MEASURES; i++) {
+        stream_char(out, ',');
+        stream_float(out, value_of(distance, i));
+    }
+}
+
+int comparison_csv_write(struct stream *out, const struct comparison *comparison, struct err *err)
+{
+    size_t heads = comparison->head_count;
+    (void)err;
+    stream_text(out, "attention,layer,head");
+    for (size_t i = 0; i < MEASURES; i++)
+        stream_format(out, ",%s", measures[i].name);
+    stream_text(out, ",seconds,bytes\n");
+    for (size_t way = 0; way < comparison->plan->way_count; way++) {
+        const struct comparison_result *result = &comparison->results[way];
+        stream_format(out, "%s,,", result->name);
+        csv_numbers(out, &result->all);
+        stream_char(out, ',');
+        stream_float(out, (float)result->seconds);
+        stream_format(out, ",%zu\n", result->bytes);
+        for (size_t i = 0; i < comparison->layer_count * heads; i++) {
+            stream_format(out, "%s,%zu,%zu", result->name, comparison->layers[i / heads],
+                          comparison->heads[i % heads]);
+            csv_numbers(out, &result->heads[i]);
+            stream_text(out, ",,\n");
+        }
+    }
+    return 0;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static void json_cost(struct stream *out, const struct comparison_result *result)
+{
+    stream_text(out, "\"seconds\": ");
+    json_write_float(out, (float)result->seconds);
+    stream_format(out, ", \"bytes\": %zu", result->bytes);
+}
+
+static void json_numbers(struct stream *out, const struct distance *distance)
+{
+    for (size_t i = 0; i < MEASURES; i++) {
+        stream_format(out, ", \"%s\": ", measures[i].name);
+        json_write_float(out, value_of(distance, i));
+    }
+}
+
+static void json_result(struct stream *out, const struct comparison *comparison,
+                        const struct comparison_result *result)
+{
+    size_t heads = comparison->head_count;
+    stream_format(out, "\n {\"attention\": \"%s\", ", result->name);
+    json_cost(out, result);
+    json_numbers(out, &result->all);
+    stream_text(out, ",\n  \"heads\": [");
+    for (size_t i = 0; i < comparison->layer_count * heads; i++) {
+        stream_format(out, "%s\n   {\"layer\": %zu, \"head\": %zu", i ? "," : "",
+                      comparison->layers[i / heads], comparison->heads[i % heads]);
+        json_numbers(out, &result->heads[i]);
+        stream_char(out, '}');
+    }
+    stream_text(out, "]}");
+}
+
+int comparison_json_write(struct stream *out, const struct comparison *comparison, struct err *err)
+{
+    const struct comparison_plan *plan = comparison->plan;
+    const char *model = plan->viewer->model.name;
+    (void)err;
+    stream_text(out, "{\"model\": ");
+    json_write_text(out, model, strlen(model));
+    stream_format(out,
+                  ", \"texts\": %zu, \"tokens\": %zu, \"threads\": %zu, \"rounds\": %zu,\n "
+                  "\"dense\": {",
+                  plan->subject_count, comparison->longest, comparison->threads, plan->rounds);
+    json_cost(out, &comparison->dense);
+    stream_text(out, "}, \"ways\": [");
+    for (size_t way = 0; way < plan->way_count; way++) {
+        stream_text(out, way ? "," : "");
+        json_result(out, comparison, &comparison->results[way]);
+    }
+    stream_text(out, "]}\n");
+    return 0;
+}

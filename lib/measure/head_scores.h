@@ -1,0 +1,68 @@
+/* head_scores.h: what each head does, in a few numbers between 0 and 1, and two beyond.
+ *
+ * A score is a mean over queries of how much weight lies where its name says. Duplicates and what
+ * followed them are known where tokens come twice: in repeated random tokens there is nothing else
+ * to go by.
+ *
+ *     struct head_scores scores = {0};
+ *     if (head_scores_open(&scores, &model.config, &arena, err)) ...
+ *     if (head_scores_add(&scores, &model, &machine, &sequence, err)) ...      for every text
+ *     double previous = head_score(&scores, layer, head, SCORE_PREVIOUS);
+ */
+#ifndef ATTN_MEASURE_HEAD_SCORES_H
+#define ATTN_MEASURE_HEAD_SCORES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "math/machine.h"
+#include "model/batch.h"
+#include "model/model.h"
+
+enum score {
+    SCORE_PREVIOUS,  /* on the token before */
+    SCORE_FIRST,     /* on the first token */
+    SCORE_SELF,      /* on the token itself */
+    SCORE_DUPLICATE, /* on earlier tokens that are the same */
+    SCORE_INDUCTION, /* on those that followed them */
+    SCORE_ENTROPY,   /* -Σ w ln w, in nats */
+    SCORE_DISTANCE,  /* Σ w · (query - key) */
+    SCORES,
+};
+
+struct score_row {
+    const char *name, *about;
+    const char *heading, *brief; /* of a column, and of a narrow one */
+    const char *clear;           /* what a head is whose score is … */
+    double from;                 /* … at least this; NULL: no name */
+    bool of_repeats;             /* says most where tokens come twice */
+};
+
+extern const struct score_row score_rows[SCORES];
+
+struct head_scores {
+    const struct config *config;
+    double *sums; /* [layers, heads, SCORES] */
+    double *counts;
+    const struct sequence *text; /* the one that is looked at */
+};
+
+int head_scores_open(struct head_scores *scores, const struct config *config, struct arena *arena,
+                     struct err *err);
+
+/* Run a text and count how every head looks at it. */
+int head_scores_add(struct head_scores *scores, struct model *model, struct machine *machine,
+                    const struct sequence *text, struct err *err);
+
+/* The mean; NaN where no query could be counted. And how many could. */
+double head_score(const struct head_scores *scores, size_t layer, size_t head, enum score score);
+uint64_t head_score_count(const struct head_scores *scores, size_t layer, size_t head,
+                          enum score score);
+
+/* `half` ids from below `limit`, drawn by a key, and the same again. */
+void head_scores_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key);
+
+#endif

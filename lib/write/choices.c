@@ -1,0 +1,162 @@
+#include "write/choices.h"
+
+#include <stdio.h>
+
+#include "base/utf8.h"
+#include "format/json_text.h"
+#include "write/json_origin.h"
+#include "write/text_line.h"
+#include "text/label.h"
+
+enum {
+    ID_BYTES = 16,
+    NUMBER_BYTES = 64,
+    TOKEN_COLUMNS_MAX = 16, /* a longer token is shortened */
+};
+
+/* A token's bytes; its number where nobody knows them. */
+struct name {
+    char number[ID_BYTES];
+    const char *bytes;
+    size_t size;
+};
+
+static void name_token(struct name *name, const struct choices *choices, uint32_t id)
+{
+    name->bytes = choices->tokenizer ? tokenizer_token(choices->tokenizer, id, &name->size) : NULL;
+    if (name->bytes)
+        return;
+    name->size = (size_t)snprintf(name->number, sizeof name->number, "%u", id);
+    name->bytes = name->number;
+}
+
+static void add_visible(struct buf *out, const struct choices *choices, uint32_t id)
+{
+    struct name name;
+    name_token(&name, choices, id);
+    label_token(out, name.bytes, name.size, false);
+}
+
+/* --- a table -----------------------------------------------------------------------------------
+ */
+
+struct widths {
+    int place, id, logprob;
+    size_t token;
+};
+
+static int wider(int width, int other)
+{
+    return other > width ? other : width;
+}
+
+static int find_widths(struct widths *widths, const struct choices *choices, struct err *err)
+{
+    struct buf token = {0};
+    char number[NUMBER_BYTES];
+    size_t last = choices->first + choices->count;
+    *widths = (struct widths){5, 2, 7, 5}; /* of the titles */
+    widths->place = wider(widths->place, snprintf(number, sizeof number, "%zu", last));
+    for (size_t i = 0; i < choices->count; i++) {
+        const struct likely *chosen = &choices->items[i].chosen;
+        double logprob = (double)chosen->logprob;
+        widths->id = wider(widths->id, snprintf(number, sizeof number, "%u", chosen->id));
+        widths->logprob = wider(widths->logprob, snprintf(number, sizeof number, "%.4f", logprob));
+        buf_clear(&token);
+        add_visible(&token, choices, chosen->id);
+        if (buf_check(&token, err)) {
+            buf_release(&token);
+            return -1;
+        }
+        size_t columns = utf8_width(token.bytes, token.size);
+        columns = columns < TOKEN_COLUMNS_MAX ? columns : TOKEN_COLUMNS_MAX;
+        widths->token = columns > widths->token ? columns : widths->token;
+    }
+    buf_release(&token);
+    return 0;
+}
+
+static void add_title(struct buf *line, const struct widths *widths)
+{
+    buf_format(line, "%*s  %*s  ", widths->place, "place", widths->id, "id");
+    text_left(line, "token", widths->token);
+    buf_format(line, "  %*s  most likely", widths->logprob, "logprob");
+}
+
+static void add_choice(struct buf *line, const struct choices *choices, size_t index,
+                       const struct widths *widths)
+{
+    const struct choice *choice = &choices->items[index];
+    struct buf token = {0};
+    add_visible(&token, choices, choice->chosen.id);
+    buf_format(line, "%*zu  %*u  ", widths->place, choices->first + index, widths->id,
+               choice->chosen.id);
+    text_left(line, token.bytes ? token.bytes : "", widths->token);
+    buf_format(line, "  %*.4f", widths->logprob, (double)choice->chosen.logprob);
+    for (size_t i = 0; i < choice->best_count; i++) {
+        buf_text(line, "  ");
+        add_visible(line, choices, choice->best[i].id);
+        buf_format(line, " %.2f", (double)choice->best[i].logprob);
+    }
+    line->out_of_memory |= token.out_of_memory;
+    buf_release(&token);
+}
+
+int choices_write_table(struct stream *out, const struct choices *choices, size_t columns,
+                        struct err *err)
+{
+    struct buf line = {0};
+    struct widths widths;
+    if (find_widths(&widths, choices, err))
+        return -1;
+    add_title(&line, &widths);
+    text_shorten(&line, columns);
+    int failed = text_end(out, &line, err);
+    for (size_t i = 0; i < choices->count && !failed; i++) {
+        add_choice(&line, choices, i, &widths);
+        text_shorten(&line, columns);
+        failed = text_end(out, &line, err);
+    }
+    buf_release(&line);
+    return failed;
+}
+
+/* --- JSON --------------------------------------------------------------------------------------
+ */
+
+/* The members of a token, without braces. */
+static void write_likely(struct stream *out, const struct choices *choices,
+                         const struct likely *likely)
+{
+    struct name name;
+    name_token(&name, choices, likely->id);
+    stream_format(out, "\"id\": %u, \"text\": ", likely->id);
+    json_write_text(out, name.bytes, name.size);
+    stream_text(out, ", \"logprob\": ");
+    json_write_float(out, likely->logprob);
+    json_origin_bytes(out, name.bytes, name.size);
+}
+
+static void write_choice(struct stream *out, const struct choices *choices,
+                         const struct choice *choice)
+{
+    stream_char(out, '{');
+    write_likely(out, choices, &choice->chosen);
+    stream_text(out, ", \"best\": [");
+    for (size_t i = 0; i < choice->best_count; i++) {
+        stream_text(out, i ? ", {" : "{");
+        write_likely(out, choices, &choice->best[i]);
+        stream_char(out, '}');
+    }
+    stream_text(out, "]}");
+}
+
+void choices_write_json(struct stream *out, const struct choices *choices, const char *gap)
+{
+    stream_char(out, '[');
+    for (size_t i = 0; i < choices->count; i++) {
+        stream_format(out, i ? ",%s" : "%s", gap);
+        write_choice(out, choices, &choices->items[i]);
+    }
+    stream_char(out, ']');
+}

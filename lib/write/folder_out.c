@@ -1,0 +1,189 @@
+#include "write/folder_out.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "write/json_origin.h"
+
+/* One file's share of a report. */
+struct part {
+    char stem[SHEET_NAME_BYTES]; /* of the file's name */
+    struct report report;        /* with only the tensors of this file */
+    struct kept one;             /* where that is a single one */
+};
+
+/* Heads that are drawn into one picture share its file. */
+static enum format_unit unit_of(const struct format *format, const struct place *place)
+{
+    bool overlay = place->style && place->style->view == VIEW_OVERLAY;
+    return format->is_picture && overlay ? UNIT_TENSOR : format->unit;
+}
+
+static size_t part_count(enum format_unit unit, const struct report *report)
+{
+    switch (unit) {
+    case UNIT_SENTENCE:
+        break;
+    case UNIT_TENSOR:
+        return report->tensor_count;
+    case UNIT_SHEET:
+        return report_sheet_count(report);
+    }
+    return 1;
+}
+
+static void make_part(struct part *part, enum format_unit unit, const struct report *report,
+                      size_t index)
+{
+    part->report = *report;
+    if (unit == UNIT_SENTENCE) {
+        strcpy(part->stem, "sentence");
+        return;
+    }
+    if (unit == UNIT_TENSOR) {
+        part->one = report->tensors[index];
+        kept_name(part->stem, &part->one);
+    } else {
+        struct sheet sheet = report_sheet(report, index);
+        part->one = report_kept(report, index);
+        sheet_stem(part->stem, &sheet);
+    }
+    part->report.tensors = &part->one;
+    part->report.tensor_count = 1;
+}
+
+/* The path of a file, in `path`, whose first `folder_size` bytes are the folder and a slash. */
+static int name_file(struct buf *path, size_t folder_size, const char *stem, const char *ending,
+                     struct err *err)
+{
+    path->size = folder_size;
+    buf_text(path, stem);
+    buf_text(path, ending);
+    return buf_check(path, err);
+}
+
+static int open_file(struct stream *out, const char *path, const struct target_folder *folder,
+                     struct err *err)
+{
+    if (stream_open_inside(out, path, folder->replaces, err))
+        return -1;
+    if (!target_folder_own(folder, path, out->descriptor, err))
+        return 0;
+    stream_discard(out);
+    return -1;
+}
+
+static int write_part(const char *path, const struct target_folder *folder,
+                      const struct format *format, const struct report *report,
+                      const struct place *place, struct err *err)
+{
+    struct stream out = {0};
+    if (open_file(&out, path, folder, err))
+        return -1;
+    int failed = format->write(&out, report, place, err);
+    if (failed)
+        err_prefix(err, "'%s'", path);
+    else
+        failed = stream_commit(&out, err);
+    stream_discard(&out);
+    return failed;
+}
+
+/* {"file": "weights.l00.h01.csv", "tensor": "h.0.weights", "layer": 0, "heads": [1]} */
+static void write_entry(struct stream *out, const char *file, const struct kept *kept)
+{
+    char name[SITE_NAME_BYTES];
+    stream_format(out, "{\"file\": \"%s\", \"tensor\": \"%s\", \"layer\": ", file,
+                  kept_name(name, kept));
+    if (kept->layer < 0)
+        stream_text(out, "null");
+    else
+        stream_format(out, "%d", kept->layer);
+    stream_text(out, ", \"heads\": ");
+    if (kept->heads)
+        json_origin_numbers(out, kept->heads, kept->shape[0]);
+    else
+        stream_text(out, "null");
+    stream_char(out, '}');
+}
+
+static void write_entries(struct stream *out, const struct format *format,
+                          const struct report *report, const struct place *place)
+{
+    const char *gap = "\n  ";
+    enum format_unit unit = unit_of(format, place);
+    for (size_t i = 0; i < part_count(unit, report); i++) {
+        struct part part;
+        char file[SHEET_NAME_BYTES * 2];
+        make_part(&part, unit, report, i);
+        snprintf(file, sizeof file, "%s%s", part.stem, format->ending);
+        for (size_t k = 0; k < part.report.tensor_count; k++) {
+            stream_text(out, gap);
+            write_entry(out, file, &part.report.tensors[k]);
+            gap = ",\n  ";
+        }
+    }
+}
+
+static int write_manifest(const char *path, const struct target_folder *folder,
+                          const struct format *format, const struct report *report,
+                          const struct place *place, struct err *err)
+{
+    struct stream out = {0};
+    if (open_file(&out, path, folder, err))
+        return -1;
+    stream_char(&out, '{');
+    json_origin_write(&out, report, "\n ");
+    stream_text(&out, ",\n \"files\": [");
+    write_entries(&out, format, report, place);
+    stream_text(&out, "]}\n");
+    return stream_commit(&out, err);
+}
+
+/* DIR/ or, for one of several sentences, DIR/0000/, which is made: `path` begins with it. */
+static int open_place(struct buf *path, const struct target_folder *folder,
+                      const struct place *place, struct err *err)
+{
+    struct target_folder inner = {0};
+    buf_text(path, folder->path);
+    if (!path->size || path->bytes[path->size - 1] != '/')
+        buf_char(path, '/');
+    if (place->count > 1)
+        buf_format(path, "%04zu", place->index);
+    if (buf_check(path, err))
+        return -1;
+    if (place->count == 1)
+        return 0;
+    if (target_folder_open_inside(&inner, path->bytes, folder, err))
+        return -1; /* there is no lock to hold: it is that of all */
+    buf_char(path, '/');
+    return buf_check(path, err);
+}
+
+int folder_out_write(const struct target_folder *folder, const struct format *format,
+                     const struct report *report, const struct place *place, struct err *err)
+{
+    struct buf path = {0};
+    struct place alone = *place; /* each file holds one sentence */
+    int failed = -1;
+    alone.index = 0;
+    alone.count = 1;
+    if (open_place(&path, folder, place, err))
+        goto done;
+    size_t folder_size = path.size;
+    enum format_unit unit = unit_of(format, place);
+    for (size_t i = 0; i < part_count(unit, report); i++) {
+        struct part part;
+        make_part(&part, unit, report, i);
+        if (name_file(&path, folder_size, part.stem, format->ending, err) ||
+            write_part(path.bytes, folder, format, &part.report, &alone, err))
+            goto done;
+    }
+    if (name_file(&path, folder_size, "manifest", ".json", err))
+        goto done;
+    failed = write_manifest(path.bytes, folder, format, report, place, err);
+done:
+    buf_release(&path);
+    return failed;
+}

@@ -1,0 +1,91 @@
+/* format.h: the table of output formats; one row and one file a format.
+ *
+ * A writer puts one report into a stream. Where several sentences share a stream, the writer is
+ * called once for each, in order, and `place` tells which one this is. Failures to write stick to
+ * the stream; a writer returns -1 only for what it can tell itself.
+ *
+ *     const struct format *format = format_find("csv");
+ *     struct place place = {.index = 0, .count = 1, .columns = 80};
+ *     if (format->write(&stream, report, &place, err)) ...
+ */
+#ifndef ATTN_WRITE_FORMAT_H
+#define ATTN_WRITE_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/stream.h"
+#include "write/style.h"
+#include "lens/report.h"
+
+struct place {
+    size_t index;     /* which sentence of this stream … */
+    size_t count;     /* … of how many */
+    size_t columns;   /* text: the width of the page; 0: endless */
+    size_t lines;     /* text: rows shown of a matrix before the middle is left out; 0: all */
+    bool show_tokens; /* text: the table of tokens comes first */
+    const char *first_members; /* json: put before all others, each with its comma; NULL: none */
+    const struct style *style; /* pictures: how they look; NULL: as usual */
+};
+
+/* What one file holds when a folder is asked for. */
+enum format_unit {
+    UNIT_SENTENCE, /* everything of a sentence */
+    UNIT_TENSOR,
+    UNIT_SHEET,
+};
+
+/* The options of looks that a format has an effect for. */
+enum format_looks {
+    LOOKS_VIEW = 1,      /* --view */
+    LOOKS_CELLS = 2,     /* --style */
+    LOOKS_COLOURS = 4,   /* --color-scale, --range, --palette */
+    LOOKS_TITLE = 8,     /* --title */
+    LOOKS_TERMINAL = 16, /* --color, --width */
+};
+
+struct format {
+    const char *name;   /* as in --format */
+    const char *ending; /* of file names, with its dot */
+    const char *about;  /* a line for help */
+    enum format_unit unit;
+    unsigned looks; /* LOOKS_… */
+    bool is_picture;
+    bool for_files;    /* bytes, or half a megabyte: nothing for a terminal */
+    bool one_sentence; /* one stream can hold only one sentence */
+    bool has_tokens;   /* without any tensor there are still the tokens to write */
+    bool can_show_all; /* whoever reads it can show and hide the first token himself */
+    const char *show, *show_of_encoder, *layer; /* read by format_show and format_layer */
+    int (*write)(struct stream *out, const struct report *report, const struct place *place,
+                 struct err *err);
+    int (*check)(struct err *err); /* refuses what cannot be written here; NULL: all can */
+};
+
+extern const struct format format_rows[];
+extern const size_t format_count;
+
+/* By name; NULL when there is none. */
+const struct format *format_find(const char *name);
+
+/* What is shown where --show and --layer name nothing, written as they are: the format's own
+ * choice, else that of most formats (NULL: that one). A model with an encoder has more to show. */
+const char *format_show(const struct format *format, bool has_encoder);
+const char *format_layer(const struct format *format);
+
+/* The rows' writers, each in the file of its name. */
+int csv_write(struct stream *, const struct report *, const struct place *, struct err *);
+int tidy_write(struct stream *, const struct report *, const struct place *, struct err *);
+int text_page_write(struct stream *, const struct report *, const struct place *, struct err *);
+int json_report_write(struct stream *, const struct report *, const struct place *, struct err *);
+int jsonl_report_write(struct stream *, const struct report *, const struct place *, struct err *);
+int picture_write_svg(struct stream *, const struct report *, const struct place *, struct err *);
+int html_report_write(struct stream *, const struct report *, const struct place *, struct err *);
+int picture_write_png(struct stream *, const struct report *, const struct place *, struct err *);
+int picture_write_pdf(struct stream *, const struct report *, const struct place *, struct err *);
+int picture_check_cairo(struct err *err);
+int npy_report_write(struct stream *, const struct report *, const struct place *, struct err *);
+int tensors_report_write(struct stream *, const struct report *, const struct place *,
+                         struct err *);
+
+#endif

@@ -1,0 +1,36 @@
+/* json_origin.h: where numbers come from, as the first members of a JSON object.
+ *
+ *     "model": "life", "sentence": "Life is", "tokens": [{"id": 0, "text": "Life", "start": 0,
+ *     "end": 4}, …], "source": …, "source_tokens": […], "heads": [0, 2]
+ *
+ * `source` is there for cross-attention, `heads` when heads were selected, `"mean": ["heads",
+ * "layers"]` and the `layers` when that is what the tensors are, `words` where those stand on the
+ * axes in place of tokens, and `first_shown` where the first of them do not stand there;
+ * "precision": "bf16" stands behind the model where products were not of float32, "mechanism":
+ * "attention window:4" where the model attended in another way than its own. When ids were given
+ * in place of a text, the text is null and its tokens have no `start` and `end`.
+ */
+#ifndef ATTN_WRITE_JSON_ORIGIN_H
+#define ATTN_WRITE_JSON_ORIGIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/stream.h"
+#include "lens/report.h"
+
+/* Write the members, `gap` (" " or a new line) behind each comma that parts them. */
+void json_origin_write(struct stream *out, const struct report *report, const char *gap);
+
+/* One token, without a place where ids were given in place of a text. Bytes that are no UTF-8, a
+ * part of a character, are U+FFFD in "text" and come again in "bytes", as hexadecimal digits. */
+void json_origin_token(struct stream *out, const struct token *token, const char *bytes,
+                       size_t size, bool has_place);
+
+/* , "bytes": "f09f" where bytes are no UTF-8; else nothing. */
+void json_origin_bytes(struct stream *out, const char *bytes, size_t size);
+
+/* [0, 2] */
+void json_origin_numbers(struct stream *out, const size_t *numbers, size_t count);
+
+#endif

@@ -1,0 +1,38 @@
+/* measured_data.h: measures of heads as data files.
+ *
+ *     layer\head,0,1                                     CSV: a labelled matrix; several are one
+ *     0,1.2345,0.9012                                    table: see measured_csv.c
+ *
+ *     measure,model,layer,head,query,key,count,value     tidy: a line a number; query and key are
+ *     entropy,life,0,3,,,220000,1.2345                   empty where a measure has none
+ *
+ *     {"groups": [{"model": "tiny", "texts": 2, "measures": {
+ *      "entropy": {"basis": "…", "layers": [0, 1], "heads": [0, 1], "values": [[1.2, …], …]},
+ *      "mean": {"basis": "…", "maps": [{"layer": 0, "head": 0, "values": [[1], [0.5, 0.5]]}]}}}]}
+ *
+ * In JSON null is where nothing was counted.
+ */
+#ifndef ATTN_WRITE_MEASURED_DATA_H
+#define ATTN_WRITE_MEASURED_DATA_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/stream.h"
+#include "lens/measured.h"
+
+int measured_csv_write(struct stream *out, const struct measured_list *list, struct err *err);
+int measured_tidy_write(struct stream *out, const struct measured_list *list, struct err *err);
+void measured_json_write(struct stream *out, const struct measured_list *list);
+
+/* The names of the columns that tell one from the others, or what they hold: each with its comma.
+ */
+void measured_columns(struct buf *line, const struct measured *measured, bool names);
+
+/* The lines of one, and the header of all: for writers that do not have all at once. */
+int measured_tidy_head(struct stream *out, const struct measured *measured, struct err *err);
+int measured_tidy_lines(struct stream *out, const struct measured *measured, struct err *err);
+
+/* {"entropy": {…}, …}: the measures alone, `gap` before each. */
+void measured_json_measures(struct stream *out, const struct measured *measured, const char *gap);
+
+#endif

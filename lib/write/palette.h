@@ -1,0 +1,47 @@
+/* palette.h: scales of colours, one row each.
+ *
+ * Steps along a palette look equally large: the stops of a row only give the way, which is walked
+ * at an even pace. Those for numbers from 0 up go from one lightness to another without turning
+ * back, so that a grey copy still shows which is more; those for numbers of both signs do so from
+ * the middle to either end. None tells red from green.
+ *
+ *     struct ramp ramp;
+ *     ramp_make(&ramp, palette_find("viridis"));
+ *     ramp.colours[1 + lroundf(254 * share)] ...
+ */
+#ifndef ATTN_WRITE_PALETTE_H
+#define ATTN_WRITE_PALETTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "write/colour.h"
+
+struct palette {
+    const char *name;
+    const char *about;
+    bool two_sided; /* its middle stands for 0 */
+    size_t stop_count;
+    uint32_t stops[17];
+};
+
+extern const struct palette palette_rows[];
+extern const size_t palette_count;
+
+/* NULL when there is none of that name. */
+const struct palette *palette_find(const char *name);
+
+/* What is used where nobody chooses: for numbers of one sign or both, on paper or in the dark. */
+const struct palette *palette_default(bool two_sided, bool dark);
+
+enum { RAMP_LEVELS = 256 };
+
+/* The colours of levels 1 to 255; level 0 is no colour: nothing is there. */
+struct ramp {
+    struct colour colours[RAMP_LEVELS];
+};
+
+void ramp_make(struct ramp *ramp, const struct palette *palette);
+
+#endif

@@ -1,0 +1,156 @@
+#include "write/text_line.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "text/label.h"
+
+static const char ellipsis[] = "…";
+
+void text_blanks(struct buf *line, size_t count)
+{
+    buf_fill(line, ' ', count);
+}
+
+void text_blanks_up_to(struct buf *line, size_t columns, size_t taken)
+{
+    text_blanks(line, columns > taken ? columns - taken : 0);
+}
+
+/* The bytes of the longest beginning that is at most `width` columns wide. */
+static size_t beginning(const char *text, size_t size, size_t width)
+{
+    size_t at = 0;
+    while (at < size) {
+        size_t length = utf8_grapheme(text + at, size - at);
+        size_t columns = utf8_width(text + at, length);
+        if (length == 0 || columns > width)
+            break;
+        width -= columns;
+        at += length;
+    }
+    return at;
+}
+
+/* Append the text, shortened where it is too wide, between so many blanks that the cell is full. */
+static void put(struct buf *line, const char *text, size_t width, bool right)
+{
+    size_t size = strlen(text);
+    size_t columns = utf8_width(text, size);
+    bool fits = columns <= width;
+    if (!fits) {
+        size = width ? beginning(text, size, width - 1) : 0;
+        columns = utf8_width(text, size) + (width > 0);
+    }
+    if (right)
+        text_blanks_up_to(line, width, columns);
+    buf_bytes(line, text, size);
+    if (!fits && width > 0)
+        buf_text(line, ellipsis);
+    if (!right)
+        text_blanks_up_to(line, width, columns);
+}
+
+void text_left(struct buf *line, const char *text, size_t width)
+{
+    put(line, text, width, false);
+}
+
+void text_right(struct buf *line, const char *text, size_t width)
+{
+    put(line, text, width, true);
+}
+
+void text_left_visible(struct buf *line, const char *text, size_t width)
+{
+    struct buf visible = {0};
+    label_line(&visible, text, strlen(text));
+    line->out_of_memory |= visible.out_of_memory;
+    text_left(line, visible.size && !visible.out_of_memory ? visible.bytes : "", width);
+    buf_release(&visible);
+}
+
+void text_shorten(struct buf *line, size_t width)
+{
+    if (width == 0 || line->size == 0 || utf8_width(line->bytes, line->size) <= width)
+        return;
+    line->size = beginning(line->bytes, line->size, width - 1);
+    buf_text(line, ellipsis);
+}
+
+int text_send(struct stream *out, const struct buf *text, struct err *err)
+{
+    if (buf_check(text, err))
+        return -1;
+    stream_bytes(out, text->bytes, text->size);
+    return 0;
+}
+
+int text_end(struct stream *out, struct buf *line, struct err *err)
+{
+    if (buf_check(line, err))
+        return -1;
+    size_t size = line->size;
+    while (size > 0 && line->bytes[size - 1] == ' ')
+        size--;
+    if (size > 0)
+        stream_bytes(out, line->bytes, size);
+    stream_char(out, '\n');
+    buf_clear(line);
+    return 0;
+}
+
+void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width)
+{
+    const char *gap = "";
+    while (*text) {
+        size_t size = strcspn(text, " ");
+        size_t columns = utf8_width(text, size);
+        if (*gap && width > 0 && column + 1 + columns > width) {
+            stream_format(out, "\n%*s", (int)indent, "");
+            column = indent;
+            gap = "";
+        }
+        stream_text(out, gap);
+        stream_bytes(out, text, size);
+        column += strlen(gap) + columns;
+        gap = " ";
+        text += size + (text[size] == ' ');
+    }
+    stream_char(out, '\n');
+}
+
+struct text_cut text_cut_to(size_t size, size_t shown)
+{
+    if (shown < 2)
+        shown = 2;
+    if (shown >= size)
+        return (struct text_cut){.front = size, .size = size};
+    return (struct text_cut){.front = (shown + 1) / 2, .back = shown / 2, .size = size};
+}
+
+struct text_cut text_cut_lines(size_t size, size_t lines)
+{
+    bool all = lines == 0 || size <= lines;
+    return text_cut_to(size, all ? size : lines - 1);
+}
+
+bool text_is_cut(const struct text_cut *cut)
+{
+    return cut->front + cut->back < cut->size;
+}
+
+size_t text_cut_slots(const struct text_cut *cut)
+{
+    return cut->front + cut->back + text_is_cut(cut);
+}
+
+bool text_cut_between(const struct text_cut *cut, size_t slot)
+{
+    return text_is_cut(cut) && slot == cut->front;
+}
+
+size_t text_cut_place(const struct text_cut *cut, size_t slot)
+{
+    return slot <= cut->front ? slot : cut->size - (text_cut_slots(cut) - slot);
+}

@@ -1,0 +1,18 @@
+/* text_titles.h: what a page is about: its first lines.
+ *
+ *     life · sentence 1 · Life is short
+ *     source · what is looked at, where that is not the sentence itself
+ */
+#ifndef ATTN_WRITE_TEXT_TITLES_H
+#define ATTN_WRITE_TEXT_TITLES_H
+
+#include "base/err.h"
+#include "base/stream.h"
+#include "lens/report.h"
+#include "write/format.h"
+
+/* Shortened to the width of the page; numbered where the place has several sentences. */
+int text_titles_write(struct stream *out, const struct report *report, const struct place *place,
+                      struct err *err);
+
+#endif

@@ -1,0 +1,92 @@
+#include "write/text_tokens.h"
+
+#include <string.h>
+
+#include "write/text_line.h"
+
+static int widest(const char *title, size_t number)
+{
+    int digits = 1;
+    int least = (int)strlen(title);
+    for (size_t rest = number; rest >= 10; rest /= 10)
+        digits++;
+    return digits > least ? digits : least;
+}
+
+struct token_columns token_columns_fit(size_t count, const struct token *most, bool has_places)
+{
+    return (struct token_columns){
+        .has_places = has_places,
+        .index = widest("token", count),
+        .id = widest("id", most->id),
+        .start = widest("start", most->start),
+        .end = widest("end", most->end),
+    };
+}
+
+static struct token_columns columns_of(const struct reading *reading)
+{
+    struct token most = {0};
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct token *token = &reading->tokens[i];
+        most.id = token->id > most.id ? token->id : most.id;
+        most.start = token->start > most.start ? token->start : most.start;
+        most.end = token->end > most.end ? token->end : most.end;
+    }
+    return token_columns_fit(reading->count, &most, reading->text != NULL);
+}
+
+void token_columns_head(struct buf *line, const struct token_columns *columns, const char *name)
+{
+    buf_format(line, "%*s  %*s", columns->index, "token", columns->id, "id");
+    if (columns->has_places)
+        buf_format(line, "  %*s  %*s", columns->start, "start", columns->end, "end");
+    buf_format(line, "  %s", name);
+}
+
+void token_columns_row(struct buf *line, const struct token_columns *columns, size_t index,
+                       const struct token *token)
+{
+    buf_format(line, "%*zu  %*u", columns->index, index, columns->id, token->id);
+    if (columns->has_places) {
+        buf_format(line, "  %*zu", columns->start, token->start);
+        buf_format(line, "  %*zu", columns->end, token->end);
+    }
+    buf_text(line, "  ");
+}
+
+static void add_token(struct buf *line, const struct reading *reading,
+                      const struct token_columns *columns, size_t index)
+{
+    token_columns_row(line, columns, index, &reading->tokens[index]);
+    buf_text(line, reading->labels[index].text);
+}
+
+/* The middle of a long text: how many tokens are shown, of how many. */
+static void write_note(struct stream *out, const struct text_cut *cut)
+{
+    if (text_is_cut(cut))
+        stream_format(out, "(%zu of %zu tokens shown; --full shows all)\n", cut->front + cut->back,
+                      cut->size);
+}
+
+int text_tokens_write(struct stream *out, const struct reading *reading, const char *name,
+                      const struct place *place, struct err *err)
+{
+    struct buf line = {0};
+    struct token_columns columns = columns_of(reading);
+    struct text_cut cut = text_cut_lines(reading->count, place->lines);
+    write_note(out, &cut);
+    token_columns_head(&line, &columns, name);
+    int failed = text_end(out, &line, err);
+    for (size_t slot = 0; slot < text_cut_slots(&cut) && !failed; slot++) {
+        if (text_cut_between(&cut, slot))
+            text_right(&line, "…", (size_t)columns.index);
+        else
+            add_token(&line, reading, &columns, text_cut_place(&cut, slot));
+        text_shorten(&line, place->columns);
+        failed = text_end(out, &line, err);
+    }
+    buf_release(&line);
+    return failed;
+}
