@@ -1,19 +1,17 @@
-/* argmax.h: which row of a large matrix has the largest product with a vector, without reading all
- * of it.
+/* argmax.h: which row of a large matrix has the largest product with a vector, by reading a
+ * quarter.
  *
- * A copy of the rows in bytes, a quarter of the size, gives each product roughly, and how far at
- * most it is from the chain of fused multiply-adds that `gemv` computes. Only rows that may be the
- * largest are multiplied out, in that chain: the answer is that of `gemv` and a look at all of y.
+ * A copy of the rows in bytes gives each product roughly, and a bound of what gemv would compute.
+ * Only rows that may be the largest are multiplied out, in gemv's chain: the answer is gemv's.
  *
- *     struct argmax argmax;
  *     if (argmax_init(&argmax, machine, words, &arena, err)) ...
  *     if (!argmax_find(machine, &argmax, hidden, &id))
  *         ... it cannot tell: gemv(machine, logits, words, hidden) ...
  *
- * A row w is cut into n bytes q and a step s, a vector x likewise into p and t; with ‖·‖ the
- * Euclidean norm and u = 2^-24, by Cauchy and Schwarz
+ * With w quantised to n bytes q of scale s, x likewise to p of scale t, ‖·‖ the Euclidean norm and
+ * u = 2^-24, by Cauchy and Schwarz
  *
- *     |w·x - st q·p|   <= ‖w - sq‖ ‖x‖ + ‖sq‖ ‖x - tp‖
+ *     |w·x - st q·p|      <= ‖w - sq‖ ‖x‖ + ‖sq‖ ‖x - tp‖
  *     |chain(w, x) - w·x| <= n u / (1 - n u) ‖w‖ ‖x‖ + n times the least normal float
  *
  * where q·p is exact, a sum of whole numbers that has room in 32 bits.
@@ -32,18 +30,18 @@
 
 struct argmax {
     struct matrix rows; /* [V, n] borrowed */
-    size_t stride;      /* of parts: columns, and zeros up to whole cache lines */
-    int8_t *parts;      /* [V, stride] q */
-    float *steps;       /* [V] s */
-    float *slacks;      /* [V] at least ‖w - sq‖ + 2 n u ‖w‖ */
-    float *sizes;       /* [V] at least ‖sq‖ */
+    size_t stride;      /* of quants: columns, and zeros up to whole cache lines */
+    int8_t *quants;     /* [V, stride] q */
+    float *scales;      /* [V] s */
+    float *errors;      /* [V] at least ‖w - sq‖ + 2 n u ‖w‖ */
+    float *norms;       /* [V] at least ‖sq‖ */
     double largest;     /* no row's norm is larger; infinity: nothing can be told of these rows */
     int16_t *x;         /* [stride] p: from here on room for a question … */
     double *bounds;     /* [V] no product is larger */
     struct argmax_top *tops; /* … for each part of the rows */
 };
 
-/* Cut the rows, on all threads; they are borrowed, the rest is the arena's. */
+/* Quantise the rows, on all threads; they are borrowed, the rest is the arena's. */
 int argmax_init(struct argmax *argmax, struct machine *machine, struct matrix rows,
                 struct arena *arena, struct err *err);
 

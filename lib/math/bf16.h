@@ -1,6 +1,5 @@
-/* bf16.h: numbers of 16 bits: the upper half of a float32, its exponent and 8 bits of precision.
- *
- * Instructions multiply pairs of them: a pair is 32 bits, its first number in the lower half.
+/* bf16.h: numbers of 16 bits: the upper half of a float32. Instructions multiply pairs of them: a
+ * pair is 32 bits, its first number in the lower half.
  *
  *     bf16_pair_row(pairs, floats, 7);             (4 pairs; the last one's second number is 0)
  *     float back = bf16_value((uint16_t)(pairs[0] >> 16));                        (floats[1])
@@ -32,7 +31,7 @@ static inline float bf16_value(uint16_t number)
     return value;
 }
 
-/* The pairs that so many numbers are: an odd one has 0 behind it. */
+/* The pairs that so many numbers are: an odd one has 0 after it. */
 static inline size_t bf16_pairs(size_t count)
 {
     return count / 2 + count % 2;

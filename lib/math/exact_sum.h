@@ -1,8 +1,8 @@
-/* exact_sum.h: a sum of floats without any rounding, so that its order does not matter.
+/* exact_sum.h: a sum of floats without any rounding, so that its order does not matter: many
+ * machines share one mean.
  *
  * Every finite float32 is a whole number of units of 2^-149; a sum holds that number in 320 bits,
- * wide enough for 2^42 of the largest. Added in any order, or in parts that are merged, the bits
- * are the same: that is what lets many machines share one mean.
+ * wide enough for 2^42 of the largest.
  *
  *     struct exact_sum sum = {0};
  *     exact_sum_add(&sum, 0.1f);

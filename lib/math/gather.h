@@ -1,11 +1,8 @@
-/* gather.h: a few rows that lie anywhere: their products with one vector, and their sum.
- *
- * Each number is one chain of fused multiply-adds, of the elements or of the rows in their order,
- * as a kernel's are: the same bits, whichever way it is computed.
+/* gather.h: a few rows that lie anywhere: their products with one vector, and their sum. Each
+ * number is one chain of fused multiply-adds in order, as a kernel's: the same bits.
  *
  *     const float *rows[] = {k + 7 * stride, k + 19 * stride};
  *     gather_dots(scores, q, rows, 2, (struct gather_form){.width = 64, .step = 1});
- *     ... weights of the scores ...
  *     gather_sum(context, values, weights, 2, 64);
  */
 #ifndef ATTN_MATH_GATHER_H

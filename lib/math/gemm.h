@@ -1,14 +1,9 @@
 /* gemm.h: y = x · W + b, the one product everything else is made of.
  *
- * Row-major and without transposes: X [T, in] times W [in, out] gives Y [T, out]. W is worked
- * through in panels of output columns, each a chain of kernel calls (kernel.h) with the bias and
- * the activation while the result is in cache. Where the panels come from depends on how much work
- * there is: see `choose_plan` in gemm.c. Whatever it chooses, the bits are the same: one chain of
- * fused multiply-adds in the order of k.
- *
- * Of a weight rounded to bf16 the chain is over pairs, of each the second product first (kernel.h).
- * x is rounded for every product, into memory that the machine holds (machine_hold_pairs). Against
- * float32 it is off by the roundings of x and W, by one part in 256 of each at most.
+ * Row-major and without transposes: X [T, in] times W [in, out] gives Y [T, out], in panels of
+ * output columns (`choose_plan` in gemm.c). Whatever the plan, every element is one chain of fused
+ * multiply-adds in the order of k; of a weight rounded to bf16, over pairs (kernel.h): x is rounded
+ * for every product, into memory that the machine holds.
  *
  *     struct weight w = {.data = data, .bias = bias, .in = 768, .out = 3072, .stride = 3072};
  *     linear(machine, hidden, normed, &w, ACTIVATION_GELU_NEW);

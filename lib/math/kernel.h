@@ -1,20 +1,16 @@
 /* kernel.h: small matrix products, generated for their exact shape by libxsmm.
  *
  * A kernel computes C[n][m] (+)= B[n][k] · A[k][m], all row-major with their own strides: `b` are n
- * rows of activations, `a` a panel of weights. (libxsmm counts in columns: the same memory.) A and
- * B hold floats, or pairs of bf16 numbers (bf16.h); C holds floats.
+ * rows of activations, `a` a panel of weights. A and B hold floats, or pairs of bf16 numbers.
  *
- * Machine code comes from libxsmm's generator straight into memory of ours: no start-up, no lock
- * file, no exit handler. Where there is none (LIBXSMM_TARGET=generic, another processor, one older
- * than AVX2, whose code would have no fused multiply-add), or the work is less than that of writing
- * code, plain C takes over. Every element is one chain of fused multiply-adds in the order of k,
- * whatever the shape, so AVX-512, AVX2, C and the tiling of a product all give the same bits.
- * So do pairs, in the order of the processor's own instruction, vdpbf16ps: of each pair the second
- * product comes first, and what is subnormal counts as 0, before and after.
+ * Machine code comes from libxsmm's generator into memory of ours. Where there is none
+ * (LIBXSMM_TARGET=generic, a processor older than AVX2), or the work is less than that of writing
+ * code, plain C takes over. Every element is one chain of fused multiply-adds in the order of k:
+ * AVX-512, AVX2, C and all tilings give the same bits. So do pairs, in the order of vdpbf16ps: of
+ * each pair the second product first, and what is subnormal counts as 0, before and after.
  *
- *     struct kernel kernel;
  *     kernels_get(kernels, &kernel, &(struct kernel_shape){.m = 64, .n = 6, .k = 768, ...}, work);
- *     kernel_call(&kernel, a, b, c);
+ *     kernel_call(&kernel, a, b, c, a);
  */
 #ifndef ATTN_MATH_KERNEL_H
 #define ATTN_MATH_KERNEL_H
@@ -33,7 +29,7 @@ struct kernel_shape {
     int pairs;                        /* 1: the elements of A and B are pairs of bf16 numbers */
 };
 
-/* libxsmm's calling convention: the last three say what comes next, for kernels that prefetch. */
+/* libxsmm's calling convention: the last three are what to prefetch. */
 typedef void kernel_code(const void *a, const void *b, float *c, const void *next_a,
                          const void *next_b, const float *next_c);
 
@@ -54,7 +50,7 @@ void kernels_free(struct kernels *kernels);
 /* Begin to fetch kernels that are used together. Kernels fetched before may be gone after this. */
 void kernels_begin(struct kernels *kernels);
 
-/* The kernel of that shape, for about so many multiply-adds: when all that it was fetched for comes
+/* The kernel of that shape, for about `work` multiply-adds: when all that it was fetched for comes
  * to enough, its code is written. Never from within a loop that threads share. */
 void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape,
                  double work);
@@ -62,18 +58,15 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
 /* From now on write code for any work. */
 void kernels_write_all(struct kernels *kernels);
 
-/* "avx512", "avx2" or "c", for --version. */
+/* For --version: "avx512", "avx2" or "c"; and the library that writes code, with its version. */
 const char *kernels_target(struct kernels *kernels);
-
-/* Does the processor, or the older one that LIBXSMM_TARGET names, have instructions for bf16? Where
- * it has not, kernels of pairs are plain C, and slow. */
-bool kernels_have_bf16(struct kernels *kernels);
-
-/* The library that writes them, with its version. */
 const char *kernels_library(void);
 
-/* C (+)= B · A, of floats, or of pairs (uint32_t). `next_a` is what the next call will read as A,
- * for kernels that prefetch; any readable address, or `a` itself, will do. */
+/* Are there instructions for bf16? Where not, kernels of pairs are plain C, and slow. */
+bool kernels_have_bf16(struct kernels *kernels);
+
+/* C (+)= B · A, of floats, or of pairs (uint32_t). `next_a`, for kernels that prefetch: what the
+ * next call will read as A, or any readable address. */
 void kernel_call(const struct kernel *kernel, const void *a, const void *b, float *c,
                  const void *next_a);
 

@@ -1,7 +1,5 @@
-/* nontemporal.h: copy and fill past the caches, by non-temporal stores, where that pays.
- *
- * A large result that goes through the caches is read from memory before it is written there, and
- * drives out what the next product needs.
+/* nontemporal.h: copy and fill past the caches, by non-temporal stores, where that pays: a large
+ * result that is not read soon drives out what the next product needs.
  *
  *     nontemporal_copy(square + row * columns, weights, visible);
  *     nontemporal_fill(square + row * columns + visible, columns - visible, 0.0f);

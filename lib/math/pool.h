@@ -1,9 +1,6 @@
-/* pool.h: a loop whose rounds are shared between threads.
+/* pool.h: a loop whose rounds are shared between threads, handed out by a counter; which thread
+ * does which one never changes a result. Threads start at the first loop that is worth them.
  *
- * Rounds are handed out by a counter and must not depend on each other; which thread does which one
- * never changes a result. Threads start at the first loop that is worth them, and wait in between.
- *
- *     struct pool *pool = NULL;
  *     if (pool_open(&pool, 2, err)) ...
  *     pool_run(pool, (struct loop){.rounds = panels, .work = flops, .round = one_panel}, &panels);
  *     pool_free(pool);

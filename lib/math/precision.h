@@ -1,9 +1,4 @@
-/* precision.h: what the numbers of products are: float32, or bf16 (gemm.h).
- *
- *     enum precision precision;
- *     if (precision_choose(&precision, "--precision", "bf16", err) ||
- *         precision_check(precision, kernels, err)) ...
- */
+/* precision.h: what the numbers of products are: float32, or bf16 (gemm.h). */
 #ifndef ATTN_MATH_PRECISION_H
 #define ATTN_MATH_PRECISION_H
 

@@ -129,7 +129,10 @@ FOR_EACH_ISA
 float exp_row(float *x, size_t count, float max)
 {
     float lanes[LANES] = {0};
-    FOR_LANES(count, x[i] = exp_negative(x[i] - max); lanes[lane] += x[i]);
+    FOR_LANES(count, {
+        x[i] = exp_negative(x[i] - max);
+        lanes[lane] += x[i];
+    });
     return add_lanes(lanes);
 }
 

@@ -1,9 +1,8 @@
-/* rows.h: what is done to one row after another: norm, softmax, sums; forward, and backward from
- * the gradient of a result to those of what it was made of.
+/* rows.h: what is done to one row after another: norm, softmax, sums; and backward, from the
+ * gradient of a result to those of what it was made of.
  *
  * Each row is one sum in a fixed order, so results do not depend on threads, on neighbours in a
- * batch or on the instruction set. Sums over rows go from the first to the last: who shares rows
- * between threads gives each block sums of its own and adds those in the order of blocks.
+ * batch or on the instruction set. Sums over rows go from the first to the last.
  */
 #ifndef ATTN_MATH_ROWS_H
 #define ATTN_MATH_ROWS_H

@@ -28,8 +28,11 @@ static void norm_sums(const struct norm_row *row, float *plain, float *weighted)
 {
     float one[LANES] = {0};
     float other[LANES] = {0};
-    FOR_LANES(row->count, float g = row->dy[i] * row->scale[i]; one[lane] += g;
-              other[lane] = fmaf(g, (row->x[i] - row->mean) * row->factor, other[lane]));
+    FOR_LANES(row->count, {
+        float g = row->dy[i] * row->scale[i];
+        one[lane] += g;
+        other[lane] = fmaf(g, (row->x[i] - row->mean) * row->factor, other[lane]);
+    });
     *plain = add_lanes(one);
     *weighted = add_lanes(other);
 }

@@ -1,8 +1,6 @@
 /* running_sum.h: what linear attention keeps of the keys it has seen: Σ φ(k) vᵀ and Σ φ(k), with
- * φ(x) = elu(x) + 1.
- *
- * Its size does not depend on how many they are. Every number is one chain of fused multiply-adds
- * in the order of the keys, so a sum that is gone on with has the bits of one that is made at once.
+ * φ(x) = elu(x) + 1. Every number is one chain of fused multiply-adds in the order of the keys, so
+ * a sum that is gone on with has the bits of one that is made at once.
  *
  *     struct running_sum sum = {.values = room, .dk = 64, .dv = 64};      (zeroed room)
  *     running_sum_follow(&sum, context, totals, phi_q, phi_k, v);         (context / totals)
@@ -13,7 +11,7 @@
 #include "math/tensor.h"
 
 struct running_sum {
-    float *values; /* [dk, dv] Σ φ(k) vᵀ, and behind it [dk] Σ φ(k) */
+    float *values; /* [dk, dv] Σ φ(k) vᵀ, then [dk] Σ φ(k) */
     size_t dk, dv;
 };
 

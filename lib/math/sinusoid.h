@@ -1,10 +1,8 @@
-/* sinusoid.h: the positions of "Attention is all you need": a place in a text as waves.
+/* sinusoid.h: the positions of "Attention is all you need", with sine and cosine made of sums and
+ * products in double precision: those of the C library differ from machine to machine.
  *
  *     x[row][2i]     += sin((first + row) / 10000^(2i / C))
  *     x[row][2i + 1] += cos((first + row) / 10000^(2i / C))
- *
- * Sine and cosine are made here, of sums and products in double precision: those of the C library
- * differ in their last bits from machine to machine.
  */
 #ifndef ATTN_MATH_SINUSOID_H
 #define ATTN_MATH_SINUSOID_H

@@ -1,9 +1,7 @@
-/* softmax_range.h: softmax over a part of each of a few rows: what some queries see of a stretch of
- * keys.
+/* softmax_range.h: softmax over a part of each of a few rows: what some queries see of some keys.
  *
  * All rows take one step, then all the next, so that none waits for its own maximum or sum. What is
- * not in a row's range counts as -infinity, and becomes 0: the weights have the bits of softmax_row
- * over such a row, however wide it is.
+ * not in a row's range counts as -infinity and becomes 0; the bits are those of softmax_row.
  *
  *     struct softmax_range ranges[] = {{.first = 3, .end = 9}, {.low = 2, .first = 4, .end = 10}};
  *     softmax_range_scale(rows, ranges, 0.125f);

@@ -1,8 +1,7 @@
-/* tensor.h: views of floats: a pointer, a shape and strides; nobody owns anything here.
+/* tensor.h: views of floats: a pointer, a shape and strides; they own nothing.
  *
  * `struct matrix` is what kernels work on: rows of `columns` floats, `stride` floats apart.
- * `struct tensor` is what is announced and kept: up to three axes, each with a stride of its own,
- * so that a head of a [T, 3C] buffer or a transposed product is shown without being moved.
+ * `struct tensor` is what is announced and kept: up to three axes, each with a stride of its own.
  */
 #ifndef ATTN_MATH_TENSOR_H
 #define ATTN_MATH_TENSOR_H

@@ -1,8 +1,7 @@
-/* torch_random.h: the numbers that PyTorch draws on a CPU, from the same seed in the same order.
+/* torch_random.h: the numbers that PyTorch draws on a CPU, from the same seed in the same order, so
+ * that what textbooks print after torch.manual_seed(123) comes out here.
  *
- * Textbooks say torch.manual_seed(123) and print what torch.rand and nn.Embedding made of it. One
- * generator stands behind all of them: mt19937, 32 bits at a time. What differs is how many bits a
- * number takes, so whoever draws in another order gets other numbers:
+ * One generator, mt19937, 32 bits at a time; what differs is how many words a number takes:
  *
  *     uniform                  one word a number, of which 24 bits are used
  *     normal, 16 and more      one word a number; each 16 in a row make 16 normal ones
@@ -11,11 +10,9 @@
  *     normal, fewer than 16    four words a pair, in double precision; the second number of a pair
  *                              waits for whoever draws the next such tensor
  *
- * All bits are those of PyTorch's builds for x86-64 with AVX2, on every machine: its logarithm,
- * sine and cosine are polynomials, evaluated here in the same order. (Fewer than 16 go through the
- * C library, in double precision as there.)
+ * All bits are those of PyTorch's builds for x86-64 with AVX2, on every machine. (Fewer than 16 go
+ * through the C library, in double precision as there.)
  *
- *     struct torch_random random;
  *     torch_random_seed(&random, 123);                          torch.manual_seed(123)
  *     torch_random_uniform(&random, x, 6, 0, 1);                torch.rand(3, 2)
  *     torch_random_normal(&random, x, 18, 0, 1);                nn.Embedding(6, 3), torch.randn(18)
@@ -47,7 +44,7 @@ void torch_random_uniform(struct torch_random *random, float *x, size_t count, d
 void torch_random_normal(struct torch_random *random, float *x, size_t count, double mean,
                          double spread);
 
-/* Draw a tensor that nobody wants: what comes next is the same. */
+/* Draw a tensor that no caller wants: what comes next is the same. */
 void torch_random_skip_uniform(struct torch_random *random, size_t count);
 void torch_random_skip_normal(struct torch_random *random, size_t count);
 

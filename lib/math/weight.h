@@ -1,12 +1,11 @@
 /* weight.h: a matrix of a model that activations are multiplied with: as it lies in a file, packed
  * into panels of columns, each of them contiguous, or rounded to bf16 in panels of pairs of rows.
  *
- *     w.panels = panels = arena_alloc(&arena, panels_size(&w), sizeof *panels, err);
- *     panels_fill(panels, &w);
- *
- *     w.pairs = pairs = arena_alloc(&arena, pairs_size(&w), sizeof *pairs, err);
- *     for (size_t row = 0; row < w.in; row += 2)
+ *     panels_fill(panels, &w);                                    (panels_size(&w) floats)
+ *     w.panels = panels;
+ *     for (size_t row = 0; row < w.in; row += 2)                  (pairs_size(&w) zeros)
  *         pairs_fill_rows(pairs, &w, row, rows[row], rows[row + 1]);
+ *     w.pairs = pairs;
  */
 #ifndef ATTN_MATH_WEIGHT_H
 #define ATTN_MATH_WEIGHT_H
