@@ -63,7 +63,7 @@ struct tile {
 
 /* TOKENS of them, from the first on. */
 FOR_EACH_ISA
-static void follow_plain(const struct tile *tile, size_t first)
+static void scan_plain(const struct tile *tile, size_t first)
 {
     float asked[TOKENS][TILE] = {{0}};
     struct matrix k = matrix_rows(tile->k, first, TOKENS);
@@ -84,7 +84,7 @@ static void follow_plain(const struct tile *tile, size_t first)
 #ifdef AVX512
 
 /* The same; compilers leave in memory what fits into registers. */
-IN_AVX512 static void follow_avx512(const struct tile *tile, size_t first)
+IN_AVX512 static void scan_avx512(const struct tile *tile, size_t first)
 {
     enum { PARTS = TILE / LANES };
     __m512 values[TOKENS][PARTS];
@@ -119,17 +119,17 @@ IN_AVX512 static void follow_avx512(const struct tile *tile, size_t first)
                              asked[t][part]);
 }
 #else
-static void follow_avx512(const struct tile *tile, size_t first)
+static void scan_avx512(const struct tile *tile, size_t first)
 {
-    follow_plain(tile, first);
+    scan_plain(tile, first);
 }
 #endif
 
-static void follow_tile(const struct tile *tile)
+static void scan_tile(const struct tile *tile)
 {
     bool wide = has_avx512();
     for (size_t first = 0; first < tile->k.rows; first += TOKENS)
-        (wide ? follow_avx512 : follow_plain)(tile, first);
+        (wide ? scan_avx512 : scan_plain)(tile, first);
 }
 
 static struct matrix sums_of(const struct running_sum *sum)
@@ -143,8 +143,8 @@ static const float *row_of(struct matrix matrix, size_t row)
 }
 
 /* Tokens one after the other. */
-static void follow_rows(struct matrix sums, struct matrix y, struct matrix q, struct matrix k,
-                        struct matrix v)
+static void scan_rows(struct matrix sums, struct matrix y, struct matrix q, struct matrix k,
+                      struct matrix v)
 {
     for (size_t t = 0; t < k.rows; t++) {
         add_token(sums, row_of(k, t), row_of(v, t));
@@ -153,18 +153,18 @@ static void follow_rows(struct matrix sums, struct matrix y, struct matrix q, st
 }
 
 /* A multiple of TOKENS: whole tiles of columns, and what is left of them. */
-static void follow_steps(struct matrix sums, struct matrix y, struct matrix q, struct matrix k,
-                         struct matrix v)
+static void scan_steps(struct matrix sums, struct matrix y, struct matrix q, struct matrix k,
+                       struct matrix v)
 {
     size_t whole = sums.columns / TILE * TILE;
     size_t rest = sums.columns - whole;
     for (size_t column = 0; column < whole; column += TILE)
-        follow_tile(&(struct tile){matrix_columns(sums, column, TILE),
-                                   matrix_columns(y, column, TILE), q, k,
-                                   matrix_columns(v, column, TILE)});
+        scan_tile(&(struct tile){matrix_columns(sums, column, TILE),
+                                 matrix_columns(y, column, TILE), q, k,
+                                 matrix_columns(v, column, TILE)});
     if (rest)
-        follow_rows(matrix_columns(sums, whole, rest), matrix_columns(y, whole, rest), q, k,
-                    matrix_columns(v, whole, rest));
+        scan_rows(matrix_columns(sums, whole, rest), matrix_columns(y, whole, rest), q, k,
+                  matrix_columns(v, whole, rest));
 }
 
 /* --- Σ φ(k) ----------------------------------------------------------------------------------- */
@@ -182,9 +182,10 @@ static inline float dot(const float *x, const float *y, size_t count)
     return add_lanes(lanes);
 }
 
-/* Keys are added to the total, queries ask it, each after its own key; no rows: there are none. */
+/* Keys are added to the total, queries multiply it, each after its own key; no rows: there are
+ * none. */
 FOR_EACH_ISA
-static void follow_total_plain(float *total, float *totals, struct matrix q, struct matrix k)
+static void scan_total_plain(float *total, float *totals, struct matrix q, struct matrix k)
 {
     size_t rows = k.rows > q.rows ? k.rows : q.rows;
     for (size_t t = 0; t < rows; t++) {
@@ -200,7 +201,7 @@ enum { USUAL = 4 * LANES }; /* columns of most heads: as many stay in registers 
 #ifdef AVX512
 
 /* The same, of USUAL columns, with as many queries as keys. */
-IN_AVX512 static void follow_usual(float *total, float *totals, struct matrix q, struct matrix k)
+IN_AVX512 static void scan_usual(float *total, float *totals, struct matrix q, struct matrix k)
 {
     enum { PARTS = USUAL / LANES };
     __m512 sum[PARTS];
@@ -221,16 +222,16 @@ IN_AVX512 static void follow_usual(float *total, float *totals, struct matrix q,
         _mm512_storeu_ps(total + part * LANES, sum[part]);
 }
 #else
-static void follow_usual(float *total, float *totals, struct matrix q, struct matrix k)
+static void scan_usual(float *total, float *totals, struct matrix q, struct matrix k)
 {
-    follow_total_plain(total, totals, q, k);
+    scan_total_plain(total, totals, q, k);
 }
 #endif
 
-static void follow_total(float *total, float *totals, struct matrix q, struct matrix k)
+static void scan_total(float *total, float *totals, struct matrix q, struct matrix k)
 {
     bool usual = k.columns == USUAL && k.rows == q.rows && has_avx512();
-    (usual ? follow_usual : follow_total_plain)(total, totals, q, k);
+    (usual ? scan_usual : scan_total_plain)(total, totals, q, k);
 }
 
 static float *total_of(const struct running_sum *sum)
@@ -244,25 +245,25 @@ void running_sum_add(const struct running_sum *sum, struct matrix phi_k, struct 
 {
     for (size_t t = 0; t < phi_k.rows; t++)
         add_token(sums_of(sum), row_of(phi_k, t), row_of(v, t));
-    follow_total(total_of(sum), NULL, (struct matrix){0}, phi_k);
+    scan_total(total_of(sum), NULL, (struct matrix){0}, phi_k);
 }
 
-void running_sum_ask(const struct running_sum *sum, struct matrix y, float *totals,
-                     struct matrix phi_q)
+void running_sum_query(const struct running_sum *sum, struct matrix y, float *totals,
+                       struct matrix phi_q)
 {
     for (size_t t = 0; t < phi_q.rows; t++)
         row_times_matrix(y.data + t * y.stride, row_of(phi_q, t), sums_of(sum));
-    follow_total(total_of(sum), totals, phi_q, (struct matrix){0});
+    scan_total(total_of(sum), totals, phi_q, (struct matrix){0});
 }
 
-void running_sum_follow(const struct running_sum *sum, struct matrix y, float *totals,
-                        struct matrix phi_q, struct matrix phi_k, struct matrix v)
+void running_sum_scan(const struct running_sum *sum, struct matrix y, float *totals,
+                      struct matrix phi_q, struct matrix phi_k, struct matrix v)
 {
     struct matrix sums = sums_of(sum);
     size_t whole = phi_k.rows / TOKENS * TOKENS;
     size_t rest = phi_k.rows - whole;
-    follow_steps(sums, y, phi_q, matrix_rows(phi_k, 0, whole), v);
-    follow_rows(sums, matrix_rows(y, whole, rest), matrix_rows(phi_q, whole, rest),
-                matrix_rows(phi_k, whole, rest), matrix_rows(v, whole, rest));
-    follow_total(total_of(sum), totals, phi_q, phi_k);
+    scan_steps(sums, y, phi_q, matrix_rows(phi_k, 0, whole), v);
+    scan_rows(sums, matrix_rows(y, whole, rest), matrix_rows(phi_q, whole, rest),
+              matrix_rows(phi_k, whole, rest), matrix_rows(v, whole, rest));
+    scan_total(total_of(sum), totals, phi_q, phi_k);
 }

@@ -3,7 +3,7 @@
  * a sum that is gone on with has the bits of one that is made at once.
  *
  *     struct running_sum sum = {.values = room, .dk = 64, .dv = 64};      (zeroed room)
- *     running_sum_follow(&sum, context, totals, phi_q, phi_k, v);         (context / totals)
+ *     running_sum_scan(&sum, context, totals, phi_q, phi_k, v);         (context / totals)
  */
 #ifndef ATTN_MATH_RUNNING_SUM_H
 #define ATTN_MATH_RUNNING_SUM_H
@@ -28,11 +28,11 @@ void row_times_matrix(float *restrict y, const float *restrict x, struct matrix 
 void running_sum_add(const struct running_sum *sum, struct matrix phi_k, struct matrix v);
 
 /* y [T, dv] = φ(q) · Σ φ(k) vᵀ, and totals [T] = φ(q) · Σ φ(k), which it is to be divided by. */
-void running_sum_ask(const struct running_sum *sum, struct matrix y, float *totals,
-                     struct matrix phi_q);
+void running_sum_query(const struct running_sum *sum, struct matrix y, float *totals,
+                       struct matrix phi_q);
 
-/* The two in turn: each key is taken in, then its own query asks. */
-void running_sum_follow(const struct running_sum *sum, struct matrix y, float *totals,
-                        struct matrix phi_q, struct matrix phi_k, struct matrix v);
+/* The two in turn: each key is taken in, then its own query comes. */
+void running_sum_scan(const struct running_sum *sum, struct matrix y, float *totals,
+                      struct matrix phi_q, struct matrix phi_k, struct matrix v);
 
 #endif

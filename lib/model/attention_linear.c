@@ -111,8 +111,8 @@ static enum head_fault follow(const struct head_job *head, const struct running_
     enum head_fault fault = HEAD_SOUND;
     for (size_t t = 0; t < head->q.rows && fault == HEAD_SOUND; t += CHUNK) {
         struct matrix context = chunk_of(head->context, t);
-        running_sum_follow(sum, context, room.totals, phi_of(room.q, chunk_of(head->q, t)),
-                           phi_of(room.k, chunk_of(head->k, t)), chunk_of(head->v, t));
+        running_sum_scan(sum, context, room.totals, phi_of(room.q, chunk_of(head->q, t)),
+                         phi_of(room.k, chunk_of(head->k, t)), chunk_of(head->v, t));
         fault = divide_rows(context, room.totals);
     }
     return fault;
@@ -127,7 +127,7 @@ static enum head_fault add_and_ask(const struct head_job *head, const struct run
         running_sum_add(sum, phi_of(room.k, chunk_of(head->k, t)), chunk_of(head->v, t));
     for (size_t t = 0; t < head->q.rows && fault == HEAD_SOUND; t += CHUNK) {
         struct matrix context = chunk_of(head->context, t);
-        running_sum_ask(sum, context, room.totals, phi_of(room.q, chunk_of(head->q, t)));
+        running_sum_query(sum, context, room.totals, phi_of(room.q, chunk_of(head->q, t)));
         fault = divide_rows(context, room.totals);
     }
     return fault;

@@ -74,8 +74,8 @@ START_TEST(each_query_sees_the_keys_up_to_its_own)
         size_t dv = widths[w][1];
         struct running_sum sum = {values, dk, dv};
         prepare();
-        running_sum_follow(&sum, matrix_of(y, 39, dv), totals, matrix_of(q, 39, dk),
-                           matrix_of(k, 39, dk), matrix_of(v, 39, dv));
+        running_sum_scan(&sum, matrix_of(y, 39, dv), totals, matrix_of(q, 39, dk),
+                         matrix_of(k, 39, dk), matrix_of(v, 39, dv));
         for (size_t t = 0; t < 39; t += 1 + t / 3)
             expect_answer(t, t + 1, dk, dv);
     }
@@ -87,7 +87,7 @@ START_TEST(queries_that_come_last_see_all_keys)
     struct running_sum sum = {values, 17, 32};
     prepare();
     running_sum_add(&sum, matrix_of(k, 39, 17), matrix_of(v, 39, 32));
-    running_sum_ask(&sum, matrix_of(y, 5, 32), totals, matrix_of(q, 5, 17));
+    running_sum_query(&sum, matrix_of(y, 5, 32), totals, matrix_of(q, 5, 17));
     for (size_t t = 0; t < 5; t++)
         expect_answer(t, 39, 17, 32);
 }
@@ -103,13 +103,13 @@ START_TEST(a_sum_has_the_same_bits_however_it_is_cut)
         struct running_sum sum = {values, dk, dv};
         struct running_sum single = {again, dk, dv};
         prepare();
-        running_sum_follow(&sum, matrix_of(y, count, dv), totals, matrix_of(q, count, dk),
-                           matrix_of(k, count, dk), matrix_of(v, count, dv));
+        running_sum_scan(&sum, matrix_of(y, count, dv), totals, matrix_of(q, count, dk),
+                         matrix_of(k, count, dk), matrix_of(v, count, dv));
         for (size_t t = 0; t < count; t++) {
             running_sum_add(&single, matrix_of(k + t * STRIDE, 1, dk),
                             matrix_of(v + t * STRIDE, 1, dv));
-            running_sum_ask(&single, matrix_of(other + t * STRIDE, 1, dv), other_totals + t,
-                            matrix_of(q + t * STRIDE, 1, dk));
+            running_sum_query(&single, matrix_of(other + t * STRIDE, 1, dv), other_totals + t,
+                              matrix_of(q + t * STRIDE, 1, dk));
             ck_assert_mem_eq(y + t * STRIDE, other + t * STRIDE, dv * sizeof(float));
         }
         ck_assert_mem_eq(totals, other_totals, count * sizeof(float));
