@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "math/sinusoid.h"
+#include "math/rows.h"
 
 static const enum site sites[] = {SITE_Q,       SITE_K,       SITE_V,
                                   SITE_SCORES,  SITE_SOFTMAX, SITE_MASKED,
@@ -204,7 +204,7 @@ static int embed(struct walk *walk, const struct weights *weights, struct arena 
     for (size_t i = 0; i < reading->count && !walk->config->sinusoids; i++)
         weights_add_position(weights, positions + i * channels, i);
     if (walk->config->sinusoids)
-        sinusoid_add((struct matrix){positions, reading->count, channels, channels}, 0);
+        add_sinusoids((struct matrix){positions, reading->count, channels, channels}, 0);
     walk->positions = positions;
     return 0;
 }

@@ -30,9 +30,14 @@ void add_to_row(float *restrict y, const float *restrict x, size_t count);
 /* sum [C] += the sum of every column. */
 void sum_columns(float *sum, struct matrix x);
 
-/* y += factor · x, fused. What comes at `later`, `count` floats, is fetched meanwhile. */
+/* y += factor · x, fused. What comes at `later`, `count` floats, is prefetched meanwhile. */
 void add_scaled_row(float *restrict y, const float *restrict x, size_t count, float factor,
                     const float *later);
+
+/* x[row][2i] += sin((first + row) / 10000^(2i / C)), x[row][2i + 1] += cos(…): the positions of
+ * "Attention is all you need". Sine and cosine are sums and products in double precision: those of
+ * the C library differ from machine to machine. */
+void add_sinusoids(struct matrix x, size_t first);
 
 /* y = x[0..count) · factor. */
 void scale_row(float *y, const float *x, size_t count, float factor);

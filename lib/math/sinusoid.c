@@ -1,4 +1,4 @@
-#include "math/sinusoid.h"
+#include "math/rows.h"
 
 #include <math.h>
 
@@ -48,7 +48,7 @@ static void find_wave(double *sine, double *cosine, double angle)
     *cosine = quadrant == 1 || quadrant == 2 ? -*cosine : *cosine;
 }
 
-void sinusoid_add(struct matrix x, size_t first)
+void add_sinusoids(struct matrix x, size_t first)
 {
     for (size_t column = 0; column < x.columns; column += 2) {
         double rate = exponential(-LN_10000 * (double)column / (double)x.columns);

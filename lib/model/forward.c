@@ -2,7 +2,6 @@
 
 #include "math/gemm.h"
 #include "math/rows.h"
-#include "math/sinusoid.h"
 #include "math/tensor.h"
 #include "model/block.h"
 
@@ -27,7 +26,7 @@ static void embed(struct pass *pass, struct matrix x, const uint32_t *ids, size_
             weights_add_position(pass->weights, row, past + i);
     }
     if (c->sinusoids && has_positions)
-        sinusoid_add(x, past);
+        add_sinusoids(x, past);
 }
 
 static struct matrix span_rows(struct matrix whole, struct span span)

@@ -1,4 +1,4 @@
-#include "math/sinusoid.h"
+#include "math/rows.h"
 
 #include <check.h>
 #include <math.h>
@@ -15,7 +15,7 @@ static float numbers[ROWS][COLUMNS];
 static void add(size_t rows, size_t columns, size_t first)
 {
     memset(numbers, 0, sizeof numbers);
-    sinusoid_add((struct matrix){numbers[0], rows, columns, COLUMNS}, first);
+    add_sinusoids((struct matrix){numbers[0], rows, columns, COLUMNS}, first);
 }
 
 /* The formula, by the C library. */
@@ -58,7 +58,7 @@ START_TEST(they_are_added_to_what_is_there_and_to_nothing_else)
 {
     for (size_t i = 0; i < ROWS * COLUMNS; i++)
         numbers[i / COLUMNS][i % COLUMNS] = 2;
-    sinusoid_add((struct matrix){numbers[0], 2, 3, COLUMNS}, 0);
+    add_sinusoids((struct matrix){numbers[0], 2, 3, COLUMNS}, 0);
     ck_assert_float_eq(numbers[0][0], 2);
     ck_assert_float_eq(numbers[0][1], 3);
     ck_assert_float_eq(numbers[0][2], 2);
