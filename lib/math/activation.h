@@ -1,4 +1,4 @@
-/* activation.h: the curves between the two products of an MLP: one row of the table each. */
+/* activation.h: between the two products of an MLP: one row of the table each. */
 #ifndef ATTN_MATH_ACTIVATION_H
 #define ATTN_MATH_ACTIVATION_H
 

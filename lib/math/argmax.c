@@ -12,7 +12,7 @@
 enum {
     PART = 1024, /* rows of a round */
     LINE = 64,
-    AHEAD = 16 << 10, /* bytes that are fetched before they are used */
+    AHEAD = 16 << 10, /* bytes that are prefetched */
     BYTE_MOST = INT8_MAX,
     COLUMNS_MOST = 1 << 17, /* more leave a vector too few values, and roundings that count */
     BATCH = 64,             /* rows that are multiplied out at a time */

@@ -36,7 +36,7 @@ struct argmax {
     float *errors;      /* [V] at least ‖w - sq‖ + 2 n u ‖w‖ */
     float *norms;       /* [V] at least ‖sq‖ */
     double largest;     /* no row's norm is larger; infinity: nothing can be told of these rows */
-    int16_t *x;         /* [stride] p: from here on room for a question … */
+    int16_t *x;         /* [stride] p: from here on scratch of a query … */
     double *bounds;     /* [V] no product is larger */
     struct argmax_top *tops; /* … for each part of the rows */
 };

@@ -8,8 +8,8 @@ static size_t smaller(size_t a, size_t b)
 struct blocking blocking_of(size_t size, size_t part, size_t first)
 {
     first = smaller(first, size);
-    size_t behind = (size - first + part - 1) / part;
-    return (struct blocking){size, part, first, .count = (first > 0) + behind};
+    size_t others = (size - first + part - 1) / part;
+    return (struct blocking){size, part, first, .count = (first > 0) + others};
 }
 
 size_t blocking_start(const struct blocking *blocking, size_t index)
@@ -32,10 +32,10 @@ enum blocking_kind blocking_kind(const struct blocking *blocking, size_t index)
 
 size_t blocking_size_of(const struct blocking *blocking, enum blocking_kind which)
 {
-    size_t behind = blocking->size - blocking->first;
+    size_t others = blocking->size - blocking->first;
     if (which == BLOCKING_FIRST)
         return blocking->first;
     if (which == BLOCKING_INNER)
-        return behind >= blocking->part ? blocking->part : 0;
-    return behind % blocking->part;
+        return others >= blocking->part ? blocking->part : 0;
+    return others % blocking->part;
 }

@@ -9,7 +9,7 @@
 enum {
     CHAINS = 8,       /* a fused multiply-add takes four steps, and two begin in each */
     WIDE = 4 * LANES, /* columns that are summed in registers */
-    AHEAD = 8,        /* rows that are fetched ahead: no processor can guess where they lie */
+    AHEAD = 8,        /* rows that are prefetched: no processor can guess where they lie */
 };
 
 /* --- products --------------------------------------------------------------------------------- */

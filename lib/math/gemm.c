@@ -20,7 +20,7 @@ enum {
     MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use, */
     WIDE = 2560,
     MANY_ROWS_WIDE = 192, /* the sooner the farther rows of W are apart */
-    STREAM_AHEAD = 2048,  /* floats that one row of y fetches ahead */
+    STREAM_AHEAD = 2048,  /* floats that one row of y prefetches */
     PAIR_CHUNK = 384,     /* of the sum: a chunk of a panel stays in the second-level cache */
     ROUNDED_ROWS = 16,    /* of x, by one thread at a time */
     LINE_BYTES = 64,      /* of the caches */
@@ -94,7 +94,7 @@ struct plan {
     size_t group;                        /* rows of one round */
     bool row;                            /* no panels: to one row of sums W is added row by row */
     bool copy;                           /* each panel is made contiguous before it is used */
-    bool prefetch;                       /* while a panel is used the next one is fetched */
+    bool prefetch;                       /* while a panel is used the next is prefetched */
     bool groups_in_turn;                 /* all groups of a panel, then of the next; not all panels
                                             of a group */
 };
@@ -103,15 +103,15 @@ struct plan {
  * file aligns its tensors to 8 bytes; a vector that lies across two lines is read twice. */
 static size_t columns_to_line(const struct weight *w)
 {
-    size_t behind = (uintptr_t)w->data % LINE_BYTES / sizeof(float);
+    size_t past = (uintptr_t)w->data % LINE_BYTES / sizeof(float);
     bool rows_alike = w->stride * sizeof(float) % LINE_BYTES == 0;
-    return behind > 0 && rows_alike ? LINE_BYTES / sizeof(float) - behind : PANEL_COLUMNS;
+    return past > 0 && rows_alike ? LINE_BYTES / sizeof(float) - past : PANEL_COLUMNS;
 }
 
 /* The one place that decides. One row streams through W, which is all that memory can do, or reads
  * panels where there is nothing else. Panels are read once, in order. W in place, where it lies in
  * the file: few rows stream through it; many rows copy it panel by panel, because rows of W that
- * are kilobytes apart fall on the same few lines of the caches. What is fetched ahead is narrow: a
+ * are kilobytes apart fall on the same few lines of the caches. What is prefetched is narrow: a
  * kernel asks for the whole of the next panel during its first rows, and the narrower the panel,
  * the more rows those are. */
 static struct plan choose_plan(const struct weight *w, size_t rows, size_t threads)
@@ -241,8 +241,7 @@ struct round {
 };
 
 /* sums += x · chunk, a tile at a time. While the first tile is computed, what comes next is
- * fetched.
- */
+ * prefetched. */
 static void multiply_chunk(const struct product *p, const struct round *round, const float *panel,
                            size_t chunk)
 {

@@ -37,7 +37,7 @@ IN_AVX512 static inline __m512 add_block(__m512 sums, const float *from, size_t 
     return sums;
 }
 
-/* What is left of a row behind its blocks. */
+/* What is left of a row after its blocks. */
 IN_AVX512 static inline __m512 add_rest(__m512 sums, const float *from, size_t stride,
                                         const float *x, size_t count)
 {
@@ -50,8 +50,8 @@ IN_AVX512 static inline __m512 add_rest(__m512 sums, const float *from, size_t s
     return sums;
 }
 
-/* The products of a block of rows. Meanwhile the rows behind it are fetched, a few lines at a time
- * in the order in which they lie in memory. */
+/* The products of a block of rows. Meanwhile the rows after it are prefetched, a few lines at a
+ * time in the order in which they lie in memory. */
 IN_AVX512 static void gemv_block(float *y, struct matrix rows, const float *x)
 {
     const float *from = rows.data;

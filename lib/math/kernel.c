@@ -133,7 +133,7 @@ static void map_code(struct kernels *kernels)
     close(descriptor);
 }
 
-/* Is there room for code? It is mapped when somebody asks. */
+/* Is there room for code? It is mapped at the first use. */
 static bool can_write(struct kernels *kernels)
 {
     if (kernels->target < LIBXSMM_X86_AVX2)

@@ -25,7 +25,7 @@ struct kernel_shape {
     int m, n, k;
     int a_stride, b_stride, c_stride; /* elements from row to row */
     int accumulate;                   /* 0: C = …, 1: C += … */
-    int prefetch;                     /* 1: fetch the A of the next call into the cache meanwhile */
+    int prefetch;                     /* 1: prefetch the A of the next call */
     int pairs;                        /* 1: the elements of A and B are pairs of bf16 numbers */
 };
 

@@ -10,7 +10,7 @@
 
 static const double work_worth_threads = 500e3; /* about 10 µs: what waking a thread costs */
 
-/* Waiting turns this often before it sleeps: some 20 µs, the time between two loops of a pass. */
+/* Waiting spins this often before it sleeps: some 20 µs, the time between two loops of a pass. */
 enum { SPINS = 2000 };
 
 struct worker {
@@ -83,7 +83,7 @@ static inline void pause_briefly(void)
 #endif
 }
 
-/* Wait for the next loop: turning for a moment, then asleep. Returns its generation. */
+/* Wait for the next loop: spinning for a moment, then asleep. Returns its generation. */
 static size_t await_loop(struct pool *pool, size_t seen)
 {
     for (int i = 0; i < SPINS && atomic_load(&pool->generation) == seen; i++)
@@ -97,7 +97,7 @@ static size_t await_loop(struct pool *pool, size_t seen)
     return atomic_load(&pool->generation);
 }
 
-/* Publish a loop, or the end: whoever turns sees it at once, whoever sleeps is woken. */
+/* Publish a loop, or the end: who spins sees it at once, who sleeps is woken. */
 static void announce(struct pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
@@ -106,7 +106,7 @@ static void announce(struct pool *pool)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-static void finish(struct pool *pool)
+static void leave_loop(struct pool *pool)
 {
     if (atomic_fetch_sub(&pool->busy, 1) != 1)
         return;
@@ -125,7 +125,7 @@ static void await_workers(struct pool *pool)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Move this thread to the processor `steps` behind `from` among those it may use, and leave it free
+/* Move this thread to the processor `steps` after `from` among those it may use, and leave it free
  * again. Some systems wake a thread beside the one that wakes it and leave both on one processor
  * for tens of milliseconds while the next idles; a thread that has once been elsewhere is woken
  * there. */
@@ -157,7 +157,7 @@ static void *work(void *argument)
         if (atomic_load(&pool->closing))
             break;
         take_rounds(pool, worker->index);
-        finish(pool);
+        leave_loop(pool);
     }
     return NULL;
 }

@@ -15,7 +15,7 @@ static float sum_of_products(const float *x, float a, const float *y, float b, s
     return add_lanes(lanes);
 }
 
-/* One row of a norm, on its way back. */
+/* One row of a norm. */
 struct norm_row {
     const float *x, *dy, *scale;
     size_t count;

@@ -76,7 +76,7 @@ static const struct softmax_way plain = {scale_plain, exp_plain, divide_plain};
 #ifdef AVX512
 
 /* What is hidden need not be written first. A lane is in the window if it is less than `size`
- * behind its beginning; in front of that it is, unsigned, very far behind. */
+ * after its beginning; before that it is, unsigned, very far after. */
 IN_AVX512 static float scale_row_avx512(float *x, struct softmax_range range, float scale)
 {
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

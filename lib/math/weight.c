@@ -7,7 +7,7 @@
 #include "math/tensor.h"
 
 enum {
-    AHEAD = 32, /* rows that are fetched ahead: in a file that is mapped each is on another page */
+    AHEAD = 32, /* rows that are prefetched: in a file that is mapped each is on another page */
     LINE = 16,  /* floats of a cache line */
 };
 
