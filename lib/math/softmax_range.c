@@ -22,11 +22,12 @@ static struct steps steps_of(const struct softmax_range *range)
     };
 }
 
-/* One way to take the steps: each for all rows. */
+/* One way to take the steps of a row: scale it, hide what is not in the range, and find the
+ * largest; e^(x - largest), and their sum; divide by that. */
 struct softmax_way {
-    void (*scale)(struct matrix rows, struct softmax_range *ranges, float scale);
-    void (*exp)(struct matrix rows, struct softmax_range *ranges);
-    void (*divide)(struct matrix rows, const struct softmax_range *ranges);
+    float (*scale)(float *x, const struct softmax_range *range, float scale);
+    float (*exp)(float *x, size_t count, float largest);
+    void (*divide)(float *x, size_t count, float sum);
 };
 
 /* --- plain C ---------------------------------------------------------------------------------- */
@@ -37,39 +38,16 @@ static void hide(float *x, size_t first, size_t end)
         x[i] = -INFINITY;
 }
 
-static void scale_plain(struct matrix rows, struct softmax_range *ranges, float scale)
+static float scale_plain(float *x, const struct softmax_range *range, float scale)
 {
-    float *x = rows.data;
-    for (size_t row = 0; row < rows.rows; row++, x += rows.stride) {
-        struct softmax_range *range = &ranges[row];
-        struct steps steps = steps_of(range);
-        size_t count = steps.end - steps.first;
-        scale_row(x + steps.first, x + steps.first, count, scale);
-        hide(x, range->low > steps.first ? range->low : steps.first, range->first);
-        hide(x, range->end, steps.end);
-        range->largest = max_row(x + steps.first, count);
-    }
+    struct steps steps = steps_of(range);
+    scale_row(x + steps.first, x + steps.first, steps.end - steps.first, scale);
+    hide(x, range->low > steps.first ? range->low : steps.first, range->first);
+    hide(x, range->end, steps.end);
+    return max_row(x + steps.first, steps.end - steps.first);
 }
 
-static void exp_plain(struct matrix rows, struct softmax_range *ranges)
-{
-    float *x = rows.data;
-    for (size_t row = 0; row < rows.rows; row++, x += rows.stride) {
-        struct steps steps = steps_of(&ranges[row]);
-        ranges[row].sum = exp_row(x + steps.first, steps.end - steps.first, ranges[row].largest);
-    }
-}
-
-static void divide_plain(struct matrix rows, const struct softmax_range *ranges)
-{
-    float *x = rows.data;
-    for (size_t row = 0; row < rows.rows; row++, x += rows.stride) {
-        struct steps steps = steps_of(&ranges[row]);
-        divide_row(x + steps.first, steps.end - steps.first, ranges[row].sum);
-    }
-}
-
-static const struct softmax_way plain = {scale_plain, exp_plain, divide_plain};
+static const struct softmax_way plain = {scale_plain, exp_row, divide_row};
 
 /* --- AVX-512 ---------------------------------------------------------------------------------- */
 
@@ -77,14 +55,14 @@ static const struct softmax_way plain = {scale_plain, exp_plain, divide_plain};
 
 /* What is hidden need not be written first. A lane is in the window if it is less than `size`
  * after its beginning; before that it is, unsigned, very far after. */
-IN_AVX512 static float scale_row_avx512(float *x, struct softmax_range range, float scale)
+IN_AVX512 static float scale_avx512(float *x, const struct softmax_range *range, float scale)
 {
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512 hidden = _mm512_set1_ps(-INFINITY);
-    __m512i low = _mm512_set1_epi32((int)range.low);
-    __m512i first = _mm512_set1_epi32((int)range.first);
-    __m512i size = _mm512_set1_epi32((int)(range.end - range.first));
-    struct steps steps = steps_of(&range);
+    __m512i low = _mm512_set1_epi32((int)range->low);
+    __m512i first = _mm512_set1_epi32((int)range->first);
+    __m512i size = _mm512_set1_epi32((int)(range->end - range->first));
+    struct steps steps = steps_of(range);
     __m512 largest = hidden;
     for (size_t i = steps.first; i < steps.end; i += SOFTMAX_RANGE_STEP) {
         __m512i column = _mm512_add_epi32(lanes, _mm512_set1_epi32((int)i));
@@ -96,12 +74,6 @@ IN_AVX512 static float scale_row_avx512(float *x, struct softmax_range range, fl
         largest = _mm512_max_ps(scaled, largest); /* a NaN is passed over */
     }
     return _mm512_reduce_max_ps(largest);
-}
-
-IN_AVX512 static void scale_avx512(struct matrix rows, struct softmax_range *ranges, float scale)
-{
-    for (size_t row = 0; row < rows.rows; row++)
-        ranges[row].largest = scale_row_avx512(rows.data + row * rows.stride, ranges[row], scale);
 }
 
 enum { EXP_VECTORS = 4 }; /* at a time, at most */
@@ -159,32 +131,23 @@ IN_AVX512 static inline __attribute__((always_inline)) __m512 exp_steps(float *x
     return lanes;
 }
 
-IN_AVX512 static void exp_avx512(struct matrix rows, struct softmax_range *ranges)
+IN_AVX512 static float exp_avx512(float *x, size_t count, float largest)
 {
-    enum { SOME = EXP_VECTORS * SOFTMAX_RANGE_STEP };
-    float *x = rows.data;
-    for (size_t row = 0; row < rows.rows; row++, x += rows.stride) {
-        struct steps steps = steps_of(&ranges[row]);
-        float largest = ranges[row].largest;
-        __m512 lanes = _mm512_setzero_ps();
-        size_t i = steps.first;
-        for (; i + SOME <= steps.end; i += SOME)
-            lanes = exp_steps(x + i, EXP_VECTORS, largest, lanes);
-        for (; i < steps.end; i += SOFTMAX_RANGE_STEP)
-            lanes = exp_steps(x + i, 1, largest, lanes);
-        ranges[row].sum = add_lanes_avx512(lanes);
-    }
+    enum { SOME = EXP_VECTORS * LANES };
+    __m512 lanes = _mm512_setzero_ps();
+    size_t i = 0;
+    for (; i + SOME <= count; i += SOME)
+        lanes = exp_steps(x + i, EXP_VECTORS, largest, lanes);
+    for (; i < count; i += LANES)
+        lanes = exp_steps(x + i, 1, largest, lanes);
+    return add_lanes_avx512(lanes);
 }
 
-IN_AVX512 static void divide_avx512(struct matrix rows, const struct softmax_range *ranges)
+IN_AVX512 static void divide_avx512(float *x, size_t count, float sum)
 {
-    float *x = rows.data;
-    for (size_t row = 0; row < rows.rows; row++, x += rows.stride) {
-        struct steps steps = steps_of(&ranges[row]);
-        __m512 sum = _mm512_set1_ps(ranges[row].sum);
-        for (size_t i = steps.first; i < steps.end; i += SOFTMAX_RANGE_STEP)
-            _mm512_storeu_ps(x + i, _mm512_div_ps(_mm512_loadu_ps(x + i), sum));
-    }
+    __m512 divisor = _mm512_set1_ps(sum);
+    for (size_t i = 0; i < count; i += LANES)
+        _mm512_storeu_ps(x + i, _mm512_div_ps(_mm512_loadu_ps(x + i), divisor));
 }
 
 static const struct softmax_way avx512 = {scale_avx512, exp_avx512, divide_avx512};
@@ -204,30 +167,31 @@ static const struct softmax_way *best(void)
 
 void softmax_range_scale(struct matrix rows, struct softmax_range *ranges, float scale)
 {
+    const struct softmax_way *way = best();
     assert(rows.columns % SOFTMAX_RANGE_STEP == 0);
-    best()->scale(rows, ranges, scale);
-}
-
-static void clear_beside(float *x, size_t columns, const struct softmax_range *range)
-{
-    struct steps steps = steps_of(range);
-    for (size_t i = 0; i < steps.first; i++)
-        x[i] = 0.0f;
-    for (size_t i = steps.end; i < columns; i++)
-        x[i] = 0.0f;
+    for (size_t row = 0; row < rows.rows; row++)
+        ranges[row].largest = way->scale(rows.data + row * rows.stride, &ranges[row], scale);
 }
 
 bool softmax_range_apply(struct matrix rows, struct softmax_range *ranges)
 {
+    const struct softmax_way *way = best();
     bool sound = true;
-    best()->exp(rows, ranges);
-    for (size_t row = 0; row < rows.rows; row++)
-        sound &=
-            isfinite(ranges[row].largest) && ranges[row].sum >= 1.0f && !isinf(ranges[row].sum);
-    if (!sound)
-        return false;
-    best()->divide(rows, ranges);
-    for (size_t row = 0; row < rows.rows; row++)
-        clear_beside(rows.data + row * rows.stride, rows.columns, &ranges[row]);
-    return true;
+    for (size_t row = 0; row < rows.rows; row++) {
+        struct softmax_range *range = &ranges[row];
+        struct steps steps = steps_of(range);
+        float *x = rows.data + row * rows.stride + steps.first;
+        range->sum = way->exp(x, steps.end - steps.first, range->largest);
+        sound &= isfinite(range->largest) && range->sum >= 1.0f && !isinf(range->sum);
+    }
+    for (size_t row = 0; sound && row < rows.rows; row++) {
+        struct steps steps = steps_of(&ranges[row]);
+        float *x = rows.data + row * rows.stride;
+        way->divide(x + steps.first, steps.end - steps.first, ranges[row].sum);
+        for (size_t i = 0; i < steps.first; i++)
+            x[i] = 0.0f;
+        for (size_t i = steps.end; i < rows.columns; i++)
+            x[i] = 0.0f;
+    }
+    return sound;
 }
