@@ -84,7 +84,8 @@ START_TEST(however_it_ends_it_is_one_error)
         struct err err = outcome(ends[i]);
         ck_assert_int_eq(err.kind, ERR_OUTPUT);
         ck_assert_str_eq(err.text, "pango and cairo cannot finish a picture: expected more memory, "
-                                   "threads or open files for them; svg needs none");
+                                   "a larger stack, more threads or open files for them; svg needs "
+                                   "none");
     }
 }
 END_TEST
