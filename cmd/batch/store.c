@@ -84,6 +84,11 @@ static int go_on(struct store *store, const struct journal_head *head, struct er
         return 0;
     if (folder->state == WORK_NONE)
         return begin_anew(store, head, err);
+    if (work_record_is_cleared(folder->journal))
+        return err_usage(err,
+                         "'%s': expected a batch to go on with, found one that --force began to "
+                         "remove: --force begins anew",
+                         folder->path);
     return work_folder_check_target(folder, err) || store_resume(store, head, err) ? -1 : 0;
 }
 

@@ -5,17 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/listing.h"
 #include "work_clear.h"
 #include "work_listed.h"
 #include "work_record.h"
-
-/* The kind of what has a name, itself; 0: nothing. */
-static mode_t kind_at(const char *path)
-{
-    struct stat status;
-    return lstat(path, &status) ? 0 : status.st_mode & S_IFMT;
-}
 
 static int refuse(const char *path, struct err *err)
 {
@@ -44,20 +38,21 @@ static int check_entries(struct buf *path, size_t root, const struct json *files
 {
     size_t item = path->size;
     size_t there = 0;
+    mode_t kind;
     for (const struct json *entry = json_first(files); entry; entry = json_next(entry)) {
         const char *name = work_listed_name(entry);
         path->size = root;
         buf_text(path, name ? name : "");
-        if (buf_check(path, err))
+        if (buf_check(path, err) || file_kind(&kind, path->bytes, err))
             return -1;
-        there += S_ISREG(kind_at(path->bytes));
+        there += S_ISREG(kind);
     }
     for (size_t i = 0; i < listing->count && there != listing->count; i++) {
         path->size = item;
         buf_format(path, "/%s", listing->names[i]);
-        if (buf_check(path, err))
+        if (buf_check(path, err) || file_kind(&kind, path->bytes, err))
             return -1;
-        if (!S_ISREG(kind_at(path->bytes)) || !lists(files, path->bytes + root))
+        if (!S_ISREG(kind) || !lists(files, path->bytes + root))
             return refuse(path->bytes, err);
     }
     return 0;
@@ -70,8 +65,8 @@ static int check_item(const struct work_folder *folder, const struct json *files
     struct listing listing;
     struct buf path = {0};
     buf_format(&path, "%s/%.*s", folder->path, (int)strcspn(name, "/"), name);
-    int failed = buf_check(&path, err);
-    mode_t kind = failed ? 0 : kind_at(path.bytes);
+    mode_t kind = 0;
+    int failed = buf_check(&path, err) || file_kind(&kind, path.bytes, err);
     if (kind && !S_ISDIR(kind))
         failed = refuse(path.bytes, err);
     else if (kind && access(path.bytes, W_OK | X_OK))
@@ -88,8 +83,8 @@ static int check_result(const struct work_folder *folder, const char *name, stru
 {
     struct buf path = {0};
     buf_format(&path, "%s/%s", folder->path, name);
-    int failed = buf_check(&path, err);
-    mode_t kind = failed ? 0 : kind_at(path.bytes);
+    mode_t kind = 0;
+    int failed = buf_check(&path, err) || file_kind(&kind, path.bytes, err);
     if (kind && !S_ISREG(kind))
         failed = refuse(path.bytes, err);
     buf_release(&path);

@@ -93,13 +93,6 @@ int work_folder_find(struct work_folder *folder, const char *output, const struc
 
 /* --- what is there ---------------------------------------------------------------------------- */
 
-/* The kind of what has a name, itself; 0: nothing. */
-static mode_t kind_at(const char *path)
-{
-    struct stat status;
-    return lstat(path, &status) ? 0 : status.st_mode & S_IFMT;
-}
-
 /* A record that is a batch's, or none. */
 static int look_at_record(const char *path, bool *is_there, struct err *err)
 {
@@ -168,7 +161,9 @@ static int look_at_owner(struct work_folder *folder, struct err *err)
 
 static int look_at_target(struct work_folder *folder, struct err *err)
 {
-    mode_t kind = kind_at(folder->target);
+    mode_t kind;
+    if (file_kind(&kind, folder->target, err))
+        return -1;
     folder->has_target = kind != 0;
     if (kind && !S_ISREG(kind))
         return err_usage(err, "'%s': expected a file to replace, found a link or something else",
@@ -204,7 +199,10 @@ static int look(struct work_folder *folder, struct err *err)
 {
     bool begun = false;
     bool finished = false;
-    if (!folder->is_named && S_ISLNK(kind_at(folder->path)))
+    mode_t kind;
+    if (file_kind(&kind, folder->path, err))
+        return -1;
+    if (!folder->is_named && S_ISLNK(kind))
         return err_usage(err, "'%s': expected a folder, found a link: give another place",
                          folder->path);
     if (look_at_records(folder, &begun, &finished, err) ||
@@ -221,12 +219,16 @@ static int look(struct work_folder *folder, struct err *err)
 static int make_within(bool *made, const char *path, struct err *err)
 {
     bool is_new = mkdir(path, 0777) == 0;
+    int failure = is_new ? 0 : errno;
+    mode_t kind = 0;
     *made = *made || is_new;
-    if (is_new || (errno == EEXIST && S_ISDIR(kind_at(path))))
+    if (failure == EEXIST && file_kind(&kind, path, err))
+        return -1;
+    if (is_new || S_ISDIR(kind))
         return 0;
-    return errno == ENOENT
+    return failure == ENOENT
                ? LOCK_FILE_LOST /* its parent is gone */
-               : err_output(err, "cannot make the directory '%s': %s", path, strerror(errno));
+               : err_output(err, "cannot make the directory '%s': %s", path, strerror(failure));
 }
 
 /* Others that end remove their lock, and the folders where these are empty. */
@@ -295,18 +297,22 @@ int work_folder_check_free(const struct work_folder *folder, const char *name, s
 {
     struct buf path = {0};
     buf_format(&path, "%s/%s", folder->path, name);
-    int failed = buf_check(&path, err);
-    if (!failed && kind_at(path.bytes))
+    mode_t kind = 0;
+    int failed = buf_check(&path, err) || file_kind(&kind, path.bytes, err);
+    if (kind)
         failed = refuse_taken(path.bytes, err);
     buf_release(&path);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 /* Only a file is replaced, by a file. */
 static int rename_to(const char *from, const char *path, bool may_replace, struct err *err)
 {
-    mode_t kind = kind_at(path);
-    bool replaces = may_replace && S_ISREG(kind) && S_ISREG(kind_at(from));
+    mode_t kind;
+    mode_t new_kind;
+    if (file_kind(&kind, path, err) || file_kind(&new_kind, from, err))
+        return -1;
+    bool replaces = may_replace && S_ISREG(kind) && S_ISREG(new_kind);
     if (kind && !replaces)
         return refuse_taken(path, err);
     if (replaces)
@@ -352,8 +358,10 @@ int work_folder_consent(const struct work_folder *folder, bool may_replace, stru
 
 int work_folder_check_target(const struct work_folder *folder, struct err *err)
 {
-    bool may_replace = kind_at(folder->consent) != 0;
-    if (folder->has_target && !may_replace)
+    mode_t consent;
+    if (file_kind(&consent, folder->consent, err))
+        return -1;
+    if (folder->has_target && !consent)
         return refuse_taken(folder->target, err);
     return work_folder_check_replaceable(folder, err);
 }
@@ -374,11 +382,13 @@ int work_folder_move_out(const struct work_folder *folder, const char *name, str
 {
     struct buf from = {0};
     bool has_record = false;
-    bool may_replace = kind_at(folder->consent) != 0;
+    mode_t consent = 0;
+    mode_t kind = 0;
     buf_format(&from, "%s/%s", folder->path, name);
-    int failed = buf_check(&from, err) || look_at_record(folder->record, &has_record, err);
-    if (!failed && kind_at(from.bytes))
-        failed = rename_to(from.bytes, folder->target, may_replace, err);
+    int failed = buf_check(&from, err) || look_at_record(folder->record, &has_record, err) ||
+                 file_kind(&consent, folder->consent, err) || file_kind(&kind, from.bytes, err);
+    if (!failed && kind)
+        failed = rename_to(from.bytes, folder->target, consent != 0, err);
     buf_release(&from);
     return failed || rename_to(folder->manifest, folder->record, true, err) ||
                    remove_file(folder->consent, err)

@@ -50,8 +50,8 @@ static bool is_other_lock(const char *path)
 
 bool work_own_has_lock(const struct work_folder *folder)
 {
-    struct stat status;
-    return lstat(folder->lock_path, &status) == 0 && S_ISREG(status.st_mode) &&
+    mode_t kind;
+    return !file_kind(&kind, folder->lock_path, NULL) && S_ISREG(kind) &&
            !is_other_lock(folder->lock_path);
 }
 
@@ -92,7 +92,6 @@ typedef int see_entry(const struct own_walk *walk, const char *path, const char 
 
 static int walk_folder(const struct own_walk *walk, const char *path, see_entry *see)
 {
-    struct stat status;
     int failed = 0;
     DIR *directory = opendir(path);
     if (!directory)
@@ -104,9 +103,12 @@ static int walk_folder(const struct own_walk *walk, const char *path, see_entry 
         const char *name = entry->d_name;
         buf_format(&below, "%s/%s", path, name);
         failed = buf_check(&below, walk->err);
-        if (!failed && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-            !lstat(below.bytes, &status))
-            failed = see(walk, below.bytes, name, status.st_mode & S_IFMT);
+        bool is_entry = strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+        mode_t kind = 0;
+        if (!failed && is_entry)
+            failed = file_kind(&kind, below.bytes, walk->err);
+        if (kind)
+            failed = see(walk, below.bytes, name, kind);
         buf_release(&below);
     }
     closedir(directory);
@@ -138,7 +140,8 @@ static int see_own(const struct own_walk *walk, const char *path, const char *na
 int work_own_check(const struct work_folder *folder, bool worked, struct err *err)
 {
     struct own_walk walk = {folder, worked, err};
-    struct stat status;
-    bool is_folder = lstat(folder->own, &status) == 0 && S_ISDIR(status.st_mode);
-    return is_folder ? walk_folder(&walk, folder->own, see_own) : 0;
+    mode_t kind;
+    if (file_kind(&kind, folder->own, err))
+        return -1;
+    return S_ISDIR(kind) ? walk_folder(&walk, folder->own, see_own) : 0;
 }

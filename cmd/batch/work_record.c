@@ -107,6 +107,16 @@ int work_record_look(enum record_kind *kind, const char *path, struct err *err)
     return failed ? -1 : 0;
 }
 
+bool work_record_is_cleared(const char *journal)
+{
+    char first = '\0';
+    int descriptor = open_record(journal);
+    bool cleared = descriptor >= 0 && transfer_read(descriptor, &first, 1) == 1 && first == '{';
+    if (descriptor >= 0)
+        close(descriptor);
+    return cleared;
+}
+
 const struct json *work_record_files(struct json **root, const char *line, size_t size)
 {
     size_t name = sizeof files_line - 1;

@@ -9,6 +9,7 @@
 #ifndef ATTN_CMD_WORK_RECORD_H
 #define ATTN_CMD_WORK_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -24,6 +25,9 @@ enum record_kind {
 };
 
 int work_record_look(enum record_kind *kind, const char *path, struct err *err);
+
+/* True for a journal that was a manifest: what it lists is being removed, to begin anew. */
+bool work_record_is_cleared(const char *journal);
 
 /* How a batch ended. */
 struct record_ending {

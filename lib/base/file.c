@@ -161,6 +161,21 @@ bool file_is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+bool file_is_absent(void)
+{
+    return errno == ENOENT || errno == ENOTDIR;
+}
+
+int file_kind(mode_t *kind, const char *path, struct err *err)
+{
+    struct stat status;
+    bool exists = lstat(path, &status) == 0;
+    *kind = exists ? status.st_mode & S_IFMT : 0;
+    return exists || file_is_absent()
+               ? 0
+               : err_output(err, "cannot look at '%s': %s", path, strerror(errno));
+}
+
 bool file_exists(const char *path)
 {
     struct stat status;

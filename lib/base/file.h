@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 
@@ -50,6 +51,13 @@ void file_forget(const struct file *file, const char *end);
 void file_release(struct file *file);
 
 bool file_is_directory(const char *path);
+
+/* The kind of what has a path, itself (S_IFREG, S_IFLNK, …); 0: nothing has it. What cannot be
+ * looked at is an error: it is not taken for absent. */
+int file_kind(mode_t *kind, const char *path, struct err *err);
+
+/* True when a look at a path failed because nothing has it, by errno. */
+bool file_is_absent(void);
 
 /* True when something has this name, even a link that leads nowhere: opening it says what is wrong,
  * where taking it for absent would go on without it. */

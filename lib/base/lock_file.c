@@ -58,17 +58,23 @@ static bool is_named(int descriptor, const char *path)
 
 static int open_file(int *descriptor, const char *path, struct err *err)
 {
+    const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     struct stat status;
-    *descriptor =
-        open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
+    *descriptor = open(path, flags | O_CREAT | O_EXCL, 0666);
+    if (*descriptor >= 0)
+        return 0;
+    if (errno == EEXIST)
+        *descriptor = open(path, flags);
     if (*descriptor < 0 && errno == ENOENT)
         return LOCK_FILE_LOST;
     if (*descriptor < 0)
         return err_output(err, "cannot write '%s': %s", path, strerror(errno));
-    if (fstat(*descriptor, &status) == 0 && S_ISREG(status.st_mode))
+    int failure = fstat(*descriptor, &status) ? errno : 0;
+    if (!failure && S_ISREG(status.st_mode))
         return 0;
     close(*descriptor);
-    return err_output(err, "'%s': expected a file, found something else", path);
+    return failure ? err_output(err, "cannot look at '%s': %s", path, strerror(failure))
+                   : err_output(err, "'%s': expected a file, found something else", path);
 }
 
 /* A file system without locks has to do without. */

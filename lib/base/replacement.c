@@ -10,6 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/heap.h"
 
 /* --- what is read ----------------------------------------------------------------------------- */
@@ -63,10 +64,17 @@ int replacement_check(const char *path, const struct stat *status, enum reading_
                       path, (unsigned)status->st_mode & 0777);
 }
 
+static int cannot_look(const char *path, struct err *err)
+{
+    return err_output(err, "cannot write '%s': %s", path, strerror(errno));
+}
+
 int replacement_check_name(const char *path, struct err *err)
 {
     struct stat status;
-    return lstat(path, &status) ? 0 : replacement_check(path, &status, READ_AS_MODEL, err);
+    if (lstat(path, &status) == 0)
+        return replacement_check(path, &status, READ_AS_MODEL, err);
+    return file_is_absent() ? 0 : cannot_look(path, err);
 }
 
 /* --- after ------------------------------------------------------------------------------------ */
@@ -119,7 +127,10 @@ static mode_t keep_owner(int descriptor, const struct stat *old)
 int replacement_keep(int descriptor, const char *path, struct err *err)
 {
     struct stat old;
-    bool stands = lstat(path, &old) == 0 && S_ISREG(old.st_mode);
+    bool exists = lstat(path, &old) == 0;
+    bool stands = exists && S_ISREG(old.st_mode);
+    if (!exists && !file_is_absent())
+        return cannot_look(path, err);
     mode_t mask = umask(0);
     umask(mask);
     mode_t mode = stands ? keep_owner(descriptor, &old) : 0666 & ~mask;
@@ -131,7 +142,9 @@ int replacement_keep(int descriptor, const char *path, struct err *err)
 void replacement_keep_private(const char *path)
 {
     struct stat status;
-    if (lstat(path, &status) == 0 && S_ISREG(status.st_mode))
+    if (lstat(path, &status))
+        status.st_mode = file_is_absent() ? 0 : S_IFREG;
+    if (S_ISREG(status.st_mode))
         umask(umask(0) | (~status.st_mode & 066));
 }
 

@@ -191,6 +191,8 @@ int stream_open(struct stream *stream, const char *path, struct err *err)
 {
     struct stat status;
     bool exists = stat(path, &status) == 0;
+    if (!exists && !file_is_absent() && errno != ELOOP)
+        return cannot_open(path, err);
     if (exists && S_ISDIR(status.st_mode))
         return err_output(err, "cannot write '%s': it is a directory", path);
     const struct stat *found = exists ? &status : NULL;
@@ -210,6 +212,8 @@ int stream_open_inside(struct stream *stream, const char *path, bool replaces, s
 {
     struct stat status;
     bool exists = lstat(path, &status) == 0;
+    if (!exists && !file_is_absent())
+        return cannot_open(path, err);
     if (exists && S_ISDIR(status.st_mode))
         return err_output(err, "cannot write '%s': it is a directory", path);
     if (exists && !replaces)

@@ -136,23 +136,25 @@ int drawing_process_start(struct drawing_process *process, void (*serve)(void), 
     return failed;
 }
 
-static void take_bytes(const struct drawing_process *process, struct stream *out)
+static void take_bytes(struct drawing_process *process, struct stream *out)
 {
     char bytes[DRAWING_BUFFER_BYTES];
     ssize_t got = transfer_read(process->bytes, bytes, sizeof bytes);
     if (got > 0)
         stream_bytes(out, bytes, (size_t)got);
+    else
+        process->failed = true; /* poll saw some */
 }
 
 /* Until it listens or speaks, or is no more. Its bytes come first; the socket is looked at before
  * the pipe, so that where an answer is found, so is what was written before it. */
-static void wait_for(const struct drawing_process *process, short event, struct stream *out)
+static void wait_for(struct drawing_process *process, short event, struct stream *out)
 {
-    for (;;) {
+    while (!process->failed) {
         struct pollfd two[] = {{process->orders, event, 0}, {process->bytes, POLLIN, 0}};
-        if (poll(two, 2, -1) < 0 && errno != EINTR)
-            return;
-        if (two[1].revents & POLLIN)
+        if (poll(two, 2, -1) < 0)
+            process->failed = errno != EINTR;
+        else if (two[1].revents & POLLIN)
             take_bytes(process, out);
         else if (two[0].revents || two[1].revents)
             return;
@@ -232,7 +234,7 @@ int drawing_process_receive(struct drawing_process *process, void *answer, size_
     flush(process, out);
     while (size > 0 && !process->failed) {
         wait_for(process, POLLIN, out);
-        ssize_t got = transfer_read(process->orders, to, size);
+        ssize_t got = process->failed ? 0 : transfer_read(process->orders, to, size);
         process->failed = got <= 0;
         to += got > 0 ? got : 0;
         size -= got > 0 ? (size_t)got : 0;

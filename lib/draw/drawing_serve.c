@@ -24,11 +24,13 @@ static void begin(struct server *server, const struct drawing_order *order)
         !cairo_begin(&server->cairo, order->form, &server->out, &page, &server->answer.err);
 }
 
-/* Where the stream fails, nobody reads it any more. */
 static void end(struct server *server)
 {
-    cairo_end(&server->cairo, &server->answer.err);
+    int failed = cairo_end(&server->cairo, &server->answer.err);
     stream_flush(&server->out);
+    if (!failed && server->out.failure)
+        err_output(&server->answer.err, "cannot hand the picture on: %s",
+                   strerror(server->out.failure));
     server->begun = false;
 }
 

@@ -36,7 +36,7 @@ static const struct fault {
     {"write", "ENOSPC"},     {"write", "EIO"},      {"write", "EINTR"},   {"pread64", "EIO"},
     {"fsync", "EIO"},        {"syncfs", "EIO"},     {"close", "EIO"},     {"rename", "EACCES"},
     {"mmap", "ENOMEM"},      {"mkdir", "EACCES"},   {"ftruncate", "EIO"}, {"lseek", "EIO"},
-    {"renameat2", "EACCES"}, {"getdents64", "EIO"},
+    {"renameat2", "EACCES"}, {"getdents64", "EIO"}, {"newfstatat", "EIO"},
 };
 
 struct plan {
