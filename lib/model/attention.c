@@ -194,13 +194,14 @@ static struct matrix head_part(struct matrix whole, struct span rows, size_t hea
     return matrix_columns(matrix_rows(whole, rows.first, rows.count), head * width, width);
 }
 
-/* A number for a head of a text, whatever batch it is in. */
-static uint64_t dropout_key(const struct layer_job *layer, size_t sequence, size_t head)
+/* A number for a head: the same for all texts, so that what is drawn for one does not depend on
+ * which others are looked at, nor in which order. */
+static uint64_t dropout_key(const struct layer_job *layer, size_t head)
 {
     const struct pass *pass = layer->pass;
-    uint64_t text = splitmix64(pass->config->mechanism.seed) + pass->batch->first + sequence;
+    uint64_t seed = splitmix64(splitmix64(pass->config->mechanism.seed));
     uint64_t place = layer->layer + ((uint64_t)pass->part << 32);
-    return splitmix64(splitmix64(splitmix64(text) + place) + head);
+    return splitmix64(splitmix64(seed + place) + head);
 }
 
 static struct head_job job_of(const struct layer_job *layer, size_t sequence, size_t head)
@@ -227,7 +228,7 @@ static struct head_job job_of(const struct layer_job *layer, size_t sequence, si
         .softmax = squares_at(pass, SITE_SOFTMAX, sequence, head),
         .masked = squares_at(pass, SITE_MASKED, sequence, head),
         .weights = squares_at(pass, SITE_WEIGHTS, sequence, head),
-        .dropout_key = dropout_key(layer, sequence, head),
+        .dropout_key = dropout_key(layer, head),
     };
 }
 
