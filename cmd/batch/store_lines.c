@@ -25,7 +25,7 @@ static int open_draft(struct store *store, struct err *err)
     if (!failed)
         store->draft =
             open(path.bytes, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (!failed && store->draft < 0)
+    if (!failed && (store->draft < 0 || unlink(path.bytes))) /* it needs no name */
         failed = fail(store, errno, err);
     buf_release(&path);
     return failed ? -1 : stream_to(&store->lines, store->draft, err);

@@ -156,10 +156,36 @@ static int truncate_lines(struct store *store, size_t size, struct err *err)
     return failed ? -1 : 0;
 }
 
+static int remove_file(const char *path, struct err *err)
+{
+    if (unlink(path) && errno != ENOENT)
+        return err_output(err, "cannot remove '%s': %s", path, strerror(errno));
+    return 0;
+}
+
+/* Whether a piece is of an item that is to be done again. */
+static int look_for_retries(struct store *store, struct err *err)
+{
+    struct line_reader reader = {0};
+    bool more = true;
+    int failed = journal_read(&store->journal, &reader, err);
+    while (!failed && more && !store->retries) {
+        failed = line_reader_next(&reader, &more, err);
+        struct json *root = NULL;
+        if (more && !failed && !json_parse(&root, reader.line, reader.size, NULL))
+            store->retries = json_is_object(root) && is_to_retry(root);
+        json_free(root);
+    }
+    line_reader_release(&reader);
+    return failed ? -1 : 0;
+}
+
 /* Sums hold all jobs that they say are done: what the journal has beyond them is done again. */
 static int load_sums(struct store *store, size_t *done, struct err *err)
 {
     *done = 0;
+    if (store->retries) /* nothing says what the items before it gave */
+        return remove_file(store->folder.sums, err);
     if (!file_exists(store->folder.sums))
         return 0;
     if (tallies_check_saved(store->folder.sums, err) ||
@@ -195,6 +221,7 @@ int store_resume(struct store *store, const struct journal_head *head, struct er
     struct findings found = {.most = SIZE_MAX};
     stream_sync_later(true);
     if (journal_resume(&store->journal, store->folder.journal, head, err) ||
+        look_for_retries(store, err) ||
         (store->plan->kind == STORE_SUMS && load_sums(store, &found.most, err)) ||
         look(store, &found, err))
         return -1;
@@ -299,13 +326,6 @@ static int walk_items(const struct store *store, struct journal *journal, bool *
     }
     shard_manifest_close(&manifest);
     return failed;
-}
-
-static int remove_file(const char *path, struct err *err)
-{
-    if (unlink(path) && errno != ENOENT)
-        return err_output(err, "cannot remove '%s': %s", path, strerror(errno));
-    return 0;
 }
 
 int store_reopen(struct store *store, const struct journal_head *head, struct err *err)
