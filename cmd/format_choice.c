@@ -1,6 +1,7 @@
 #include "format_choice.h"
 
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -38,7 +39,7 @@ static bool ends_with(const char *path, const char *ending)
 {
     size_t path_size = strlen(path);
     size_t size = strlen(ending);
-    return path_size >= size && strcmp(path + path_size - size, ending) == 0;
+    return path_size >= size && strcasecmp(path + path_size - size, ending) == 0;
 }
 
 /* The longest ending that fits: `.tidy.csv` before `.csv`. */

@@ -66,7 +66,7 @@ static long long step_of(const struct job *job)
 
 static bool is_saved_at(const struct job *job, long long step)
 {
-    long long every = job->options->save_every;
+    long long every = job->course.settings.save_every;
     return every ? step % every == 0 : (step & (step - 1)) == 0;
 }
 

@@ -93,6 +93,7 @@ static int check_settings(const struct course_settings *saved, const struct opti
         {"rate", saved->rate, options->rate},
         {"decay", saved->decay, options->decay},
         {"clip", saved->clip, options->clip},
+        {"save-every", (double)saved->save_every, (double)options->save_every},
         {"dropout", saved->dropout, options->dropout},
         {"drills", saved->drills, options->drills},
     };
@@ -126,6 +127,7 @@ static int take_settings(struct train_start *start, const struct options *option
         .clip = options->clip,
         .dropout = options->dropout,
         .beta_2 = 0.99,
+        .save_every = options->save_every,
         .drills = options->drills,
     };
     if (settings->warmup >= steps)

@@ -24,19 +24,21 @@ static const struct setting {
     size_t offset;
     bool whole;
     double max;
+    bool may_lack; /* in what earlier versions saved: then it is 0 */
 } settings_rows[] = {
-    {"seed", offsetof(struct course_settings, seed), true, 9007199254740991.0},
-    {"steps", offsetof(struct course_settings, steps), true, 1e9},
-    {"warmup", offsetof(struct course_settings, warmup), true, 1e9},
-    {"texts", offsetof(struct course_settings, texts), true, 1e6},
-    {"tokens", offsetof(struct course_settings, tokens), true, 1e6},
-    {"accumulate", offsetof(struct course_settings, accumulate), true, 1e6},
-    {"rate", offsetof(struct course_settings, rate), false, 1e3},
-    {"decay", offsetof(struct course_settings, decay), false, 1e3},
-    {"clip", offsetof(struct course_settings, clip), false, 1e9},
-    {"dropout", offsetof(struct course_settings, dropout), false, 0.99},
-    {"drills", offsetof(struct course_settings, drills), false, 1},
-    {"beta_2", offsetof(struct course_settings, beta_2), false, 1},
+    {"seed", offsetof(struct course_settings, seed), true, 9007199254740991.0, false},
+    {"steps", offsetof(struct course_settings, steps), true, 1e9, false},
+    {"warmup", offsetof(struct course_settings, warmup), true, 1e9, false},
+    {"texts", offsetof(struct course_settings, texts), true, 1e6, false},
+    {"tokens", offsetof(struct course_settings, tokens), true, 1e6, false},
+    {"accumulate", offsetof(struct course_settings, accumulate), true, 1e6, false},
+    {"rate", offsetof(struct course_settings, rate), false, 1e3, false},
+    {"decay", offsetof(struct course_settings, decay), false, 1e3, false},
+    {"clip", offsetof(struct course_settings, clip), false, 1e9, false},
+    {"dropout", offsetof(struct course_settings, dropout), false, 0.99, false},
+    {"drills", offsetof(struct course_settings, drills), false, 1, false},
+    {"beta_2", offsetof(struct course_settings, beta_2), false, 1, false},
+    {"save_every", offsetof(struct course_settings, save_every), true, 1e9, true},
 };
 
 enum { SETTINGS = sizeof settings_rows / sizeof *settings_rows };
@@ -90,6 +92,8 @@ static int read_setting(struct saved_state *state, const struct setting *row,
                         const struct json *root, struct err *err)
 {
     void *field = (char *)&state->settings + row->offset;
+    if (!json_member(root, row->name) && row->may_lack)
+        return 0;
     if (!json_member(root, row->name))
         return err_set(err, "field '%s': expected a number, found nothing", row->name);
     if (row->whole)
