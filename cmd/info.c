@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "base/stream.h"
 #include "command.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 #include "info_words.h"
 #include "model/attention.h"
 #include "model/model.h"

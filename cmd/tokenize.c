@@ -12,7 +12,7 @@
 #include "base/stream.h"
 #include "command.h"
 #include "decode.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 #include "inputs.h"
 #include "lens/reading.h"
 #include "model/model.h"

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 #include "lens/measure.h"
 #include "write/format.h"
 #include "write/measured_data.h"

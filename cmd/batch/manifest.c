@@ -4,7 +4,7 @@
 
 #include "base/sha256.h"
 #include "base/stream.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 #include "../help.h"
 #include "../inputs.h"
 #include "../settings.h"

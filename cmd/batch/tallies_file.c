@@ -14,7 +14,7 @@
 #include "base/sha256.h"
 #include "base/transfer.h"
 #include "format/json.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 #include "write/tally_lines.h"
 
 static const char seal[] = "sha256,";

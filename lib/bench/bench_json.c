@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "format/json_text.h"
+#include "format/json_writer.h"
 
 static void write_text(struct stream *out, const char *name, const char *text)
 {

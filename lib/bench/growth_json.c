@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "bench/growth_write.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 
 static void write_series(struct stream *out, const char *name, const double *values, size_t count)
 {

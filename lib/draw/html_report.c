@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "draw/figure.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 #include "write/format.h"
 #include "draw/page_template.h"
 #include "draw/page_values.h"

@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "format/json_text.h"
+#include "format/json_writer.h"
 #include "explain/explain_format.h"
 #include "write/json_origin.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 
 enum { LENGTH_BYTES = 8, ALIGN_BYTES = 8 };
 

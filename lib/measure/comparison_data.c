@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "measure/comparison_format.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 
 /* The numbers of a distance, in the order of the columns. */
 static const struct measure {

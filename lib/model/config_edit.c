@@ -4,7 +4,7 @@
 
 #include "base/names.h"
 #include "format/json_cursor.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 
 enum {
     GPT2 = 1 << MODEL_GPT2,

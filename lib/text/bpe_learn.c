@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/utf8.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 #include "text/bpe_split.h"
 #include "text/byte_alphabet.h"
 

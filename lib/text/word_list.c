@@ -7,7 +7,7 @@
 #include "base/heap.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 
 enum { FIRST_ROOM = 64 };
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 #include "write/json_origin.h"
 #include "write/text_line.h"
 #include "text/label.h"

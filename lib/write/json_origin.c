@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 
 static void write_text(struct stream *out, const char *text, size_t size)
 {

@@ -4,7 +4,7 @@
  * compared; several sentences make an array. `jsonl` has a line for each sentence and no break in
  * it.
  */
-#include "format/json_text.h"
+#include "format/json_writer.h"
 #include "write/format.h"
 #include "write/json_origin.h"
 

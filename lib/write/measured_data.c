@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "format/json_text.h"
+#include "format/json_writer.h"
 #include "write/csv_field.h"
 #include "write/text_line.h"
 

@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 #include "format/safetensors.h"
 #include "write/format.h"
 

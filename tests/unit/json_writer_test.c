@@ -1,4 +1,4 @@
-#include "format/json_text.h"
+#include "format/json_writer.h"
 
 #include <check.h>
 #include <math.h>
@@ -108,7 +108,7 @@ START_TEST(numbers_are_json_and_others_are_null)
 }
 END_TEST
 
-Suite *json_text_suite(void);
+Suite *json_writer_suite(void);
 
 START_TEST(several_numbers_are_an_array)
 {
@@ -126,10 +126,10 @@ START_TEST(several_numbers_are_an_array)
 }
 END_TEST
 
-Suite *json_text_suite(void)
+Suite *json_writer_suite(void)
 {
-    Suite *suite = suite_create("json_text");
-    TCase *tests = tcase_create("json_text");
+    Suite *suite = suite_create("json_writer");
+    TCase *tests = tcase_create("json_writer");
     tcase_add_test(tests, texts_are_written_with_their_escapes);
     tcase_add_test(tests, texts_in_memory_are_the_same);
     tcase_add_test(tests, every_character_reads_back);

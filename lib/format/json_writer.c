@@ -1,4 +1,4 @@
-#include "format/json_text.h"
+#include "format/json_writer.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* json_text.h: texts and numbers as JSON writes them. */
-#ifndef ATTN_FORMAT_JSON_TEXT_H
-#define ATTN_FORMAT_JSON_TEXT_H
+/* json_writer.h: texts and numbers as JSON writes them. */
+#ifndef ATTN_FORMAT_JSON_WRITER_H
+#define ATTN_FORMAT_JSON_WRITER_H
 
 #include <stddef.h>
 
