@@ -264,15 +264,16 @@ static void write_json(struct job *job, const struct report *report)
     static const char *const ends[] = {"", "tokens", "text", "context"}; /* by continuation_end */
     struct stream *out = &job->output.stream;
     struct choices choices = choices_of(job);
-    stream_char(out, '{');
-    json_origin_write(out, report, "\n ");
-    stream_format(out, ",\n \"prompt_tokens\": %zu,\n \"end_of\": \"%s\"", job->text.prompt_count,
-                  ends[job->text.end]);
+    struct json_writer json = {.stream = out};
+    json_put_open(&json, NULL, '{');
+    json_origin_write(&json, report);
+    json_put_integer(&json, "\n prompt_tokens", job->text.prompt_count);
+    json_put_text(&json, "\n end_of", ends[job->text.end]);
     if (job->choices) {
-        stream_text(out, ",\n \"logprobs\": ");
-        choices_write_json(out, &choices, "\n  ");
+        choices_write_json(&json, "\n logprobs", &choices);
     }
-    stream_text(out, "}\n");
+    json_put_close(&json, '}');
+    stream_char(out, '\n');
 }
 
 static int write_report(struct job *job, struct err *err)

@@ -179,30 +179,21 @@ static void write_summary(struct stream *out, const struct facts *facts)
     write_memory(out, facts);
 }
 
-static void json_name(struct stream *out, const char *name)
-{
-    if (name)
-        json_write_text(out, name, strlen(name));
-    else
-        stream_text(out, "null");
-}
-
 /* {"name": "wte.weight", "dtype": "F32", "shape": [6, 4]}, … */
-static void json_tensors(struct stream *out, const struct weights *weights)
+static void put_tensors(struct json_writer *json, const struct weights *weights)
 {
-    const char *comma = "\n ";
+    json_put_open(json, "tensors", '[');
     for (size_t i = 0; i < weights_parameter_count(weights); i++) {
         struct parameter_info info = weights_parameter(weights, i);
         if (!info.entry)
             continue;
-        stream_format(out, "%s{\"name\": ", comma);
-        json_write_text(out, info.name, strlen(info.name));
-        stream_format(out, ", \"dtype\": \"%s\", \"shape\": [", dtype_name(info.entry->dtype));
-        for (size_t k = 0; k < info.entry->rank; k++)
-            stream_format(out, "%s%zu", k ? ", " : "", (size_t)info.entry->shape[k]);
-        stream_text(out, "]}");
-        comma = ",\n ";
+        json_put_open(json, "\n ", '{');
+        json_put_text(json, "name", info.name);
+        json_put_text(json, "dtype", dtype_name(info.entry->dtype));
+        json_put_integers(json, "shape", info.entry->shape, info.entry->rank);
+        json_put_close(json, '}');
     }
+    json_put_close(json, ']');
 }
 
 /* Member by member, for scripts. */
@@ -230,32 +221,30 @@ static void write_json(struct stream *out, const struct facts *facts)
         {"run_bytes", pass_memory_bytes(c, facts->tokens)},
         {"thread_bytes", attention_bytes(c, facts->tokens, facts->tokens)},
     };
-    stream_text(out, "{\"model\": ");
-    json_write_text(out, facts->model->name, strlen(facts->model->name));
-    stream_format(out, ", \"model_type\": \"%s\", \"causal\": %s, \"cross\": %s",
-                  config_kind_name(c), c->causal ? "true" : "false", c->cross ? "true" : "false");
-    stream_format(
-        out, ", \"bundled\": %s, \"tokenizer\": ", facts->model->folder.files ? "true" : "false");
-    json_name(out, facts->tokenizer ? tokenizer_kind(facts->tokenizer) : NULL);
-    stream_text(out, ", \"activation\": ");
-    json_name(out, c->kind == MODEL_ATTENTION ? NULL : activation_name(c->activation));
-    stream_text(out, ", \"dtype\": ");
-    json_name(out, facts->dtype);
+    struct json_writer json = {.stream = out};
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "model", facts->model->name);
+    json_put_text(&json, "model_type", config_kind_name(c));
+    json_put_bool(&json, "causal", c->causal);
+    json_put_bool(&json, "cross", c->cross);
+    json_put_bool(&json, "bundled", facts->model->folder.files != NULL);
+    json_put_text(&json, "tokenizer", facts->tokenizer ? tokenizer_kind(facts->tokenizer) : NULL);
+    json_put_text(&json, "activation",
+                  c->kind == MODEL_ATTENTION ? NULL : activation_name(c->activation));
+    json_put_text(&json, "dtype", facts->dtype);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stream_format(out, ", \"%s\": %zu", numbers[i].name, numbers[i].value);
+        json_put_integer(&json, numbers[i].name, numbers[i].value);
     if (model_has_site(c, SITE_LOGITS))
-        stream_format(out, ", \"logits_bytes\": %zu", pass_memory_logits_bytes(c, facts->tokens));
-    stream_text(out, ", \"tensor_bytes\": {");
-    const char *comma = "";
-    for (int site = 0; site < SITE_COUNT; site++) {
-        if (!model_has_site(c, (enum site)site))
-            continue;
-        stream_format(out, "%s\"%s\": %zu", comma, site_rows[site].name, facts->site_bytes[site]);
-        comma = ", ";
-    }
-    stream_format(out, "}, \"all_bytes\": %zu, \"tensors\": [", facts->all_bytes);
-    json_tensors(out, &facts->model->weights);
-    stream_text(out, "]}\n");
+        json_put_integer(&json, "logits_bytes", pass_memory_logits_bytes(c, facts->tokens));
+    json_put_open(&json, "tensor_bytes", '{');
+    for (int site = 0; site < SITE_COUNT; site++)
+        if (model_has_site(c, (enum site)site))
+            json_put_integer(&json, site_rows[site].name, facts->site_bytes[site]);
+    json_put_close(&json, '}');
+    json_put_integer(&json, "all_bytes", facts->all_bytes);
+    put_tensors(&json, &facts->model->weights);
+    json_put_close(&json, '}');
+    stream_char(out, '\n');
 }
 
 static int write_info(const struct options *options, const struct facts *facts, struct err *err)

@@ -45,6 +45,7 @@ struct printer {
     size_t input;
     size_t index; /* of the next token */
     struct stream out;
+    struct json_writer json;
     struct token_columns columns;
     struct buf line;
 };
@@ -94,11 +95,11 @@ static int begin_object(struct printer *printer, struct err *err)
     const struct job *job = printer->job;
     const struct input *input = &job->inputs[printer->input];
     (void)err;
-    stream_text(&printer->out, "{\"model\": ");
-    json_write_text(&printer->out, job->folder.path, strlen(job->folder.path));
-    stream_text(&printer->out, ", \"sentence\": ");
-    json_write_text(&printer->out, input->text, input->size);
-    stream_text(&printer->out, ", \"tokens\": [");
+    printer->json = (struct json_writer){.stream = &printer->out};
+    json_put_open(&printer->json, NULL, '{');
+    json_put_text(&printer->json, "model", job->folder.path);
+    json_put_bytes(&printer->json, "sentence", input->text, input->size);
+    json_put_open(&printer->json, "tokens", '[');
     return 0;
 }
 
@@ -107,16 +108,16 @@ static int print_object(struct printer *printer, const struct token *token, stru
     size_t size = 0;
     const char *bytes = tokenizer_token(printer->job->tokenizer, token->id, &size);
     (void)err;
-    if (printer->index)
-        stream_text(&printer->out, ", ");
-    json_origin_token(&printer->out, token, bytes, size, true);
+    json_origin_token(&printer->json, token, bytes, size, true);
     return 0;
 }
 
 static int end_object(struct printer *printer, struct err *err)
 {
     (void)err;
-    stream_text(&printer->out, "]}\n");
+    json_put_close(&printer->json, ']');
+    json_put_close(&printer->json, '}');
+    stream_char(&printer->out, '\n');
     return 0;
 }
 

@@ -264,7 +264,7 @@ static int write_object(struct stream *out, const struct item_measured *item, st
         stream_text(out, "\"model\": ");
         json_write_text(out, item->measured->model, strlen(item->measured->model));
         stream_text(out, ", \"measures\": ");
-        measured_json_measures(out, item->measured, "");
+        measured_json_measures(out, item->measured);
     }
     stream_char(out, '}');
     return 0;

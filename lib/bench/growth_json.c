@@ -5,57 +5,51 @@
  *      {"attention": "dense", "seconds": […], "bytes": […], "products": […],
  *       "time_exponent": 1.97, "memory_exponent": 1}, …]}
  */
-#include <string.h>
-
 #include "bench/growth_write.h"
 #include "format/json_writer.h"
 
-static void write_series(struct stream *out, const char *name, const double *values, size_t count)
+static void put_series(struct json_writer *json, const char *name, const double *values,
+                       size_t count)
 {
-    stream_format(out, ", \"%s\": [", name);
-    for (size_t i = 0; i < count; i++) {
-        stream_text(out, i ? ", " : "");
-        json_write_float(out, (float)values[i]);
-    }
-    stream_char(out, ']');
+    json_put_open(json, name, '[');
+    for (size_t i = 0; i < count; i++)
+        json_put_float(json, NULL, (float)values[i]);
+    json_put_close(json, ']');
 }
 
-static void write_exponent(struct stream *out, const char *name, double value)
+static void put_way(struct json_writer *json, const struct growth_way *way, size_t lengths)
 {
-    stream_format(out, ", \"%s\": ", name);
-    json_write_float(out, (float)value);
-}
-
-static void write_way(struct stream *out, const struct growth_way *way, size_t lengths)
-{
-    stream_format(out, "\n {\"attention\": \"%s\"", way->name);
-    write_series(out, "seconds", way->seconds, lengths);
-    write_series(out, "bytes", way->bytes, lengths);
-    write_series(out, "products", way->products, lengths);
-    write_exponent(out, "time_exponent", way->time_exponent);
-    write_exponent(out, "memory_exponent", way->memory_exponent);
-    stream_char(out, '}');
+    json_put_open(json, "\n ", '{');
+    json_put_text(json, "attention", way->name);
+    put_series(json, "seconds", way->seconds, lengths);
+    put_series(json, "bytes", way->bytes, lengths);
+    put_series(json, "products", way->products, lengths);
+    json_put_float(json, "time_exponent", (float)way->time_exponent);
+    json_put_float(json, "memory_exponent", (float)way->memory_exponent);
+    json_put_close(json, '}');
 }
 
 int growth_json_write(struct stream *out, const struct growth *growth, struct err *err)
 {
     const struct config *c = &growth->config;
+    struct json_writer json = {.stream = out};
     (void)err;
-    stream_text(out, "{\"model\": ");
-    json_write_text(out, growth->model, strlen(growth->model));
-    stream_format(
-        out,
-        ", \"n_layer\": %zu, \"n_head\": %zu, \"d_k\": %zu, \"d_v\": %zu, \"causal\": %s,\n "
-        "\"kernels\": \"%s\", \"threads\": %zu, \"rounds\": %zu, \"tokens\": [",
-        c->n_layer, c->n_head, c->d_k, c->d_v, c->causal ? "true" : "false", growth->kernels,
-        growth->threads, growth->rounds);
-    for (size_t i = 0; i < growth->length_count; i++)
-        stream_format(out, "%s%zu", i ? ", " : "", growth->lengths[i]);
-    stream_text(out, "], \"ways\": [");
-    for (size_t way = 0; way < growth->way_count; way++) {
-        stream_text(out, way ? "," : "");
-        write_way(out, &growth->ways[way], growth->length_count);
-    }
-    stream_text(out, "]}\n");
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "model", growth->model);
+    json_put_integer(&json, "n_layer", c->n_layer);
+    json_put_integer(&json, "n_head", c->n_head);
+    json_put_integer(&json, "d_k", c->d_k);
+    json_put_integer(&json, "d_v", c->d_v);
+    json_put_bool(&json, "causal", c->causal);
+    json_put_text(&json, "\n kernels", growth->kernels);
+    json_put_integer(&json, "threads", growth->threads);
+    json_put_integer(&json, "rounds", growth->rounds);
+    json_put_integers(&json, "tokens", growth->lengths, growth->length_count);
+    json_put_open(&json, "ways", '[');
+    for (size_t way = 0; way < growth->way_count; way++)
+        put_way(&json, &growth->ways[way], growth->length_count);
+    json_put_close(&json, ']');
+    json_put_close(&json, '}');
+    stream_char(out, '\n');
     return 0;
 }

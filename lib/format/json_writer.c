@@ -1,11 +1,11 @@
 #include "format/json_writer.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 
 enum { ESCAPE_BYTES = 8 }; /* the longest, \u001f, and its closing 0 */
@@ -49,53 +49,148 @@ static size_t escape(char text[ESCAPE_BYTES], const char *bytes, size_t size)
     return length ? length : 1;
 }
 
-void json_write_text(struct stream *out, const char *bytes, size_t size)
+static void put(struct json_writer *json, const char *bytes, size_t size)
+{
+    if (json->stream)
+        stream_bytes(json->stream, bytes, size);
+    else
+        buf_bytes(json->buf, bytes, size);
+}
+
+static void put_quoted(struct json_writer *json, const char *bytes, size_t size)
 {
     char text[ESCAPE_BYTES];
-    stream_char(out, '"');
+    put(json, "\"", 1);
     for (size_t at = 0; at < size;) {
         size_t run = plain_run(bytes + at, size - at);
-        stream_bytes(out, bytes + at, run);
+        put(json, bytes + at, run);
         at += run;
         if (at == size)
             break;
         at += escape(text, bytes + at, size - at);
-        stream_text(out, text);
+        put(json, text, strlen(text));
     }
-    stream_char(out, '"');
+    put(json, "\"", 1);
+}
+
+static void break_line(struct json_writer *json, const char *gap, size_t size)
+{
+    if (json->one_line)
+        return;
+    if (json->comma)
+        put(json, ",", 1);
+    put(json, gap, size);
+    json->comma = false;
+}
+
+void json_put_gap(struct json_writer *json, const char *gap)
+{
+    break_line(json, gap, strlen(gap));
+}
+
+/* The comma before a value or a name, if it is due. */
+static void separate(struct json_writer *json)
+{
+    if (json->comma)
+        put(json, ", ", json->compact ? 1 : 2);
+    json->comma = true;
+}
+
+void json_put_name(struct json_writer *json, const char *name, size_t size)
+{
+    separate(json);
+    put_quoted(json, name, size);
+    put(json, ": ", json->compact ? 1 : 2);
+    json->comma = false;
+}
+
+/* What stands before a value. */
+static void begin_value(struct json_writer *json, const char *name)
+{
+    size_t blanks = name && *name == '\n' ? strspn(name, "\n ") : 0;
+    if (blanks)
+        break_line(json, name, blanks);
+    if (name && (!blanks || name[blanks]))
+        json_put_name(json, name + blanks, strlen(name + blanks));
+    separate(json);
+}
+
+void json_put_open(struct json_writer *json, const char *name, char bracket)
+{
+    begin_value(json, name);
+    put(json, &bracket, 1);
+    json->comma = false;
+}
+
+void json_put_close(struct json_writer *json, char bracket)
+{
+    put(json, &bracket, 1);
+    json->comma = true;
+}
+
+void json_put_bytes(struct json_writer *json, const char *name, const char *bytes, size_t size)
+{
+    begin_value(json, name);
+    put_quoted(json, bytes, size);
+}
+
+void json_put_raw(struct json_writer *json, const char *name, const char *value)
+{
+    begin_value(json, name);
+    put(json, value, strlen(value));
+}
+
+void json_put_text(struct json_writer *json, const char *name, const char *text)
+{
+    if (text)
+        json_put_bytes(json, name, text, strlen(text));
+    else
+        json_put_raw(json, name, "null");
+}
+
+void json_put_bool(struct json_writer *json, const char *name, bool value)
+{
+    json_put_raw(json, name, value ? "true" : "false");
+}
+
+void json_put_integer(struct json_writer *json, const char *name, long long value)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", value);
+    json_put_raw(json, name, digits);
+}
+
+void json_put_integers(struct json_writer *json, const char *name, const size_t *values,
+                       size_t count)
+{
+    json_put_open(json, name, '[');
+    for (size_t i = 0; i < count; i++)
+        json_put_integer(json, NULL, values[i]);
+    json_put_close(json, ']');
+}
+
+void json_put_float(struct json_writer *json, const char *name, float value)
+{
+    char number[NUM_FLOAT_BYTES] = "null";
+    size_t size = isfinite(value) ? num_float(number, value) : strlen(number);
+    begin_value(json, name);
+    put(json, number, size);
+}
+
+void json_put_floats(struct json_writer *json, const char *name, const float *values, size_t count)
+{
+    json_put_open(json, name, '[');
+    for (size_t i = 0; i < count; i++)
+        json_put_float(json, NULL, values[i]);
+    json_put_close(json, ']');
+}
+
+void json_write_text(struct stream *out, const char *bytes, size_t size)
+{
+    json_put_bytes(&(struct json_writer){.stream = out}, NULL, bytes, size);
 }
 
 void json_append_text(struct buf *out, const char *bytes, size_t size)
 {
-    char text[ESCAPE_BYTES];
-    buf_char(out, '"');
-    for (size_t at = 0; at < size;) {
-        size_t run = plain_run(bytes + at, size - at);
-        buf_bytes(out, bytes + at, run);
-        at += run;
-        if (at == size)
-            break;
-        at += escape(text, bytes + at, size - at);
-        buf_text(out, text);
-    }
-    buf_char(out, '"');
-}
-
-void json_write_float(struct stream *out, float value)
-{
-    if (isfinite(value))
-        stream_float(out, value);
-    else
-        stream_text(out, "null");
-}
-
-void json_write_floats(struct stream *out, const float *values, size_t count)
-{
-    stream_char(out, '[');
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0)
-            stream_bytes(out, ", ", 2);
-        json_write_float(out, values[i]);
-    }
-    stream_char(out, ']');
+    json_put_bytes(&(struct json_writer){.buf = out}, NULL, bytes, size);
 }

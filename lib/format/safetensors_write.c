@@ -9,25 +9,6 @@
 
 enum { LENGTH_BYTES = 8, ALIGN_BYTES = 8 };
 
-static void append_text(struct buf *header, const char *text)
-{
-    json_append_text(header, text, strlen(text));
-}
-
-/* "__metadata__":{"key":"text",...} */
-static void append_notes(struct buf *header, const struct safetensors_note *notes, size_t count)
-{
-    append_text(header, "__metadata__");
-    buf_char(header, ':');
-    for (size_t i = 0; i < count; i++) {
-        buf_char(header, i ? ',' : '{');
-        append_text(header, notes[i].key);
-        buf_char(header, ':');
-        append_text(header, notes[i].text);
-    }
-    buf_char(header, '}');
-}
-
 static size_t size_bytes(const struct safetensors_tensor *tensor)
 {
     size_t size = sizeof(float);
@@ -40,13 +21,16 @@ static size_t size_bytes(const struct safetensors_tensor *tensor)
 }
 
 /* "name":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]} */
-static void append_tensor(struct buf *header, const struct safetensors_tensor *tensor, size_t begin)
+static void put_tensor(struct json_writer *json, const struct safetensors_tensor *tensor,
+                       size_t begin)
 {
-    append_text(header, tensor->name);
-    buf_text(header, ":{\"dtype\":\"F32\",\"shape\":[");
-    for (size_t i = 0; i < tensor->rank; i++)
-        buf_format(header, i ? ",%zu" : "%zu", tensor->shape[i]);
-    buf_format(header, "],\"data_offsets\":[%zu,%zu]}", begin, begin + size_bytes(tensor));
+    const size_t offsets[] = {begin, begin + size_bytes(tensor)};
+    json_put_name(json, tensor->name, strlen(tensor->name));
+    json_put_open(json, NULL, '{');
+    json_put_text(json, "dtype", "F32");
+    json_put_integers(json, "shape", tensor->shape, tensor->rank);
+    json_put_integers(json, "data_offsets", offsets, 2);
+    json_put_close(json, '}');
 }
 
 static int check_length(const struct buf *header, struct err *err)
@@ -60,7 +44,7 @@ static int check_length(const struct buf *header, struct err *err)
     return 0;
 }
 
-/* The length of what stands behind it, in the first eight bytes. */
+/* The length of what follows, in the first eight bytes. */
 static void set_length(struct buf *header)
 {
     size_t length = header->size - LENGTH_BYTES;
@@ -71,18 +55,21 @@ static void set_length(struct buf *header)
 int safetensors_header(struct buf *header, const struct safetensors_tensor *tensors, size_t count,
                        const struct safetensors_note *notes, size_t note_count, struct err *err)
 {
+    struct json_writer json = {.buf = header, .compact = true};
     size_t begin = 0;
     buf_bytes(header, (const char[LENGTH_BYTES]){0}, LENGTH_BYTES);
-    buf_char(header, '{');
-    if (note_count > 0)
-        append_notes(header, notes, note_count);
+    json_put_open(&json, NULL, '{');
+    if (note_count > 0) {
+        json_put_open(&json, "__metadata__", '{');
+        for (size_t i = 0; i < note_count; i++)
+            json_put_text(&json, notes[i].key, notes[i].text);
+        json_put_close(&json, '}');
+    }
     for (size_t i = 0; i < count; i++) {
-        if (i > 0 || note_count > 0)
-            buf_char(header, ',');
-        append_tensor(header, &tensors[i], begin);
+        put_tensor(&json, &tensors[i], begin);
         begin += size_bytes(&tensors[i]);
     }
-    buf_char(header, '}');
+    json_put_close(&json, '}');
     while (header->size % ALIGN_BYTES && !header->out_of_memory)
         buf_char(header, ' ');
     if (check_length(header, err))

@@ -72,55 +72,57 @@ int comparison_csv_write(struct stream *out, const struct comparison *comparison
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static void json_cost(struct stream *out, const struct comparison_result *result)
+static void put_cost(struct json_writer *json, const struct comparison_result *result)
 {
-    stream_text(out, "\"seconds\": ");
-    json_write_float(out, (float)result->seconds);
-    stream_format(out, ", \"bytes\": %zu", result->bytes);
+    json_put_float(json, "seconds", (float)result->seconds);
+    json_put_integer(json, "bytes", result->bytes);
 }
 
-static void json_numbers(struct stream *out, const struct distance *distance)
+static void put_distance(struct json_writer *json, const struct distance *distance)
 {
-    for (size_t i = 0; i < MEASURES; i++) {
-        stream_format(out, ", \"%s\": ", measures[i].name);
-        json_write_float(out, value_of(distance, i));
-    }
+    for (size_t i = 0; i < MEASURES; i++)
+        json_put_float(json, measures[i].name, value_of(distance, i));
 }
 
-static void json_result(struct stream *out, const struct comparison *comparison,
-                        const struct comparison_result *result)
+static void put_result(struct json_writer *json, const struct comparison *comparison,
+                       const struct comparison_result *result)
 {
     size_t heads = comparison->head_count;
-    stream_format(out, "\n {\"attention\": \"%s\", ", result->name);
-    json_cost(out, result);
-    json_numbers(out, &result->all);
-    stream_text(out, ",\n  \"heads\": [");
+    json_put_open(json, "\n ", '{');
+    json_put_text(json, "attention", result->name);
+    put_cost(json, result);
+    put_distance(json, &result->all);
+    json_put_open(json, "\n  heads", '[');
     for (size_t i = 0; i < comparison->layer_count * heads; i++) {
-        stream_format(out, "%s\n   {\"layer\": %zu, \"head\": %zu", i ? "," : "",
-                      comparison->layers[i / heads], comparison->heads[i % heads]);
-        json_numbers(out, &result->heads[i]);
-        stream_char(out, '}');
+        json_put_open(json, "\n   ", '{');
+        json_put_integer(json, "layer", comparison->layers[i / heads]);
+        json_put_integer(json, "head", comparison->heads[i % heads]);
+        put_distance(json, &result->heads[i]);
+        json_put_close(json, '}');
     }
-    stream_text(out, "]}");
+    json_put_close(json, ']');
+    json_put_close(json, '}');
 }
 
 int comparison_json_write(struct stream *out, const struct comparison *comparison, struct err *err)
 {
     const struct comparison_plan *plan = comparison->plan;
-    const char *model = plan->viewer->model.name;
+    struct json_writer json = {.stream = out};
     (void)err;
-    stream_text(out, "{\"model\": ");
-    json_write_text(out, model, strlen(model));
-    stream_format(out,
-                  ", \"texts\": %zu, \"tokens\": %zu, \"threads\": %zu, \"rounds\": %zu,\n "
-                  "\"dense\": {",
-                  plan->subject_count, comparison->longest, comparison->threads, plan->rounds);
-    json_cost(out, &comparison->dense);
-    stream_text(out, "}, \"ways\": [");
-    for (size_t way = 0; way < plan->way_count; way++) {
-        stream_text(out, way ? "," : "");
-        json_result(out, comparison, &comparison->results[way]);
-    }
-    stream_text(out, "]}\n");
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "model", plan->viewer->model.name);
+    json_put_integer(&json, "texts", plan->subject_count);
+    json_put_integer(&json, "tokens", comparison->longest);
+    json_put_integer(&json, "threads", comparison->threads);
+    json_put_integer(&json, "rounds", plan->rounds);
+    json_put_open(&json, "\n dense", '{');
+    put_cost(&json, &comparison->dense);
+    json_put_close(&json, '}');
+    json_put_open(&json, "ways", '[');
+    for (size_t way = 0; way < plan->way_count; way++)
+        put_result(&json, comparison, &comparison->results[way]);
+    json_put_close(&json, ']');
+    json_put_close(&json, '}');
+    stream_char(out, '\n');
     return 0;
 }

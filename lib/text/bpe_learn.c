@@ -247,18 +247,20 @@ static void append_token(const struct bpe_learner *l, struct buf *out, uint32_t 
     buf_char(out, (char)(sign >= ONE_BYTE ? 0x80 | (sign & 0x3f) : sign));
 }
 
-void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *json)
+void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *out)
 {
+    struct json_writer json = {.buf = out};
     struct buf token = {0};
+    json_put_open(&json, NULL, '{');
     for (size_t id = 0; id < learner->token_count; id++) {
         buf_clear(&token);
         append_token(learner, &token, (uint32_t)id);
-        buf_text(json, id ? ",\n" : "{\n");
-        json_append_text(json, token.bytes ? token.bytes : "", token.size);
-        buf_format(json, ": %zu", id);
-        json->out_of_memory |= token.out_of_memory;
+        json_put_gap(&json, "\n");
+        json_put_name(&json, token.bytes ? token.bytes : "", token.size);
+        json_put_integer(&json, NULL, id);
+        out->out_of_memory |= token.out_of_memory;
     }
-    buf_text(json, "\n}\n");
+    buf_text(out, "\n}\n");
     buf_release(&token);
 }
 

@@ -164,12 +164,14 @@ void word_list_sort(struct word_list *list)
 
 void word_list_json(struct buf *out, const struct word_list *list)
 {
+    struct json_writer json = {.buf = out};
+    json_put_open(&json, NULL, '{');
     for (size_t i = 0; i < list->count; i++) {
-        buf_text(out, i ? ", " : "{");
-        json_append_text(out, list->words[i].bytes, list->words[i].size);
-        buf_format(out, ": %zu", i);
+        json_put_name(&json, list->words[i].bytes, list->words[i].size);
+        json_put_integer(&json, NULL, i);
     }
-    buf_text(out, list->count ? "}\n" : "{}\n");
+    json_put_close(&json, '}');
+    buf_char(out, '\n');
 }
 
 void word_list_release(struct word_list *list)

@@ -7,6 +7,7 @@
 
 #include "base/sha256.h"
 #include "format/json.h"
+#include "format/json_writer.h"
 #include "format/safetensors.h"
 
 static const char settings_file[] = "training.json";
@@ -14,7 +15,7 @@ static const char memory_file[] = "training.safetensors";
 static const char log_file[] = "log.csv";
 static const char weights_file[] = "model.safetensors";
 
-enum { SAVED_FILES = DRAFT_FILES_MAX + 3 };
+enum { SAVED_FILES = DRAFT_FILES_MAX + 3, NUMBER_BYTES = 32 };
 
 /* --- settings -------------------------------------------------------------------------------- */
 
@@ -50,40 +51,46 @@ static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
 }
 
 /* What the course is, as the file says it. */
-static void describe_state(struct buf *json, const struct saved_state *state)
+static void describe_state(struct json_writer *json, const struct saved_state *state)
 {
-    buf_format(json, "\n  \"step\": %lld,\n  \"data\": \"%016" PRIx64 "\"", state->step,
-               state->digest);
+    char number[NUMBER_BYTES];
+    snprintf(number, sizeof number, "%016" PRIx64, state->digest);
+    json_put_integer(json, "\n  step", state->step);
+    json_put_text(json, "\n  data", number);
     for (size_t i = 0; i < SETTINGS; i++) {
         const char *field = (const char *)&state->settings + settings_rows[i].offset;
-        buf_format(json, ",\n  \"%s\": ", settings_rows[i].name);
         if (settings_rows[i].whole)
-            buf_format(json, "%lld", *(const long long *)(const void *)field);
+            snprintf(number, sizeof number, "%lld", *(const long long *)(const void *)field);
         else
-            buf_format(json, "%.17g", *(const double *)(const void *)field);
+            snprintf(number, sizeof number, "%.17g", *(const double *)(const void *)field);
+        json_put_gap(json, "\n  ");
+        json_put_raw(json, settings_rows[i].name, number);
     }
 }
 
 /* With the hashes of that, and of the files beside it: a resumed course is held against them. */
-static void describe(struct buf *json, const struct course *course, const struct folder *beside)
+static void describe(struct buf *out, const struct course *course, const struct folder *beside)
 {
+    struct json_writer json = {.buf = out};
     char digits[SHA256_DIGITS + 1] = "";
     const struct saved_state state = {
         .settings = course->settings,
         .step = (long long)course->adamw.steps,
         .digest = course->texts->digest,
     };
-    buf_char(json, '{');
-    describe_state(json, &state);
-    if (!json->out_of_memory)
-        hash(digits, json->bytes + 1, json->size - 1);
-    buf_format(json, ",\n  \"settings\": \"%s\",\n  \"files\": {", digits);
+    json_put_open(&json, NULL, '{');
+    describe_state(&json, &state);
+    if (!out->out_of_memory)
+        hash(digits, out->bytes + 1, out->size - 1);
+    json_put_text(&json, "\n  settings", digits);
+    json_put_open(&json, "\n  files", '{');
     for (size_t i = 0; i < beside->file_count; i++) {
         const struct folder_file *file = &beside->files[i];
         hash(digits, file->bytes, file->size);
-        buf_format(json, "%s\n    \"%s\": \"%s\"", i ? "," : "", file->name, digits);
+        json_put_gap(&json, "\n    ");
+        json_put_text(&json, file->name, digits);
     }
-    buf_text(json, "\n  }\n}\n");
+    buf_text(out, "\n  }\n}\n");
 }
 
 static int read_setting(struct saved_state *state, const struct setting *row,
@@ -178,11 +185,12 @@ static int check_log(long long step, const struct folder *folder, struct err *er
 static int check_state(const struct saved_state *state, const struct json *root, struct err *err)
 {
     struct buf text = {0};
+    struct json_writer json = {.buf = &text};
     char digits[SHA256_DIGITS + 1];
     const char *expected = "";
     if (!json_member(root, "settings"))
         return 0;
-    describe_state(&text, state);
+    describe_state(&json, state);
     int failed = json_text(root, "settings", &expected, err) || buf_check(&text, err);
     if (!failed) {
         hash(digits, text.bytes, text.size);

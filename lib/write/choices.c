@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
-#include "format/json_writer.h"
 #include "write/json_origin.h"
 #include "write/text_line.h"
 #include "text/label.h"
@@ -125,38 +124,36 @@ int choices_write_table(struct stream *out, const struct choices *choices, size_
  */
 
 /* The members of a token, without braces. */
-static void write_likely(struct stream *out, const struct choices *choices,
-                         const struct likely *likely)
+static void put_likely(struct json_writer *json, const struct choices *choices,
+                       const struct likely *likely)
 {
     struct name name;
     name_token(&name, choices, likely->id);
-    stream_format(out, "\"id\": %u, \"text\": ", likely->id);
-    json_write_text(out, name.bytes, name.size);
-    stream_text(out, ", \"logprob\": ");
-    json_write_float(out, likely->logprob);
-    json_origin_bytes(out, name.bytes, name.size);
+    json_put_integer(json, "id", likely->id);
+    json_put_bytes(json, "text", name.bytes, name.size);
+    json_put_float(json, "logprob", likely->logprob);
+    json_origin_bytes(json, name.bytes, name.size);
 }
 
-static void write_choice(struct stream *out, const struct choices *choices,
-                         const struct choice *choice)
+static void put_choice(struct json_writer *json, const struct choices *choices,
+                       const struct choice *choice)
 {
-    stream_char(out, '{');
-    write_likely(out, choices, &choice->chosen);
-    stream_text(out, ", \"best\": [");
+    json_put_open(json, "\n  ", '{');
+    put_likely(json, choices, &choice->chosen);
+    json_put_open(json, "best", '[');
     for (size_t i = 0; i < choice->best_count; i++) {
-        stream_text(out, i ? ", {" : "{");
-        write_likely(out, choices, &choice->best[i]);
-        stream_char(out, '}');
+        json_put_open(json, NULL, '{');
+        put_likely(json, choices, &choice->best[i]);
+        json_put_close(json, '}');
     }
-    stream_text(out, "]}");
+    json_put_close(json, ']');
+    json_put_close(json, '}');
 }
 
-void choices_write_json(struct stream *out, const struct choices *choices, const char *gap)
+void choices_write_json(struct json_writer *json, const char *name, const struct choices *choices)
 {
-    stream_char(out, '[');
-    for (size_t i = 0; i < choices->count; i++) {
-        stream_format(out, i ? ",%s" : "%s", gap);
-        write_choice(out, choices, &choices->items[i]);
-    }
-    stream_char(out, ']');
+    json_put_open(json, name, '[');
+    for (size_t i = 0; i < choices->count; i++)
+        put_choice(json, choices, &choices->items[i]);
+    json_put_close(json, ']');
 }

@@ -91,38 +91,34 @@ static int write_part(const char *path, const struct target_folder *folder,
 }
 
 /* {"file": "weights.l00.h01.csv", "tensor": "h.0.weights", "layer": 0, "heads": [1]} */
-static void write_entry(struct stream *out, const char *file, const struct kept *kept)
+static void put_entry(struct json_writer *json, const char *file, const struct kept *kept)
 {
     char name[SITE_NAME_BYTES];
-    stream_format(out, "{\"file\": \"%s\", \"tensor\": \"%s\", \"layer\": ", file,
-                  kept_name(name, kept));
+    json_put_open(json, "\n  ", '{');
+    json_put_text(json, "file", file);
+    json_put_text(json, "tensor", kept_name(name, kept));
     if (kept->layer < 0)
-        stream_text(out, "null");
+        json_put_text(json, "layer", NULL);
     else
-        stream_format(out, "%d", kept->layer);
-    stream_text(out, ", \"heads\": ");
+        json_put_integer(json, "layer", kept->layer);
     if (kept->heads)
-        json_origin_numbers(out, kept->heads, kept->shape[0]);
+        json_put_integers(json, "heads", kept->heads, kept->shape[0]);
     else
-        stream_text(out, "null");
-    stream_char(out, '}');
+        json_put_text(json, "heads", NULL);
+    json_put_close(json, '}');
 }
 
-static void write_entries(struct stream *out, const struct format *format,
-                          const struct report *report, const struct place *place)
+static void put_entries(struct json_writer *json, const struct format *format,
+                        const struct report *report, const struct place *place)
 {
-    const char *gap = "\n  ";
     enum format_unit unit = unit_of(format, place);
     for (size_t i = 0; i < part_count(unit, report); i++) {
         struct part part;
         char file[SHEET_NAME_BYTES * 2];
         make_part(&part, unit, report, i);
         snprintf(file, sizeof file, "%s%s", part.stem, format->ending);
-        for (size_t k = 0; k < part.report.tensor_count; k++) {
-            stream_text(out, gap);
-            write_entry(out, file, &part.report.tensors[k]);
-            gap = ",\n  ";
-        }
+        for (size_t k = 0; k < part.report.tensor_count; k++)
+            put_entry(json, file, &part.report.tensors[k]);
     }
 }
 
@@ -131,13 +127,16 @@ static int write_manifest(const char *path, const struct target_folder *folder,
                           const struct place *place, struct err *err)
 {
     struct stream out = {0};
+    struct json_writer json = {.stream = &out};
     if (open_file(&out, path, folder, err))
         return -1;
-    stream_char(&out, '{');
-    json_origin_write(&out, report, "\n ");
-    stream_text(&out, ",\n \"files\": [");
-    write_entries(&out, format, report, place);
-    stream_text(&out, "]}\n");
+    json_put_open(&json, NULL, '{');
+    json_origin_write(&json, report);
+    json_put_open(&json, "\n files", '[');
+    put_entries(&json, format, report, place);
+    json_put_close(&json, ']');
+    json_put_close(&json, '}');
+    stream_char(&out, '\n');
     return stream_commit(&out, err);
 }
 

@@ -3,131 +3,103 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "format/json_writer.h"
 
-static void write_text(struct stream *out, const char *text, size_t size)
-{
-    if (text)
-        json_write_text(out, text, size);
-    else
-        stream_text(out, "null");
-}
-
-void json_origin_bytes(struct stream *out, const char *bytes, size_t size)
+void json_origin_bytes(struct json_writer *json, const char *bytes, size_t size)
 {
     if (utf8_invalid_at(bytes, size) == size)
         return;
-    stream_text(out, ", \"bytes\": \"");
+    json_put_raw(json, "bytes", "\"");
     for (size_t i = 0; i < size; i++)
-        stream_format(out, "%02x", (unsigned char)bytes[i]);
-    stream_char(out, '"');
+        stream_format(json->stream, "%02x", (unsigned char)bytes[i]);
+    stream_char(json->stream, '"');
 }
 
-void json_origin_token(struct stream *out, const struct token *token, const char *bytes,
+void json_origin_token(struct json_writer *json, const struct token *token, const char *bytes,
                        size_t size, bool has_place)
 {
-    stream_format(out, "{\"id\": %u, \"text\": ", token->id);
-    json_write_text(out, bytes, size);
-    if (has_place)
-        stream_format(out, ", \"start\": %zu, \"end\": %zu", token->start, token->end);
-    json_origin_bytes(out, bytes, size);
-    stream_char(out, '}');
+    json_put_open(json, NULL, '{');
+    json_put_integer(json, "id", token->id);
+    json_put_bytes(json, "text", bytes, size);
+    if (has_place) {
+        json_put_integer(json, "start", token->start);
+        json_put_integer(json, "end", token->end);
+    }
+    json_origin_bytes(json, bytes, size);
+    json_put_close(json, '}');
 }
 
-static void write_tokens(struct stream *out, const struct reading *reading)
+/* A text with its tokens; the words that axes count in place of them: which tokens each is made of.
+ */
+static void put_reading(struct json_writer *json, const struct reading *reading,
+                        const char *const names[3])
 {
+    if (reading->text)
+        json_put_bytes(json, names[0], reading->text, reading->size);
+    else
+        json_put_text(json, names[0], NULL);
+    json_put_open(json, names[1], '[');
     for (size_t i = 0; i < reading->count; i++) {
         const char *plain = reading->labels[i].plain;
         struct token_bytes token = {plain, strlen(plain)};
         if (reading->bytes && reading->bytes[i].bytes)
             token = reading->bytes[i];
-        stream_text(out, i ? ", " : "");
-        json_origin_token(out, &reading->tokens[i], token.bytes, token.size, reading->text != NULL);
+        json_origin_token(json, &reading->tokens[i], token.bytes, token.size,
+                          reading->text != NULL);
     }
-}
-
-/* The words that axes count in place of tokens: which tokens each is made of. */
-static void write_words(struct stream *out, const struct reading *reading, const char *name,
-                        const char *gap)
-{
+    json_put_close(json, ']');
     if (!reading->words)
         return;
-    stream_format(out, ",%s\"%s\": [", gap, name);
+    json_put_open(json, names[2], '[');
     for (size_t i = 0; i < reading->word_count; i++) {
-        const char *plain = reading->word_labels[i].plain;
-        stream_text(out, i ? ", {\"text\": " : "{\"text\": ");
-        json_write_text(out, plain, strlen(plain));
-        stream_format(out, ", \"first_token\": %zu, \"tokens\": %zu}", reading->words[i].first,
-                      reading->words[i].count);
+        json_put_open(json, NULL, '{');
+        json_put_text(json, "text", reading->word_labels[i].plain);
+        json_put_integer(json, "first_token", reading->words[i].first);
+        json_put_integer(json, "tokens", reading->words[i].count);
+        json_put_close(json, '}');
     }
-    stream_char(out, ']');
-}
-
-void json_origin_numbers(struct stream *out, const size_t *numbers, size_t count)
-{
-    stream_char(out, '[');
-    for (size_t i = 0; i < count; i++)
-        stream_format(out, i ? ", %zu" : "%zu", numbers[i]);
-    stream_char(out, ']');
+    json_put_close(json, ']');
 }
 
 /* What the tensors are the mean of: "layers" says of which, as "heads" does. */
-static void write_layers(struct stream *out, const char *gap, const char *name,
-                         const struct layers *layers)
+static void put_means(struct json_writer *json, const struct report *report)
 {
-    if (layers->count == 0)
-        return;
-    stream_format(out, ",%s\"%s\": ", gap, name);
-    json_origin_numbers(out, layers->items, layers->count);
-}
-
-static void write_means(struct stream *out, const struct report *report, const char *gap)
-{
-    bool heads = false;
-    bool layers = false;
+    const struct layers *layers = &report->layers;
+    const struct layers *encoder_layers = &report->encoder_layers;
+    bool of_heads = false;
+    bool of_layers = false;
     for (size_t i = 0; i < report->tensor_count; i++) {
-        heads |= kept_is_mean_of_heads(&report->tensors[i]);
-        layers |= kept_is_mean_of_layers(&report->tensors[i]);
+        of_heads |= kept_is_mean_of_heads(&report->tensors[i]);
+        of_layers |= kept_is_mean_of_layers(&report->tensors[i]);
     }
-    if (!heads && !layers)
+    if (!of_heads && !of_layers)
         return;
-    stream_format(out, ",%s\"mean\": [%s%s%s]", gap, heads ? "\"heads\"" : "",
-                  heads && layers ? ", " : "", layers ? "\"layers\"" : "");
-    if (layers) {
-        write_layers(out, gap, "layers", &report->layers);
-        write_layers(out, gap, "encoder_layers", &report->encoder_layers);
-    }
+    json_put_open(json, "\n mean", '[');
+    if (of_heads)
+        json_put_text(json, NULL, "heads");
+    if (of_layers)
+        json_put_text(json, NULL, "layers");
+    json_put_close(json, ']');
+    if (of_layers && layers->count)
+        json_put_integers(json, "\n layers", layers->items, layers->count);
+    if (of_layers && encoder_layers->count)
+        json_put_integers(json, "\n encoder_layers", encoder_layers->items, encoder_layers->count);
 }
 
-void json_origin_write(struct stream *out, const struct report *report, const char *gap)
+void json_origin_write(struct json_writer *json, const struct report *report)
 {
-    stream_text(out, "\"model\": ");
-    json_write_text(out, report->model, strlen(report->model));
+    static const char *const sentence[] = {"\n sentence", "\n tokens", "\n words"};
+    static const char *const source[] = {"\n source", "\n source_tokens", "\n source_words"};
+    json_put_text(json, "model", report->model);
     if (report->precision != PRECISION_FP32)
-        stream_format(out, ",%s\"precision\": \"%s\"", gap, precision_name(report->precision));
-    if (report->mechanism) {
-        stream_format(out, ",%s\"mechanism\": ", gap);
-        json_write_text(out, report->mechanism, strlen(report->mechanism));
-    }
-    stream_format(out, ",%s\"sentence\": ", gap);
-    write_text(out, report->sentence.text, report->sentence.size);
-    stream_format(out, ",%s\"tokens\": [", gap);
-    write_tokens(out, &report->sentence);
-    stream_char(out, ']');
-    write_words(out, &report->sentence, "words", gap);
-    if (report->source.count) {
-        stream_format(out, ",%s\"source\": ", gap);
-        write_text(out, report->source.text, report->source.size);
-        stream_format(out, ",%s\"source_tokens\": [", gap);
-        write_tokens(out, &report->source);
-        stream_char(out, ']');
-        write_words(out, &report->source, "source_words", gap);
-    }
-    if (report->heads) {
-        stream_format(out, ",%s\"heads\": ", gap);
-        json_origin_numbers(out, report->heads, report->head_count);
-    }
-    write_means(out, report, gap);
+        json_put_text(json, "\n precision", precision_name(report->precision));
+    if (report->mechanism)
+        json_put_text(json, "\n mechanism", report->mechanism);
+    put_reading(json, &report->sentence, sentence);
+    if (report->source.count)
+        put_reading(json, &report->source, source);
+    if (report->heads)
+        json_put_integers(json, "\n heads", report->heads, report->head_count);
+    put_means(json, report);
     if (report->first_shown)
-        stream_format(out, ",%s\"first_shown\": %zu", gap, report->first_shown);
+        json_put_integer(json, "\n first_shown", report->first_shown);
 }

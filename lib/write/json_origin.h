@@ -16,21 +16,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/stream.h"
+#include "format/json_writer.h"
 #include "lens/report.h"
 
-/* Write the members, `gap` (" " or a new line) behind each comma that parts them. */
-void json_origin_write(struct stream *out, const struct report *report, const char *gap);
+/* Write the members, each but the first on a line of its own. */
+void json_origin_write(struct json_writer *json, const struct report *report);
 
 /* One token, without a place where ids were given in place of a text. Bytes that are no UTF-8, a
  * part of a character, are U+FFFD in "text" and come again in "bytes", as hexadecimal digits. */
-void json_origin_token(struct stream *out, const struct token *token, const char *bytes,
+void json_origin_token(struct json_writer *json, const struct token *token, const char *bytes,
                        size_t size, bool has_place);
 
-/* , "bytes": "f09f" where bytes are no UTF-8; else nothing. */
-void json_origin_bytes(struct stream *out, const char *bytes, size_t size);
-
-/* [0, 2] */
-void json_origin_numbers(struct stream *out, const size_t *numbers, size_t count);
+/* "bytes": "f09f" where bytes are no UTF-8; else nothing. */
+void json_origin_bytes(struct json_writer *json, const char *bytes, size_t size);
 
 #endif

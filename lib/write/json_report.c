@@ -4,57 +4,50 @@
  * compared; several sentences make an array. `jsonl` has a line for each sentence and no break in
  * it.
  */
-#include "format/json_writer.h"
 #include "write/format.h"
 #include "write/json_origin.h"
 
-static const float *write_matrix(struct stream *out, const float *values, const size_t shape[2],
-                                 const char *gap)
+static const float *put_matrix(struct json_writer *json, const char *name, const float *values,
+                               const size_t shape[2])
 {
-    stream_char(out, '[');
-    for (size_t i = 0; i < shape[0]; i++) {
-        if (i > 0)
-            stream_format(out, ",%s", gap);
-        json_write_floats(out, values, shape[1]);
-        values += shape[1];
-    }
-    stream_char(out, ']');
+    json_put_open(json, name, '[');
+    for (size_t i = 0; i < shape[0]; i++, values += shape[1])
+        json_put_floats(json, i ? "\n " : NULL, values, shape[1]);
+    json_put_close(json, ']');
     return values;
 }
 
-static void write_tensor(struct stream *out, const struct kept *kept, const char *gap)
+static void put_tensor(struct json_writer *json, const struct kept *kept)
 {
+    char name[SITE_NAME_BYTES];
+    const float *values = kept->data;
+    kept_name(name, kept);
     if (kept->rank == 2) {
-        write_matrix(out, kept->data, kept->shape, gap);
+        put_matrix(json, name, values, kept->shape);
         return;
     }
-    const float *values = kept->data;
-    stream_char(out, '[');
-    for (size_t i = 0; i < kept->shape[0]; i++) {
-        if (i > 0)
-            stream_format(out, ",%s", gap);
-        values = write_matrix(out, values, kept->shape + 1, gap);
-    }
-    stream_char(out, ']');
+    json_put_open(json, name, '[');
+    for (size_t i = 0; i < kept->shape[0]; i++)
+        values = put_matrix(json, i ? "\n " : NULL, values, kept->shape + 1);
+    json_put_close(json, ']');
 }
 
 static void write_object(struct stream *out, const struct report *report, const struct place *place,
-                         const char *gap)
+                         bool one_line)
 {
-    stream_char(out, '{');
+    struct json_writer json = {.stream = out, .one_line = one_line};
+    json_put_open(&json, NULL, '{');
     if (place->first_members)
         stream_text(out, place->first_members);
-    json_origin_write(out, report, gap);
-    stream_format(out, ",%s\"tensors\": {", gap);
+    json_origin_write(&json, report);
+    json_put_open(&json, "\n tensors", '{');
     for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct kept *kept = &report->tensors[i];
-        char name[SITE_NAME_BYTES];
         if (i > 0)
-            stream_format(out, ",%s", gap);
-        stream_format(out, "\"%s\": ", kept_name(name, kept));
-        write_tensor(out, kept, gap);
+            json_put_gap(&json, "\n ");
+        put_tensor(&json, &report->tensors[i]);
     }
-    stream_text(out, "}}");
+    json_put_close(&json, '}');
+    json_put_close(&json, '}');
 }
 
 int json_report_write(struct stream *out, const struct report *report, const struct place *place,
@@ -64,7 +57,7 @@ int json_report_write(struct stream *out, const struct report *report, const str
     bool several = place->count > 1;
     if (several)
         stream_text(out, place->index == 0 ? "[" : ",\n");
-    write_object(out, report, place, "\n ");
+    write_object(out, report, place, false);
     if (several && place->index + 1 == place->count)
         stream_char(out, ']');
     if (!several || place->index + 1 == place->count)
@@ -76,7 +69,7 @@ int jsonl_report_write(struct stream *out, const struct report *report, const st
                        struct err *err)
 {
     (void)err;
-    write_object(out, report, place, " ");
+    write_object(out, report, place, true);
     stream_char(out, '\n');
     return 0;
 }

@@ -1,7 +1,6 @@
 #include "write/measured_data.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "format/json_writer.h"
 #include "write/csv_field.h"
@@ -82,97 +81,95 @@ int measured_tidy_write(struct stream *out, const struct measured_list *list, st
 /* --- JSON --------------------------------------------------------------------------------------
  */
 
-static void json_text(struct stream *out, const char *text)
-{
-    json_write_text(out, text, strlen(text));
-}
-
-static void json_rows(struct stream *out, const struct measurement *item, size_t index)
+static void put_rows(struct json_writer *json, const struct measurement *item, size_t index)
 {
     const struct sheet *sheet = &item->sheets[index];
-    stream_text(out, "\"values\": [");
+    json_put_open(json, "values", '[');
     for (size_t row = 0; row < sheet->rows.size; row++) {
-        stream_text(out, row ? ", [" : "[");
+        json_put_open(json, NULL, '[');
         for (size_t column = 0; column < sheet->columns.size; column++) {
             bool counted = item->counts[index][row * sheet->columns.size + column] > 0;
-            stream_text(out, column ? ", " : "");
-            json_write_float(out, counted ? sheet_cell(sheet, row, column) : NAN);
+            json_put_float(json, NULL, counted ? sheet_cell(sheet, row, column) : NAN);
         }
-        stream_char(out, ']');
+        json_put_close(json, ']');
     }
-    stream_char(out, ']');
+    json_put_close(json, ']');
 }
 
-static void json_axis(struct stream *out, const char *name, const struct axis *axis)
+static void put_axis(struct json_writer *json, const char *name, const struct axis *axis)
 {
-    stream_format(out, "\"%s\": [", name);
+    json_put_open(json, name, '[');
     for (size_t i = 0; i < axis->size; i++)
-        stream_format(out, "%s%s", i ? ", " : "", axis->labels[i].plain);
-    stream_text(out, "], ");
+        json_put_raw(json, NULL, axis->labels[i].plain);
+    json_put_close(json, ']');
 }
 
-static void json_measurement(struct stream *out, const struct measurement *item)
+static void put_maps(struct json_writer *json, const struct measurement *item)
 {
-    stream_text(out, "{\"basis\": ");
-    json_text(out, item->basis);
-    stream_text(out, ", ");
-    if (item->of_cells)
-        stream_text(out, "\"maps\": [");
-    else if (!item->count)
-        stream_text(out, "\"layers\": [], \"heads\": [], \"values\": []");
+    json_put_open(json, "maps", '[');
     for (size_t i = 0; i < item->count; i++) {
-        if (item->of_cells) {
-            stream_format(out, "%s{\"layer\": %d, \"head\": %d, ", i ? ", " : "",
-                          item->sheets[i].layer, item->sheets[i].head);
-        } else {
-            json_axis(out, "layers", &item->sheets[i].rows);
-            json_axis(out, "heads", &item->sheets[i].columns);
-        }
-        json_rows(out, item, i);
-        stream_text(out, item->of_cells ? "}" : "");
+        json_put_open(json, NULL, '{');
+        json_put_integer(json, "layer", item->sheets[i].layer);
+        json_put_integer(json, "head", item->sheets[i].head);
+        put_rows(json, item, i);
+        json_put_close(json, '}');
     }
-    stream_text(out, item->of_cells ? "]}" : "}");
+    json_put_close(json, ']');
 }
 
-void measured_json_measures(struct stream *out, const struct measured *measured, const char *gap)
+static void put_measurement(struct json_writer *json, const struct measurement *item)
 {
-    stream_char(out, '{');
+    json_put_open(json, item->name, '{');
+    json_put_text(json, "basis", item->basis);
+    if (item->of_cells) {
+        put_maps(json, item);
+    } else if (item->count) { /* one sheet */
+        put_axis(json, "layers", &item->sheets->rows);
+        put_axis(json, "heads", &item->sheets->columns);
+        put_rows(json, item, 0);
+    } else {
+        json_put_integers(json, "layers", NULL, 0);
+        json_put_integers(json, "heads", NULL, 0);
+        json_put_integers(json, "values", NULL, 0);
+    }
+    json_put_close(json, '}');
+}
+
+static void put_measures(struct json_writer *json, const char *name,
+                         const struct measured *measured)
+{
+    json_put_open(json, name, '{');
     for (size_t i = 0; i < measured->count; i++) {
-        stream_format(out, "%s%s\"%s\": ", i ? (*gap ? "," : ", ") : "", gap,
-                      measured->items[i].name);
-        json_measurement(out, &measured->items[i]);
+        json_put_gap(json, "\n  ");
+        put_measurement(json, &measured->items[i]);
     }
-    stream_char(out, '}');
+    json_put_close(json, '}');
 }
 
-static void json_columns(struct stream *out, const struct measured *measured)
+void measured_json_measures(struct stream *out, const struct measured *measured)
 {
-    const char *gap = "";
-    stream_text(out, "\"settings\": {");
-    for (size_t i = 0; i < measured->column_count; i++) {
-        if (!measured->columns[i].value)
-            continue;
-        stream_text(out, gap);
-        json_text(out, measured->columns[i].name);
-        stream_text(out, ": ");
-        json_text(out, measured->columns[i].value);
-        gap = ", ";
-    }
-    stream_text(out, "}, ");
+    put_measures(&(struct json_writer){.stream = out, .one_line = true}, NULL, measured);
 }
 
 void measured_json_write(struct stream *out, const struct measured_list *list)
 {
-    stream_text(out, "{\"groups\": [");
+    struct json_writer json = {.stream = out};
+    json_put_open(&json, NULL, '{');
+    json_put_open(&json, "groups", '[');
     for (size_t i = 0; i < list->count; i++) {
         const struct measured *measured = &list->items[i];
-        stream_text(out, i ? ",\n {\"model\": " : "\n {\"model\": ");
-        json_text(out, measured->model);
-        stream_format(out, ", \"texts\": %llu, ", (unsigned long long)measured->texts);
-        json_columns(out, measured);
-        stream_text(out, "\"measures\": ");
-        measured_json_measures(out, measured, "\n  ");
-        stream_char(out, '}');
+        json_put_open(&json, "\n ", '{');
+        json_put_text(&json, "model", measured->model);
+        json_put_integer(&json, "texts", measured->texts);
+        json_put_open(&json, "settings", '{');
+        for (size_t k = 0; k < measured->column_count; k++)
+            if (measured->columns[k].value)
+                json_put_text(&json, measured->columns[k].name, measured->columns[k].value);
+        json_put_close(&json, '}');
+        put_measures(&json, "measures", measured);
+        json_put_close(&json, '}');
     }
-    stream_text(out, "]}\n");
+    json_put_close(&json, ']');
+    json_put_close(&json, '}');
+    stream_char(out, '\n');
 }

@@ -32,7 +32,7 @@ void measured_columns(struct buf *line, const struct measured *measured, bool na
 int measured_tidy_head(struct stream *out, const struct measured *measured, struct err *err);
 int measured_tidy_lines(struct stream *out, const struct measured *measured, struct err *err);
 
-/* {"entropy": {…}, …}: the measures alone, `gap` before each. */
-void measured_json_measures(struct stream *out, const struct measured *measured, const char *gap);
+/* {"entropy": {…}, …}: the measures alone, on one line. */
+void measured_json_measures(struct stream *out, const struct measured *measured);
 
 #endif

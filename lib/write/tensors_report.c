@@ -54,38 +54,36 @@ static void note_text(struct buf *out, const struct reading *reading)
 
 static void note_ids(struct buf *out, const struct reading *reading)
 {
-    buf_char(out, '[');
+    struct json_writer json = {.buf = out};
+    json_put_open(&json, NULL, '[');
     for (size_t i = 0; i < reading->count; i++)
-        buf_format(out, i ? ", %u" : "%u", reading->tokens[i].id);
-    buf_char(out, ']');
+        json_put_integer(&json, NULL, reading->tokens[i].id);
+    json_put_close(&json, ']');
 }
 
 static void note_tokens(struct buf *out, const struct reading *reading)
 {
-    buf_char(out, '[');
-    for (size_t i = 0; i < reading->count; i++) {
-        const char *plain = reading->labels[i].plain;
-        buf_text(out, i ? ", " : "");
-        json_append_text(out, plain, strlen(plain));
-    }
-    buf_char(out, ']');
+    struct json_writer json = {.buf = out};
+    json_put_open(&json, NULL, '[');
+    for (size_t i = 0; i < reading->count; i++)
+        json_put_text(&json, NULL, reading->labels[i].plain);
+    json_put_close(&json, ']');
 }
 
 static void note_words(struct buf *out, const struct reading *reading)
 {
-    buf_char(out, '[');
-    for (size_t i = 0; i < reading->word_count; i++)
-        buf_format(out, i ? ", [%zu, %zu]" : "[%zu, %zu]", reading->words[i].first,
-                   reading->words[i].count);
-    buf_char(out, ']');
+    struct json_writer json = {.buf = out};
+    json_put_open(&json, NULL, '[');
+    for (size_t i = 0; i < reading->word_count; i++) {
+        const size_t word[] = {reading->words[i].first, reading->words[i].count};
+        json_put_integers(&json, NULL, word, 2);
+    }
+    json_put_close(&json, ']');
 }
 
 static void note_numbers(struct buf *out, const size_t *numbers, size_t count)
 {
-    buf_char(out, '[');
-    for (size_t i = 0; i < count; i++)
-        buf_format(out, i ? ", %zu" : "%zu", numbers[i]);
-    buf_char(out, ']');
+    json_put_integers(&(struct json_writer){.buf = out}, NULL, numbers, count);
 }
 
 static void note_sentence(struct notes *notes, const struct reading *sentence)

@@ -78,17 +78,17 @@ START_TEST(json_has_an_object_for_every_choice)
     struct tokenizer *tokenizer = opened();
     struct choices choices = {known, 2, 9, tokenizer};
     memory_stream_open(&out);
-    choices_write_json(&out, &choices, "\n");
-    expect(&out, "[\n{\"id\": 1, \"text\": \"is\", \"logprob\": -0.6931472, \"best\": "
+    choices_write_json(&(struct json_writer){.stream = &out}, NULL, &choices);
+    expect(&out, "[\n  {\"id\": 1, \"text\": \"is\", \"logprob\": -0.6931472, \"best\": "
                  "[{\"id\": 1, \"text\": \"is\", \"logprob\": -0.6931472}, "
                  "{\"id\": 0, \"text\": \"Life\", \"logprob\": -1.5}, "
                  "{\"id\": 3, \"text\": \"\\\"so\\\"\", \"logprob\": -2}]},"
-                 "\n{\"id\": 2, \"text\": \"a\\tb\", \"logprob\": -12.5, \"best\": "
+                 "\n  {\"id\": 2, \"text\": \"a\\tb\", \"logprob\": -12.5, \"best\": "
                  "[{\"id\": 9, \"text\": \"9\", \"logprob\": -0.125}]}]");
     choices = (struct choices){known, 1, 0, NULL};
     memory_stream_open(&out);
-    choices_write_json(&out, &choices, "");
-    expect(&out, "[{\"id\": 1, \"text\": \"1\", \"logprob\": -0.6931472, \"best\": "
+    choices_write_json(&(struct json_writer){.stream = &out}, NULL, &choices);
+    expect(&out, "[\n  {\"id\": 1, \"text\": \"1\", \"logprob\": -0.6931472, \"best\": "
                  "[{\"id\": 1, \"text\": \"1\", \"logprob\": -0.6931472}, "
                  "{\"id\": 0, \"text\": \"0\", \"logprob\": -1.5}, "
                  "{\"id\": 3, \"text\": \"3\", \"logprob\": -2}]}]");
@@ -101,7 +101,7 @@ START_TEST(no_choices_are_an_empty_list)
     struct stream out = {0};
     struct choices choices = {0};
     memory_stream_open(&out);
-    choices_write_json(&out, &choices, "\n");
+    choices_write_json(&(struct json_writer){.stream = &out}, NULL, &choices);
     expect(&out, "[]");
     memory_stream_open(&out);
     ck_assert_int_eq(choices_write_table(&out, &choices, 0, NULL), 0);

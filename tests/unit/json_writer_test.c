@@ -4,11 +4,21 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "format/json.h"
 #include "memory_stream.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define BYTES(text) text, sizeof text - 1
+
+/* What was written to a stream is this. */
+static void expect(struct stream *out, const char *json)
+{
+    struct file written = memory_stream_take(out);
+    ck_assert_uint_eq(written.size, strlen(json));
+    ck_assert_mem_eq(written.bytes, json, written.size);
+    file_release(&written);
+}
 
 static const struct {
     const char *bytes;
@@ -38,10 +48,7 @@ START_TEST(texts_are_written_with_their_escapes)
         struct stream out = {0};
         memory_stream_open(&out);
         json_write_text(&out, texts[i].bytes, texts[i].size);
-        struct file written = memory_stream_take(&out);
-        ck_assert_uint_eq(written.size, strlen(texts[i].json));
-        ck_assert_mem_eq(written.bytes, texts[i].json, written.size);
-        file_release(&written);
+        expect(&out, texts[i].json);
     }
 }
 END_TEST
@@ -97,7 +104,7 @@ START_TEST(numbers_are_json_and_others_are_null)
         struct stream out = {0};
         struct json *root = NULL;
         memory_stream_open(&out);
-        json_write_float(&out, cases[i].value);
+        json_put_float(&(struct json_writer){.stream = &out}, NULL, cases[i].value);
         struct file written = memory_stream_take(&out);
         ck_assert_uint_eq(written.size, strlen(cases[i].json));
         ck_assert_mem_eq(written.bytes, cases[i].json, written.size);
@@ -108,8 +115,6 @@ START_TEST(numbers_are_json_and_others_are_null)
 }
 END_TEST
 
-Suite *json_writer_suite(void);
-
 START_TEST(several_numbers_are_an_array)
 {
     static const float values[] = {1, -0.5f, -INFINITY};
@@ -117,14 +122,85 @@ START_TEST(several_numbers_are_an_array)
     for (size_t count = 0; count < COUNT(arrays); count++) {
         struct stream out = {0};
         memory_stream_open(&out);
-        json_write_floats(&out, values, count);
-        struct file written = memory_stream_take(&out);
-        ck_assert_uint_eq(written.size, strlen(arrays[count]));
-        ck_assert_mem_eq(written.bytes, arrays[count], written.size);
-        file_release(&written);
+        json_put_floats(&(struct json_writer){.stream = &out}, NULL, values, count);
+        expect(&out, arrays[count]);
     }
 }
 END_TEST
+
+/* A value of every kind, with names and without. */
+static void put_all(struct json_writer *json)
+{
+    static const size_t shape[] = {6, 4};
+    json_put_open(json, NULL, '{');
+    json_put_text(json, "text", "a\n");
+    json_put_text(json, "none", NULL);
+    json_put_bytes(json, "part", "abc", 2);
+    json_put_bool(json, "\n yes", true);
+    json_put_bool(json, "no", false);
+    json_put_integer(json, "number", -3);
+    json_put_integers(json, "shape", shape, 2);
+    json_put_open(json, "\n  rows", '[');
+    json_put_raw(json, NULL, "1e3");
+    json_put_open(json, "\n   ", '[');
+    json_put_close(json, ']');
+    json_put_gap(json, "\n   ");
+    json_put_open(json, NULL, '{');
+    json_put_name(json, "\n", 1);
+    json_put_float(json, NULL, 0.5f);
+    json_put_name(json, "", 0);
+    json_put_integers(json, NULL, NULL, 0);
+    json_put_close(json, '}');
+    json_put_close(json, ']');
+    json_put_close(json, '}');
+}
+
+START_TEST(commas_and_blanks_come_by_themselves)
+{
+    struct stream out = {0};
+    memory_stream_open(&out);
+    put_all(&(struct json_writer){.stream = &out});
+    expect(&out, "{\"text\": \"a\\n\", \"none\": null, \"part\": \"ab\",\n \"yes\": true, "
+                 "\"no\": false, \"number\": -3, \"shape\": [6, 4],\n  \"rows\": [1e3,\n   [],"
+                 "\n   {\"\\n\": 0.5, \"\": []}]}");
+}
+END_TEST
+
+START_TEST(lines_need_not_break)
+{
+    struct buf out = {0};
+    put_all(&(struct json_writer){.buf = &out, .one_line = true});
+    ck_assert_str_eq(out.bytes,
+                     "{\"text\": \"a\\n\", \"none\": null, \"part\": \"ab\", \"yes\": true, "
+                     "\"no\": false, \"number\": -3, \"shape\": [6, 4], \"rows\": [1e3, [], "
+                     "{\"\\n\": 0.5, \"\": []}]}");
+    buf_release(&out);
+}
+END_TEST
+
+START_TEST(compact_json_has_no_blanks)
+{
+    struct buf out = {0};
+    put_all(&(struct json_writer){.buf = &out, .one_line = true, .compact = true});
+    ck_assert_str_eq(out.bytes, "{\"text\":\"a\\n\",\"none\":null,\"part\":\"ab\",\"yes\":true,"
+                                "\"no\":false,\"number\":-3,\"shape\":[6,4],\"rows\":[1e3,[],"
+                                "{\"\\n\":0.5,\"\":[]}]}");
+    buf_release(&out);
+}
+END_TEST
+
+START_TEST(memory_that_is_missing_sticks_to_the_buffer)
+{
+    struct buf out = {0};
+    heap_fail_at(1, true);
+    put_all(&(struct json_writer){.buf = &out});
+    heap_fail_at(0, false);
+    ck_assert_int_eq(buf_check(&out, NULL), -1);
+    buf_release(&out);
+}
+END_TEST
+
+Suite *json_writer_suite(void);
 
 Suite *json_writer_suite(void)
 {
@@ -135,6 +211,10 @@ Suite *json_writer_suite(void)
     tcase_add_test(tests, every_character_reads_back);
     tcase_add_test(tests, numbers_are_json_and_others_are_null);
     tcase_add_test(tests, several_numbers_are_an_array);
+    tcase_add_test(tests, commas_and_blanks_come_by_themselves);
+    tcase_add_test(tests, lines_need_not_break);
+    tcase_add_test(tests, compact_json_has_no_blanks);
+    tcase_add_test(tests, memory_that_is_missing_sticks_to_the_buffer);
     suite_add_tcase(suite, tests);
     return suite;
 }

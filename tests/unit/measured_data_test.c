@@ -86,7 +86,7 @@ START_TEST(a_measure_without_numbers_is_empty)
     measured.items = &nothing;
     measured.count = 1;
     memory_stream_open(&out);
-    measured_json_measures(&out, &measured, "");
+    measured_json_measures(&out, &measured);
     expect(0, &out,
            "{\"entropy\": {\"basis\": \"none\", \"layers\": [], \"heads\": [], \"values\": []}}");
 }
