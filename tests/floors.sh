@@ -45,7 +45,7 @@ done <<'PLANTS'
 lib/base/planted.c|#include "format/json.h"
 lib/format/planted.c|#include "math/gemm.h"
 lib/text/planted.c|#include "math/gemm.h"
-lib/math/planted.h|#include "text/token.h"
+lib/math/planted.h|#include "text/token_list.h"
 lib/math/planted.c|#  include "model/tap.h"
 lib/model/planted.c|#include "lens/sheet.h"
 lib/lens/planted.c|#include "train/adam.h"

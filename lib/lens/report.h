@@ -20,7 +20,7 @@
 #include "lens/sheet.h"
 #include "math/precision.h"
 #include "model/site.h"
-#include "text/token.h"
+#include "text/token_list.h"
 
 /* A tensor that was kept: dense, with only the heads that were asked for. One whose site has heads
  * or a layer but which has none itself is the mean over them (mean.h). */

@@ -1,5 +1,5 @@
-/* token_list.h: tokens on their way out of an encoder: all of them kept, or handed on in portions,
- * so that a text of any size takes little memory.
+/* token_list.h: the tokens of a text: where each stands, and how they leave an encoder: all of them
+ * kept, or handed on in portions, so that a text of any size takes little memory.
  *
  *     struct token_list list = {.sink = sink};     (NULL: keep them)
  *     if (token_list_add(&list, (struct token){id, start, end}, err)) ...
@@ -10,10 +10,23 @@
 #define ATTN_TEXT_TOKEN_LIST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "text/token.h"
+
+struct token {
+    uint32_t id;
+    size_t start; /* byte offsets into the text: [start, end) */
+    size_t end;
+};
+
+struct tokens {
+    struct token *items;
+    size_t count;
+    size_t dropped_count;        /* punctuation that is no entry of the vocabulary */
+    struct token *dropped_first; /* where the first of it stood, or NULL (its id means nothing) */
+};
 
 enum { TOKEN_PORTION = 4096 }; /* a sink gets at most so many at a time */
 

@@ -20,7 +20,6 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/folder.h"
-#include "text/token.h"
 #include "text/token_list.h"
 
 struct tokenizer;

@@ -25,7 +25,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "text/token.h"
 #include "text/token_list.h"
 #include "text/vocabulary.h"
 
