@@ -12,11 +12,11 @@ static size_t largest(size_t limit)
     return limit > UINT32_MAX ? UINT32_MAX : limit - 1;
 }
 
-int id_list_refuse(const char *text, size_t size, size_t count, size_t limit, struct err *err)
+static int refuse(const struct id_list *list, const char *text, size_t size, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
     return err_usage(err, "id %zu of the list: expected a whole number from 0 to %zu, found '%s'",
-                     count, largest(limit), label_excerpt(shown, text, size));
+                     list->count, largest(list->limit), label_excerpt(shown, text, size));
 }
 
 /* The digits from `at` to `end` as a number; false when it is too large or they are none. */
@@ -36,17 +36,26 @@ static bool read_digits(const char *at, const char *end, size_t most, uint32_t *
 
 bool id_list_next(struct id_list *list, uint32_t *id, struct err *err)
 {
-    while (list->at < list->end && separates(*list->at))
-        list->at++;
-    if (list->at == list->end || list->failed)
-        return false;
+    size_t commas = 0;
+    size_t most = largest(list->limit);
+    for (; list->at < list->end && separates(*list->at); list->at++)
+        commas += *list->at == ',';
     const char *start = list->at;
-    while (list->at < list->end && !separates(*list->at))
+    bool ends = start == list->end;
+    bool lacks = list->is_option && (ends ? commas || !list->count : commas > (list->count > 0));
+    if (list->failed || (ends && !lacks))
+        return false;
+    while (!lacks && list->at < list->end && !separates(*list->at))
         list->at++;
     list->count++;
-    if (read_digits(start, list->at, largest(list->limit), id))
+    const char *digits = start;
+    if (list->is_option && list->at - start > 1 && (*start == '+' || *start == '-')) {
+        most = *start == '-' ? 0 : most;
+        digits++;
+    }
+    if (!lacks && read_digits(digits, list->at, most, id))
         return true;
     list->failed = true;
-    id_list_refuse(start, (size_t)(list->at - start), list->count, list->limit, err);
+    refuse(list, start, (size_t)(list->at - start), err);
     return false;
 }

@@ -21,12 +21,10 @@ struct id_list {
     size_t limit; /* ids are below it, and fit into 32 bits */
     size_t count; /* of those read */
     bool failed;
+    bool is_option; /* of --ids: one id at least, one comma between two, and signs are read */
 };
 
 /* The next id; false at the end and, with `err` and `failed`, at what is none. */
 bool id_list_next(struct id_list *list, uint32_t *id, struct err *err);
-
-/* Make the message that `text` is no id, the `count`-th of a list; returns -1. */
-int id_list_refuse(const char *text, size_t size, size_t count, size_t limit, struct err *err);
 
 #endif

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "base/num.h"
 #include "base/utf8.h"
 #include "format/json.h"
 #include "text/id_list.h"
@@ -36,7 +35,7 @@ struct kind {
 static int encode_words(const struct tokenizer *tokenizer, struct token_list *list,
                         const struct token_text *text, struct err *err)
 {
-    return words_stream(&tokenizer->vocabulary, list, text->bytes, text->size, err);
+    return words_encode(&tokenizer->vocabulary, list, text->bytes, text->size, err);
 }
 
 static int encode_byte_level(const struct tokenizer *tokenizer, struct token_list *list,
@@ -287,61 +286,16 @@ const char *tokenizer_kind(const struct tokenizer *tokenizer)
     return tokenizer->kind->name;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* How many ids a list may hold: one more than there are commas and blanks between them. */
-static size_t most_ids(const char *list)
-{
-    size_t most = 1;
-    for (; *list; list++)
-        most += *list == ',' || is_blank(*list);
-    return most;
-}
-
-/* Read the ids up to a comma, or the end: one, or several with blanks between them. */
-static int read_ids(struct tokens *tokens, char *item, size_t id_limit, struct err *err)
-{
-    long long max = id_limit > UINT32_MAX ? UINT32_MAX : (long long)id_limit - 1;
-    bool any = false;
-    while (*item || !any) {
-        while (is_blank(*item))
-            item++;
-        if (!*item && any)
-            break;
-        long long id = 0;
-        char *end = item;
-        while (*end && !is_blank(*end))
-            end++;
-        bool last = !*end;
-        *end = '\0';
-        if (!num_parse_integer(item, 0, max, &id))
-            return id_list_refuse(item, strlen(item), tokens->count + 1, id_limit, err);
-        tokens->items[tokens->count++].id = (uint32_t)id;
-        any = true;
-        item = last ? end : end + 1;
-    }
-    return 0;
-}
-
 int tokens_from_ids(struct tokens *tokens, const char *list, size_t id_limit, struct arena *arena,
                     struct err *err)
 {
-    struct tokens read = {0};
-    char *item = arena_text(arena, list, strlen(list), err);
-    read.items = item ? arena_alloc(arena, most_ids(list), sizeof *read.items, err) : NULL;
-    if (!read.items)
-        return -1;
-    for (bool more = true; more;) {
-        char *end = item + strcspn(item, ",");
-        more = *end == ',';
-        *end = '\0';
-        if (read_ids(&read, item, id_limit, err))
-            return -1;
-        item = end + 1; /* after the last item it is not used */
-    }
-    *tokens = read;
-    return 0;
+    struct id_list ids = {list, list + strlen(list), .limit = id_limit, .is_option = true};
+    struct token_list kept = {0};
+    struct token token = {0};
+    int failed = 0;
+    while (!failed && id_list_next(&ids, &token.id, err))
+        failed = token_list_add(&kept, token, err);
+    failed = failed || ids.failed || token_list_keep(&kept, tokens, arena, err);
+    token_list_release(&kept);
+    return failed ? -1 : 0;
 }

@@ -217,7 +217,7 @@ static int step(struct cutter *cutter, struct err *err)
     return 0;
 }
 
-int words_stream(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
+int words_encode(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
                  size_t size, struct err *err)
 {
     struct cutter cutter = {.vocabulary = vocabulary, .text = text, .size = size, .list = list};
@@ -226,14 +226,4 @@ int words_stream(const struct vocabulary *vocabulary, struct token_list *list, c
         failed = step(&cutter, err);
     heap_free(cutter.cuttable);
     return failed;
-}
-
-int words_encode(const struct vocabulary *vocabulary, struct tokens *tokens, const char *text,
-                 size_t size, struct arena *arena, struct err *err)
-{
-    struct token_list list = {0};
-    int failed = words_stream(vocabulary, &list, text, size, err) ||
-                 token_list_keep(&list, tokens, arena, err);
-    token_list_release(&list);
-    return failed ? -1 : 0;
 }

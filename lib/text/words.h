@@ -3,8 +3,7 @@
  * White space separates; punctuation stands for itself; a run of letters and digits that is no
  * entry is cut by longest match, so that 我爱自然语言处理 works with 我, 爱, 自然, 语言, 处理. What
  * remains unknown: punctuation is dropped and counted, a word becomes the unknown word (`<unk>`,
- * `[UNK]` or
- * `<|unk|>`) or, where the vocabulary has none, an error that names it. Case counts.
+ * `[UNK]` or `<|unk|>`) or, where the vocabulary has none, an error that names it. Case counts.
  *
  * To the letter, from left to right:
  *
@@ -23,17 +22,12 @@
 
 #include <stddef.h>
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "text/token_list.h"
 #include "text/vocabulary.h"
 
 /* `text` is valid UTF-8; an empty one gives no tokens, which go to the list. */
-int words_stream(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
+int words_encode(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
                  size_t size, struct err *err);
-
-/* The same, kept in `arena`. */
-int words_encode(const struct vocabulary *vocabulary, struct tokens *tokens, const char *text,
-                 size_t size, struct arena *arena, struct err *err);
 
 #endif

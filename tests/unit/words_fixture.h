@@ -1,7 +1,7 @@
 /* words_fixture.h: small vocabularies and what a text becomes with them, as texts with tildes.
  *
  *     words_open(&vocabulary, "Life~is~short");
- *     words_encode(&vocabulary, &tokens, text, ...);
+ *     words_keep(&vocabulary, &tokens, text, ...);
  *     words_describe(&buf, &tokens, text);
  */
 #ifndef ATTN_TESTS_WORDS_FIXTURE_H
@@ -31,6 +31,17 @@ static inline void words_open(struct vocabulary *vocabulary, const char *words)
     const struct folder folder = {"test", &file, 1};
     ck_assert_msg(!vocabulary_open(vocabulary, &folder, "vocab.json", &err), "%s", err.text);
     buf_release(&json);
+}
+
+/* The tokens of a text, kept in `arena`. */
+static inline int words_keep(const struct vocabulary *vocabulary, struct tokens *tokens,
+                             const char *text, size_t size, struct arena *arena, struct err *err)
+{
+    struct token_list list = {0};
+    int failed = words_encode(vocabulary, &list, text, size, err) ||
+                 token_list_keep(&list, tokens, arena, err);
+    token_list_release(&list);
+    return failed ? -1 : 0;
 }
 
 /* The pieces of the text that became tokens, with tildes between them. */

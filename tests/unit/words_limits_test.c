@@ -44,7 +44,7 @@ static void expect_slow_cuts(const struct vocabulary *vocabulary)
             text[i] = (char)('a' + (bits >> i & 1));
         if (!slow_cut(&expected, vocabulary, text))
             buf_text(&expected, text); /* unknown as a whole */
-        ck_assert_int_eq(words_encode(vocabulary, &tokens, text, 9, &arena, NULL), 0);
+        ck_assert_int_eq(words_keep(vocabulary, &tokens, text, 9, &arena, NULL), 0);
         words_describe(&found, &tokens, text);
         ck_assert_str_eq(found.bytes, expected.bytes);
         buf_release(&expected);
@@ -109,7 +109,7 @@ START_TEST(a_megabyte_of_one_character_takes_no_time)
     while (text.size + strlen(megabytes[_i].unit) <= MEGABYTE)
         buf_text(&text, megabytes[_i].unit);
     clock_t start = clock();
-    int failed = words_encode(&vocabulary, &tokens, text.bytes, text.size, &arena, NULL);
+    int failed = words_keep(&vocabulary, &tokens, text.bytes, text.size, &arena, NULL);
     double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     ck_assert_int_eq(failed != 0, megabytes[_i].fails);
     ck_assert_uint_eq(tokens.count, megabytes[_i].tokens);
@@ -135,8 +135,7 @@ START_TEST(an_allocation_that_fails_is_an_error)
             struct tokens tokens = {0};
             struct err err = {0};
             heap_fail_at(nth, 0);
-            failed =
-                words_encode(&vocabulary, &tokens, texts[i].bytes, texts[i].size, &arena, &err);
+            failed = words_keep(&vocabulary, &tokens, texts[i].bytes, texts[i].size, &arena, &err);
             heap_fail_at(0, 0);
             arena_release(&arena);
             ck_assert_int_eq(err.out_of_memory, failed != 0);

@@ -47,7 +47,7 @@ static void expect_cutting(const struct cutting *cutting)
     struct err err = {0};
     struct buf found = {0};
     words_open(&vocabulary, cutting->words);
-    ck_assert_msg(!words_encode(&vocabulary, &tokens, text, strlen(text), &arena, &err), "'%s': %s",
+    ck_assert_msg(!words_keep(&vocabulary, &tokens, text, strlen(text), &arena, &err), "'%s': %s",
                   text, err.text);
     words_describe(&found, &tokens, text);
     ck_assert_msg(strcmp(found.bytes, cutting->tokens) == 0, "'%s' gives '%s'", text, found.bytes);
@@ -69,7 +69,7 @@ START_TEST(tokens_have_ids_and_places)
     struct arena arena = {0};
     struct tokens tokens = {0};
     words_open(&vocabulary, "Life~dessert~eat~first~is~short");
-    ck_assert_int_eq(words_encode(&vocabulary, &tokens, text, strlen(text), &arena, NULL), 0);
+    ck_assert_int_eq(words_keep(&vocabulary, &tokens, text, strlen(text), &arena, NULL), 0);
     ck_assert_uint_eq(tokens.count, COUNT(expected));
     for (size_t i = 0; i < COUNT(expected); i++) {
         ck_assert_uint_eq(tokens.items[i].id, expected[i].id);
@@ -186,7 +186,7 @@ START_TEST(a_byte_0_is_a_control)
     struct arena arena = {0};
     struct tokens tokens = {0};
     words_open(&vocabulary, "a");
-    ck_assert_int_eq(words_encode(&vocabulary, &tokens, "a\0a", 3, &arena, NULL), 0);
+    ck_assert_int_eq(words_keep(&vocabulary, &tokens, "a\0a", 3, &arena, NULL), 0);
     ck_assert_uint_eq(tokens.count, 2);
     ck_assert_uint_eq(tokens.dropped_first->start, 1);
     arena_release(&arena);
@@ -206,7 +206,7 @@ START_TEST(every_entry_typed_as_it_is_is_itself)
         const struct vocabulary_word *word = &entry->word;
         struct tokens tokens = {0};
         struct err err = {0};
-        words_encode(&vocabulary, &tokens, word->bytes, word->size, &arena, &err);
+        words_keep(&vocabulary, &tokens, word->bytes, word->size, &arena, &err);
         ck_assert_msg(tokens.count == 1 && tokens.items[0].id == entry->id, "'%.*s' %s",
                       (int)word->size, word->bytes, err.text);
     }
@@ -223,7 +223,7 @@ START_TEST(an_unknown_word_becomes_the_word_for_it)
         struct arena arena = {0};
         struct tokens tokens = {0};
         words_open(&vocabulary, words[i]);
-        ck_assert_int_eq(words_encode(&vocabulary, &tokens, "Lfe, x", 6, &arena, NULL), 0);
+        ck_assert_int_eq(words_keep(&vocabulary, &tokens, "Lfe, x", 6, &arena, NULL), 0);
         ck_assert_uint_eq(tokens.count, 2);
         ck_assert_uint_eq(tokens.items[0].id, 1);
         ck_assert_uint_eq(tokens.items[0].end, 3);
@@ -256,7 +256,7 @@ START_TEST(an_unknown_word_is_an_error_that_names_it)
         struct tokens tokens = {.count = 77};
         struct err err = {0};
         ck_assert_int_eq(
-            words_encode(&vocabulary, &tokens, cases[i].text, strlen(cases[i].text), &arena, &err),
+            words_keep(&vocabulary, &tokens, cases[i].text, strlen(cases[i].text), &arena, &err),
             -1);
         ck_assert_str_eq(err.text, cases[i].message);
         ck_assert_int_eq(err.kind, ERR_INPUT);
