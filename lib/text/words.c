@@ -6,7 +6,7 @@
 
 #include "base/heap.h"
 #include "base/utf8.h"
-#include "text/unknown_word.h"
+#include "text/label.h"
 
 /* One text on its way through. What lies before `at` is done. */
 struct cutter {
@@ -167,6 +167,20 @@ static int push_cuts(struct cutter *cutter, const struct run *run, struct err *e
     return 0;
 }
 
+int words_refuse(const struct nearest *nearest, const char *text, size_t start, size_t end,
+                 struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    char meant[LABEL_EXCERPT_BYTES];
+    label_excerpt(shown, text + start, end - start);
+    if (nearest->name)
+        err_set(err, "word '%s' at byte %zu is not in the vocabulary: did you mean '%s'?", shown,
+                start, label_excerpt(meant, nearest->name, nearest->name_bytes));
+    else
+        err_set(err, "word '%s' at byte %zu is not in the vocabulary", shown, start);
+    return err_about(err, ERR_ABOUT_WORD);
+}
+
 static int refuse_word(const struct cutter *cutter, size_t end, struct err *err)
 {
     struct nearest nearest;
@@ -175,7 +189,7 @@ static int refuse_word(const struct cutter *cutter, size_t end, struct err *err)
         const struct vocabulary_word *word = &cutter->vocabulary->entries[i].word;
         nearest_offer_bytes(&nearest, word->bytes, word->size);
     }
-    return unknown_word(&nearest, cutter->text, cutter->at, end, err);
+    return words_refuse(&nearest, cutter->text, cutter->at, end, err);
 }
 
 /* A word that is no entry and cannot be cut into entries. */

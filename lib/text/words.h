@@ -23,11 +23,17 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/nearest.h"
 #include "text/token_list.h"
 #include "text/vocabulary.h"
 
 /* `text` is valid UTF-8; an empty one gives no tokens, which go to the list. */
 int words_encode(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
                  size_t size, struct err *err);
+
+/* Refuse the word of a text from `start` to `end`; `nearest` was offered all words that there are.
+ * The error is about ERR_ABOUT_WORD. Returns -1. */
+int words_refuse(const struct nearest *nearest, const char *text, size_t start, size_t end,
+                 struct err *err);
 
 #endif
