@@ -3,10 +3,8 @@
 #include <string.h>
 
 #include "format/json.h"
-#include "text/added_token_json.h"
 #include "text/label.h"
 #include "text/merges.h"
-#include "text/vocabulary.h"
 
 enum { DESCRIPTION_BYTES = 80 };
 
@@ -42,9 +40,9 @@ static int read_pair(struct added_token *token, const struct json *member, struc
     const char *name = json_key(member);
     bool special = strcmp(name, END_OF_TEXT) == 0;
     long long id = 0;
-    if (!json_get_integer(member, 0, VOCABULARY_ID_MAX, &id))
+    if (!json_get_integer(member, 0, WORD_ID_MAX, &id))
         return err_set(err, "added token '%s': expected an id from 0 to %d, found %s",
-                       label_excerpt(shown, name, strlen(name)), VOCABULARY_ID_MAX,
+                       label_excerpt(shown, name, strlen(name)), WORD_ID_MAX,
                        json_describe(member, found, sizeof found));
     *token = (struct added_token){
         .bytes = name,

@@ -3,11 +3,9 @@
 #include <string.h>
 
 #include "format/json.h"
-#include "text/added_token_json.h"
 #include "text/label.h"
 #include "text/merges.h"
 #include "text/pre_tokenizer.h"
-#include "text/vocabulary.h"
 
 /* A member of an object. */
 struct field {

@@ -20,15 +20,6 @@
 #include "base/folder.h"
 #include "text/word_table.h"
 
-enum {
-    VOCABULARY_ID_MAX = 10000000, /* ids a vocabulary may use; larger ones are refused */
-
-    /* A table has a place for every id, used or not. So that a small file cannot ask for much
-     * memory, an id is at most VOCABULARY_IDS_FREE and so many more for each byte of the file. */
-    VOCABULARY_IDS_FREE = 1 << 18,
-    VOCABULARY_IDS_PER_BYTE = 16,
-};
-
 struct vocabulary_word {
     const char *bytes;
     size_t size;

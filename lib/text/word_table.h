@@ -21,6 +21,15 @@
 #include "base/hash_index.h"
 #include "format/json_cursor.h"
 
+enum {
+    WORD_ID_MAX = 10000000, /* ids a vocabulary may use; larger ones are refused */
+
+    /* A table has a place for every id, used or not. So that a small file cannot ask for much
+     * memory, an id is at most WORD_IDS_FREE and so many more for each byte of the file. */
+    WORD_IDS_FREE = 1 << 18,
+    WORD_IDS_PER_BYTE = 16,
+};
+
 enum word_form {
     WORD_ABSENT, /* no word has this id */
     WORD_BYTES,  /* written in the alphabet */

@@ -1,4 +1,4 @@
-#include "text/added_tokens.h"
+#include "text/token_set.h"
 
 #include <check.h>
 #include <string.h>
