@@ -11,11 +11,13 @@
 #include "text/vocabulary.h"
 #include "text/words.h"
 
+enum kind { WORDS, BYTE_LEVEL, WORD_LEVEL };
+
 struct tokenizer {
-    const struct kind *kind;
+    enum kind kind;
     const char *words_file; /* where its words stand */
     long long truncation;
-    struct vocabulary vocabulary; /* one of these three is filled */
+    struct vocabulary vocabulary; /* one of these three is filled, by its kind */
     struct byte_level byte_level;
     struct word_level word_level;
     const struct token_set *set; /* NULL: words, which have none */
@@ -24,35 +26,15 @@ struct tokenizer {
     uint32_t begin; /* what texts begin with */
 };
 
-/* One way of cutting texts, how `info` calls it, and what stands between its words. */
-struct kind {
+/* How `info` calls a kind, and what stands between its words. */
+static const struct {
     const char *name;
     const char *gap;
-    int (*encode)(const struct tokenizer *tokenizer, struct token_list *list,
-                  const struct token_text *text, struct err *err);
+} kinds[] = {
+    [WORDS] = {"words", " "},
+    [BYTE_LEVEL] = {"byte-level BPE", ""},
+    [WORD_LEVEL] = {"whole words", " "},
 };
-
-static int encode_words(const struct tokenizer *tokenizer, struct token_list *list,
-                        const struct token_text *text, struct err *err)
-{
-    return words_encode(&tokenizer->vocabulary, list, text->bytes, text->size, err);
-}
-
-static int encode_byte_level(const struct tokenizer *tokenizer, struct token_list *list,
-                             const struct token_text *text, struct err *err)
-{
-    return byte_level_encode(&tokenizer->byte_level, list, text, err);
-}
-
-static int encode_word_level(const struct tokenizer *tokenizer, struct token_list *list,
-                             const struct token_text *text, struct err *err)
-{
-    return word_level_encode(&tokenizer->word_level, list, text, err);
-}
-
-static const struct kind words_kind = {"words", " ", encode_words};
-static const struct kind byte_level_kind = {"byte-level BPE", "", encode_byte_level};
-static const struct kind word_level_kind = {"whole words", " ", encode_word_level};
 
 static int open_json(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
@@ -60,7 +42,7 @@ static int open_json(struct tokenizer *tokenizer, const struct folder *folder, s
     if (tokenizer_json_open(&json, folder, err))
         return -1;
     bool bpe = json.model == TOKENIZER_JSON_BPE;
-    tokenizer->kind = bpe ? &byte_level_kind : &word_level_kind;
+    tokenizer->kind = bpe ? BYTE_LEVEL : WORD_LEVEL;
     tokenizer->byte_level = json.byte_level;
     tokenizer->word_level = json.word_level;
     tokenizer->truncation = json.truncation;
@@ -70,14 +52,14 @@ static int open_json(struct tokenizer *tokenizer, const struct folder *folder, s
 
 static int open_merges(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
-    tokenizer->kind = &byte_level_kind;
+    tokenizer->kind = BYTE_LEVEL;
     tokenizer->set = &tokenizer->byte_level.set;
     return byte_level_open(&tokenizer->byte_level, folder, err);
 }
 
 static int open_words(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
-    tokenizer->kind = &words_kind;
+    tokenizer->kind = WORDS;
     return vocabulary_open(&tokenizer->vocabulary, folder, "vocab.json", err);
 }
 
@@ -145,7 +127,7 @@ void tokenizer_free(struct tokenizer *tokenizer)
 
 bool tokenizer_lacks_merges(const struct tokenizer *tokenizer)
 {
-    return tokenizer->kind == &words_kind && vocabulary_is_byte_level(&tokenizer->vocabulary);
+    return tokenizer->kind == WORDS && vocabulary_is_byte_level(&tokenizer->vocabulary);
 }
 
 void tokenizer_spell_special(struct tokenizer *tokenizer)
@@ -230,7 +212,11 @@ static int encode(const struct tokenizer *tokenizer, struct token_list *list,
                        (unsigned char)text->bytes[valid], valid);
     if (tokenizer->begins_texts && token_list_add(list, begin, err))
         return -1;
-    return tokenizer->kind->encode(tokenizer, list, text, err);
+    if (tokenizer->kind == WORDS)
+        return words_encode(&tokenizer->vocabulary, list, text->bytes, text->size, err);
+    if (tokenizer->kind == BYTE_LEVEL)
+        return byte_level_encode(&tokenizer->byte_level, list, text, err);
+    return word_level_encode(&tokenizer->word_level, list, text, err);
 }
 
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
@@ -253,7 +239,7 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
 
 bool tokenizer_knows_all(const struct tokenizer *tokenizer)
 {
-    bool all = tokenizer->kind == &byte_level_kind;
+    bool all = tokenizer->kind == BYTE_LEVEL;
     for (size_t byte = 0; byte < 256 && all; byte++)
         all = tokenizer->byte_level.bpe.byte_ids[byte] != BPE_NONE;
     return all;
@@ -278,12 +264,12 @@ long long tokenizer_truncation(const struct tokenizer *tokenizer)
 
 const char *tokenizer_gap(const struct tokenizer *tokenizer)
 {
-    return tokenizer->kind->gap;
+    return kinds[tokenizer->kind].gap;
 }
 
 const char *tokenizer_kind(const struct tokenizer *tokenizer)
 {
-    return tokenizer->kind->name;
+    return kinds[tokenizer->kind].name;
 }
 
 int tokens_from_ids(struct tokens *tokens, const char *list, size_t id_limit, struct arena *arena,
