@@ -20,11 +20,8 @@ static int list_entries(struct vocabulary *vocabulary, struct err *err)
     for (uint32_t id = 0; id < table->size; id++) {
         struct vocabulary_word word = {0};
         word.bytes = word_table_word(table, id, &word.size);
-        if (!word.bytes)
-            continue;
-        *entry++ = (struct vocabulary_entry){.word = word, .id = id};
-        if (word.size > vocabulary->longest_bytes)
-            vocabulary->longest_bytes = word.size;
+        if (word.bytes)
+            *entry++ = (struct vocabulary_entry){.word = word, .id = id};
     }
     return 0;
 }

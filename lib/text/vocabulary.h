@@ -28,15 +28,13 @@ struct vocabulary_word {
 struct vocabulary_entry {
     struct vocabulary_word word;
     uint32_t id;
-    uint32_t
-        shorter; /* 1 + the index of the longest other entry that `word` begins with; 0: none */
+    uint32_t shorter; /* 1 + the index of the longest other one that `word` begins with; 0: none */
 };
 
 struct vocabulary {
     struct word_table table;
     struct vocabulary_entry *entries; /* [count] by bytes */
     size_t count;
-    size_t longest_bytes; /* the longest word */
     struct arena arena;
 };
 
