@@ -50,7 +50,7 @@ static int check_extent(const struct json_extent *extent, struct err *err)
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err)
 {
     struct json_extent extent;
-    if (json_grammar_measure(&extent, bytes, size, err) ||
+    if (json_grammar_check(&extent, bytes, size, err) ||
         json_grammar_check_zeros(bytes, size, err) || check_extent(&extent, err))
         return -1;
     hook_memory();

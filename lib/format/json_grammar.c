@@ -289,22 +289,16 @@ static int check_value(struct reader *in)
     return refuse(in, "a value");
 }
 
-int json_grammar_measure(struct json_extent *extent, const char *bytes, size_t size,
-                         struct err *err)
+int json_grammar_check(struct json_extent *extent, const char *bytes, size_t size, struct err *err)
 {
     struct reader in = {.bytes = bytes, .size = size, .err = err};
     skip_blanks(&in);
     if (check_value(&in))
         return -1;
     skip_blanks(&in);
-    *extent = in.extent;
+    if (extent)
+        *extent = in.extent;
     return in.at == size ? 0 : refuse(&in, "the end");
-}
-
-int json_grammar_check(const char *bytes, size_t size, struct err *err)
-{
-    struct json_extent extent;
-    return json_grammar_measure(&extent, bytes, size, err);
 }
 
 /* In sound JSON a backslash stands only in texts and is never the last byte. */

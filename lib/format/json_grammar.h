@@ -18,12 +18,9 @@ struct json_extent {
     size_t text_bytes; /* of all texts and names, as they are written */
 };
 
-/* 0 when the bytes are exactly one JSON value with white space around it. */
-int json_grammar_check(const char *bytes, size_t size, struct err *err);
-
-/* The same, and how much there is of it. */
-int json_grammar_measure(struct json_extent *extent, const char *bytes, size_t size,
-                         struct err *err);
+/* 0 when the bytes are exactly one JSON value with white space around it; `extent`, which may be
+ * NULL, is how much there is of it. */
+int json_grammar_check(struct json_extent *extent, const char *bytes, size_t size, struct err *err);
 
 /* Refuse the escape \u0000 in such a value: it is valid JSON, but would end texts early. */
 int json_grammar_check_zeros(const char *bytes, size_t size, struct err *err);
