@@ -33,6 +33,12 @@ bool folder_has(const struct folder *folder, const char *name);
 /* Open a file of the folder; release it with file_release. The error names path and file. */
 int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err);
 
+/* Open a file of the folder, let `read` have it, and release it. What `read` says gets path and
+ * file before it. */
+int folder_read(const struct folder *folder, const char *name,
+                int (*read)(void *context, const struct file *file, struct err *err), void *context,
+                struct err *err);
+
 /* Write the files that a folder holds into one that is open to be written (target_folder.h). Files
  * get their names when all are written, in the folder's order: on failure none has, as a rule.
  * `progress`, which may be NULL, is told how many bytes of all are written. */

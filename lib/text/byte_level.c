@@ -16,16 +16,18 @@ enum { DESCRIPTION_BYTES = 80 };
 /* The one token that every folder of GPT-2's kind has beside its vocabulary. */
 #define END_OF_TEXT "<|endoftext|>"
 
-static int read_words(struct byte_level *level, const struct file *file, struct err *err)
+static int read_words(void *context, const struct file *file, struct err *err)
 {
+    struct byte_level *level = context;
     struct json_cursor words;
     if (json_cursor_open(&words, file->bytes, file->size, err))
         return -1;
     return word_table_read(&level->set.words, words, WORD_BYTES, file->size, err);
 }
 
-static int read_merges(struct byte_level *level, const struct file *file, struct err *err)
+static int read_merges(void *context, const struct file *file, struct err *err)
 {
+    struct byte_level *level = context;
     return merges_read_lines(&level->bpe, &level->set.words, file->bytes, file->size, err);
 }
 
@@ -75,8 +77,9 @@ static int add_members(struct byte_level *level, const struct json *object, bool
     return token_set_add(&level->set, items, count, err);
 }
 
-static int read_added(struct byte_level *level, const struct file *file, struct err *err)
+static int read_added(void *context, const struct file *file, struct err *err)
 {
+    struct byte_level *level = context;
     struct json *root = NULL;
     int failed = json_parse(&root, file->bytes, file->size, err);
     if (!failed && !json_is_object(root))
@@ -88,8 +91,9 @@ static int read_added(struct byte_level *level, const struct file *file, struct 
 }
 
 /* Its member `added_tokens_decoder`, where there is one, knows more of them. */
-static int read_config(struct byte_level *level, const struct file *file, struct err *err)
+static int read_config(void *context, const struct file *file, struct err *err)
 {
+    struct byte_level *level = context;
     struct json *root = NULL;
     const struct json *members = NULL;
     int failed = json_parse(&root, file->bytes, file->size, err);
@@ -101,32 +105,18 @@ static int read_config(struct byte_level *level, const struct file *file, struct
     return failed;
 }
 
-static int read_file(struct byte_level *level, const struct folder *folder, const char *name,
-                     int (*read)(struct byte_level *, const struct file *, struct err *),
-                     struct err *err)
-{
-    struct file file = {0};
-    if (folder_open(&file, folder, name, err))
-        return -1;
-    int failed = read(level, &file, err);
-    if (failed)
-        err_prefix(err, "'%s/%s'", folder->path, name);
-    file_release(&file);
-    return failed;
-}
-
 /* The added tokens, from the first file that has any. */
 static int find_added(struct byte_level *level, const struct folder *folder, struct err *err)
 {
     static const char config[] = "tokenizer_config.json";
     static const char added[] = "added_tokens.json";
     struct added_token token;
-    if (folder_has(folder, config) && read_file(level, folder, config, read_config, err))
+    if (folder_has(folder, config) && folder_read(folder, config, read_config, level, err))
         return -1;
     if (level->set.added.count)
         return 0;
     if (folder_has(folder, added))
-        return read_file(level, folder, added, read_added, err);
+        return folder_read(folder, added, read_added, level, err);
     return token_set_add(&level->set, &token, end_of_text(level, &token), err);
 }
 
@@ -140,8 +130,8 @@ void byte_level_release(struct byte_level *level)
 int byte_level_open(struct byte_level *level, const struct folder *folder, struct err *err)
 {
     *level = (struct byte_level){0};
-    if (read_file(level, folder, "vocab.json", read_words, err) ||
-        read_file(level, folder, "merges.txt", read_merges, err) ||
+    if (folder_read(folder, "vocab.json", read_words, level, err) ||
+        folder_read(folder, "merges.txt", read_merges, level, err) ||
         find_added(level, folder, err)) {
         byte_level_release(level);
         return -1;

@@ -147,9 +147,14 @@ static int find_token(const struct tokenizer *tokenizer, const char *text, uint3
     return 0;
 }
 
+/* Where the name of the token to begin with is looked for, and whether it was found. */
+struct search {
+    struct tokenizer *tokenizer;
+    bool found;
+};
+
 /* The member `bos_token` of tokenizer_config.json, a text or an object with its `content`. */
-static int find_named(struct tokenizer *tokenizer, const struct json *root, bool *found,
-                      struct err *err)
+static int find_named(struct search *search, const struct json *root, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
     const char *text = NULL;
@@ -158,40 +163,33 @@ static int find_named(struct tokenizer *tokenizer, const struct json *root, bool
         member = json_member(member, "content");
     if (!member || !json_get_text(member, &text))
         return 0;
-    if (find_token(tokenizer, text, &tokenizer->begin, found, err) || *found)
-        return *found ? 0 : -1;
-    return err_set(err, "bos_token: '%s' is not in the vocabulary",
-                   label_excerpt(shown, text, strlen(text)));
+    if (find_token(search->tokenizer, text, &search->tokenizer->begin, &search->found, err))
+        return -1;
+    return search->found ? 0
+                         : err_set(err, "bos_token: '%s' is not in the vocabulary",
+                                   label_excerpt(shown, text, strlen(text)));
 }
 
-static int find_in_config(struct tokenizer *tokenizer, const struct folder *folder, bool *found,
-                          struct err *err)
+static int find_in_config(void *context, const struct file *file, struct err *err)
 {
-    static const char name[] = "tokenizer_config.json";
-    struct file file = {0};
     struct json *root = NULL;
-    if (!folder_has(folder, name))
-        return 0;
-    if (folder_open(&file, folder, name, err))
-        return -1;
-    int failed =
-        json_parse(&root, file.bytes, file.size, err) || find_named(tokenizer, root, found, err);
+    int failed = json_parse(&root, file->bytes, file->size, err) || find_named(context, root, err);
     json_free(root);
-    file_release(&file);
-    return failed ? err_prefix(err, "'%s/%s'", folder->path, name) : 0;
+    return failed ? -1 : 0;
 }
 
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     static const char *const names[] = {"<|endoftext|>", "<|begin_of_text|>", "<s>", "<bos>",
                                         "[BOS]"};
-    bool found = false;
-    if (find_in_config(tokenizer, folder, &found, err))
+    static const char config[] = "tokenizer_config.json";
+    struct search search = {tokenizer, false};
+    if (folder_has(folder, config) && folder_read(folder, config, find_in_config, &search, err))
         return -1;
-    for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
-        if (find_token(tokenizer, names[i], &tokenizer->begin, &found, err))
+    for (size_t i = 0; !search.found && i < sizeof names / sizeof *names; i++)
+        if (find_token(tokenizer, names[i], &tokenizer->begin, &search.found, err))
             return -1;
-    if (!found)
+    if (!search.found)
         return err_set(err,
                        "'%s': expected a token to begin texts with (<|endoftext|>, <s>, …), "
                        "found none in the vocabulary",

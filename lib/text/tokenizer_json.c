@@ -301,7 +301,7 @@ static int read_root(struct tokenizer_json *json, struct reader *reader, struct 
     return read_added_tokens(set, reader, err);
 }
 
-static int read_file(struct tokenizer_json *json, const struct file *file, struct err *err)
+static int read_file(void *json, const struct file *file, struct err *err)
 {
     struct json_cursor root;
     struct reader reader = {.file_bytes = file->size};
@@ -313,16 +313,11 @@ static int read_file(struct tokenizer_json *json, const struct file *file, struc
 
 int tokenizer_json_open(struct tokenizer_json *json, const struct folder *folder, struct err *err)
 {
-    struct file file = {0};
     *json = (struct tokenizer_json){0};
-    if (folder_open(&file, folder, "tokenizer.json", err))
-        return -1;
-    int failed = read_file(json, &file, err);
+    int failed = folder_read(folder, "tokenizer.json", read_file, json, err);
     if (failed) {
-        err_prefix(err, "'%s/tokenizer.json'", folder->path);
         byte_level_release(&json->byte_level);
         word_level_release(&json->word_level);
     }
-    file_release(&file);
     return failed;
 }

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "text/byte_alphabet.h"
 
 /* Every word once, in no order yet. */
@@ -59,8 +58,9 @@ static void sort_entries(struct vocabulary *vocabulary)
     }
 }
 
-static int read_words(struct vocabulary *vocabulary, const struct file *file, struct err *err)
+static int read_words(void *context, const struct file *file, struct err *err)
 {
+    struct vocabulary *vocabulary = context;
     struct json_cursor words;
     if (json_cursor_open(&words, file->bytes, file->size, err) ||
         word_table_read(&vocabulary->table, words, WORD_TEXT, file->size, err) ||
@@ -73,16 +73,10 @@ static int read_words(struct vocabulary *vocabulary, const struct file *file, st
 int vocabulary_open(struct vocabulary *vocabulary, const struct folder *folder, const char *name,
                     struct err *err)
 {
-    struct file file = {0};
     *vocabulary = (struct vocabulary){0};
-    if (folder_open(&file, folder, name, err))
-        return -1;
-    int failed = read_words(vocabulary, &file, err);
-    if (failed) {
-        err_prefix(err, "'%s/%s'", folder->path, name);
+    int failed = folder_read(folder, name, read_words, vocabulary, err);
+    if (failed)
         vocabulary_release(vocabulary);
-    }
-    file_release(&file);
     return failed;
 }
 
