@@ -66,6 +66,29 @@ void json_free(struct json *root)
     cJSON_Delete((cJSON *)root);
 }
 
+struct reader {
+    int (*read)(void *context, const struct json *root, struct err *err);
+    void *context;
+};
+
+static int read_root(void *context, const struct file *file, struct err *err)
+{
+    const struct reader *reader = context;
+    struct json *root = NULL;
+    int failed =
+        json_parse(&root, file->bytes, file->size, err) || reader->read(reader->context, root, err);
+    json_free(root);
+    return failed ? -1 : 0;
+}
+
+int json_read_file(const struct folder *folder, const char *name,
+                   int (*read)(void *context, const struct json *root, struct err *err),
+                   void *context, struct err *err)
+{
+    struct reader reader = {read, context};
+    return folder_read(folder, name, read_root, &reader, err);
+}
+
 bool json_is_object(const struct json *value)
 {
     return cJSON_IsObject(tree_of(value));
@@ -175,6 +198,8 @@ const char *json_describe(const struct json *value, char *text, size_t size)
 
 const struct json *json_member(const struct json *object, const char *name)
 {
+    if (!json_is_object(object))
+        return NULL;
     return value_of(cJSON_GetObjectItemCaseSensitive(tree_of(object), name));
 }
 

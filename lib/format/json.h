@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/folder.h"
 
 /* What a tree may hold at most, so that no file asks for much more memory than it has bytes. Tables
  * of more entries are walked through: json_cursor.h. */
@@ -30,6 +31,12 @@ struct json; /* one value: an object, array, text, number, true, false or null *
  * beyond the grammar: the escape \u0000 (no text of ours may hold it), and what is too large. */
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err);
 void json_free(struct json *root);
+
+/* Parse a file of a folder, let `read` have its root, and free that. What is said of it gets path
+ * and file before it. */
+int json_read_file(const struct folder *folder, const char *name,
+                   int (*read)(void *context, const struct json *root, struct err *err),
+                   void *context, struct err *err);
 
 bool json_is_object(const struct json *value);
 bool json_is_array(const struct json *value);
@@ -47,7 +54,8 @@ bool json_get_integer(const struct json *value, long long min, long long max, lo
  * bytes with the closing 0 and returns `text`. */
 const char *json_describe(const struct json *value, char *text, size_t size);
 
-/* The member of that exact name, or NULL. A walk: for large objects use json_first/json_next. */
+/* The member of that exact name; NULL where there is none, or no object. A walk: for large objects
+ * use json_first/json_next. */
 const struct json *json_member(const struct json *object, const char *name);
 
 /* Walk the members of an object or the items of an array; NULL at the end. */

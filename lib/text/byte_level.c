@@ -77,32 +77,20 @@ static int add_members(struct byte_level *level, const struct json *object, bool
     return token_set_add(&level->set, items, count, err);
 }
 
-static int read_added(void *context, const struct file *file, struct err *err)
+static int read_added(void *context, const struct json *root, struct err *err)
 {
-    struct byte_level *level = context;
-    struct json *root = NULL;
-    int failed = json_parse(&root, file->bytes, file->size, err);
-    if (!failed && !json_is_object(root))
-        failed = err_set(err, "expected an object");
-    if (!failed)
-        failed = add_members(level, root, !json_member(root, END_OF_TEXT), read_pair, err);
-    json_free(root);
-    return failed;
+    if (!json_is_object(root))
+        return err_set(err, "expected an object");
+    return add_members(context, root, !json_member(root, END_OF_TEXT), read_pair, err);
 }
 
 /* Its member `added_tokens_decoder`, where there is one, knows more of them. */
-static int read_config(void *context, const struct file *file, struct err *err)
+static int read_config(void *context, const struct json *root, struct err *err)
 {
-    struct byte_level *level = context;
-    struct json *root = NULL;
-    const struct json *members = NULL;
-    int failed = json_parse(&root, file->bytes, file->size, err);
-    if (!failed && json_is_object(root))
-        members = json_member(root, "added_tokens_decoder");
-    if (members && json_is_object(members))
-        failed = add_members(level, members, false, added_token_read_member, err);
-    json_free(root);
-    return failed;
+    const struct json *members = json_member(root, "added_tokens_decoder");
+    if (!json_is_object(members))
+        return 0;
+    return add_members(context, members, false, added_token_read_member, err);
 }
 
 /* The added tokens, from the first file that has any. */
@@ -111,12 +99,12 @@ static int find_added(struct byte_level *level, const struct folder *folder, str
     static const char config[] = "tokenizer_config.json";
     static const char added[] = "added_tokens.json";
     struct added_token token;
-    if (folder_has(folder, config) && folder_read(folder, config, read_config, level, err))
+    if (folder_has(folder, config) && json_read_file(folder, config, read_config, level, err))
         return -1;
     if (level->set.added.count)
         return 0;
     if (folder_has(folder, added))
-        return folder_read(folder, added, read_added, level, err);
+        return json_read_file(folder, added, read_added, level, err);
     return token_set_add(&level->set, &token, end_of_text(level, &token), err);
 }
 

@@ -147,21 +147,22 @@ static int find_token(const struct tokenizer *tokenizer, const char *text, uint3
     return 0;
 }
 
-/* Where the name of the token to begin with is looked for, and whether it was found. */
+/* Where the token to begin with is looked for, and whether it was found. */
 struct search {
     struct tokenizer *tokenizer;
     bool found;
 };
 
 /* The member `bos_token` of tokenizer_config.json, a text or an object with its `content`. */
-static int find_named(struct search *search, const struct json *root, struct err *err)
+static int find_named(void *context, const struct json *root, struct err *err)
 {
+    struct search *search = context;
     char shown[LABEL_EXCERPT_BYTES];
     const char *text = NULL;
-    const struct json *member = json_is_object(root) ? json_member(root, "bos_token") : NULL;
-    if (member && json_is_object(member))
+    const struct json *member = json_member(root, "bos_token");
+    if (json_is_object(member))
         member = json_member(member, "content");
-    if (!member || !json_get_text(member, &text))
+    if (!json_get_text(member, &text))
         return 0;
     if (find_token(search->tokenizer, text, &search->tokenizer->begin, &search->found, err))
         return -1;
@@ -170,21 +171,13 @@ static int find_named(struct search *search, const struct json *root, struct err
                                    label_excerpt(shown, text, strlen(text)));
 }
 
-static int find_in_config(void *context, const struct file *file, struct err *err)
-{
-    struct json *root = NULL;
-    int failed = json_parse(&root, file->bytes, file->size, err) || find_named(context, root, err);
-    json_free(root);
-    return failed ? -1 : 0;
-}
-
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     static const char *const names[] = {"<|endoftext|>", "<|begin_of_text|>", "<s>", "<bos>",
                                         "[BOS]"};
     static const char config[] = "tokenizer_config.json";
     struct search search = {tokenizer, false};
-    if (folder_has(folder, config) && folder_read(folder, config, find_in_config, &search, err))
+    if (folder_has(folder, config) && json_read_file(folder, config, find_named, &search, err))
         return -1;
     for (size_t i = 0; !search.found && i < sizeof names / sizeof *names; i++)
         if (find_token(tokenizer, names[i], &tokenizer->begin, &search.found, err))

@@ -147,8 +147,7 @@ static int refuse_normalizer(const struct reader *reader, struct err *err)
         return 0;
     if (parse(&tree, &reader->root[NORMALIZER], err))
         return -1;
-    if (json_is_object(tree) && json_member(tree, "type"))
-        json_get_text(json_member(tree, "type"), &type);
+    json_get_text(json_member(tree, "type"), &type);
     err_unsupported(err, "normalizer: type '%s' is not supported",
                     label_excerpt(shown, type, strlen(type)));
     json_free(tree);
@@ -171,9 +170,8 @@ static int read_truncation(long long *most, const struct reader *reader, struct 
     struct json *tree = NULL;
     if (parse(&tree, &reader->root[TRUNCATION], err))
         return -1;
-    const struct json *field = json_is_object(tree) ? json_member(tree, "max_length") : NULL;
-    if (field) /* of another form: nothing that we need */
-        json_get_integer(field, 1, 1000000000000000, most);
+    /* of another form it is nothing that we need */
+    json_get_integer(json_member(tree, "max_length"), 1, 1000000000000000, most);
     json_free(tree);
     return 0;
 }
@@ -259,8 +257,7 @@ static int read_word_level(struct word_level *level, const struct reader *reader
     if (read_vocabulary(&level->set.words, reader, WORD_TEXT, err) ||
         parse(&unknown, &reader->model[UNKNOWN], err))
         return -1;
-    if (unknown)
-        json_get_text(unknown, &text);
+    json_get_text(unknown, &text);
     level->has_unknown =
         word_table_find(&level->set.words, text, strlen(text), WORD_TEXT, &level->unknown);
     json_free(unknown);
