@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/stream.h"
 #include "inputs.h"
-#include "text/id_list.h"
+#include "text/token_list.h"
 
 /* The text that is put together. */
 struct decoder {

@@ -1,4 +1,6 @@
-#include "text/id_list.h"
+#include "text/token_list.h"
+
+#include <string.h>
 
 #include "text/label.h"
 
@@ -58,4 +60,18 @@ bool id_list_next(struct id_list *list, uint32_t *id, struct err *err)
     list->failed = true;
     refuse(list, start, (size_t)(list->at - start), err);
     return false;
+}
+
+int tokens_from_ids(struct tokens *tokens, const char *list, size_t id_limit, struct arena *arena,
+                    struct err *err)
+{
+    struct id_list ids = {list, list + strlen(list), .limit = id_limit, .is_option = true};
+    struct token_list kept = {0};
+    struct token token = {0};
+    int failed = 0;
+    while (!failed && id_list_next(&ids, &token.id, err))
+        failed = token_list_add(&kept, token, err);
+    failed = failed || ids.failed || token_list_keep(&kept, tokens, arena, err);
+    token_list_release(&kept);
+    return failed ? -1 : 0;
 }

@@ -9,6 +9,7 @@
 #ifndef ATTN_TEXT_TOKEN_LIST_H
 #define ATTN_TEXT_TOKEN_LIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,5 +56,22 @@ int token_list_keep(const struct token_list *list, struct tokens *tokens, struct
                     struct err *err);
 
 void token_list_release(struct token_list *list);
+
+/* Ids in a text of any size, with blanks, new lines or commas between them. */
+struct id_list {
+    const char *at;
+    const char *end;
+    size_t limit;   /* ids are below it, and fit into 32 bits */
+    size_t count;   /* of those read */
+    bool failed;    /* what came is no id */
+    bool is_option; /* of --ids: one id at least, one comma between two, and signs are read */
+};
+
+/* The next id; false at the end and, with `err` and `failed`, at what is none. */
+bool id_list_next(struct id_list *list, uint32_t *id, struct err *err);
+
+/* Read "3,1,4", as --ids has it, kept in `arena`. Such tokens have no place: start = end = 0. */
+int tokens_from_ids(struct tokens *tokens, const char *list, size_t id_limit, struct arena *arena,
+                    struct err *err);
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/heap.h"
 #include "base/utf8.h"
 #include "format/json.h"
-#include "text/id_list.h"
 #include "text/label.h"
 #include "text/tokenizer_json.h"
 #include "text/vocabulary.h"
@@ -261,18 +260,4 @@ const char *tokenizer_gap(const struct tokenizer *tokenizer)
 const char *tokenizer_kind(const struct tokenizer *tokenizer)
 {
     return kinds[tokenizer->kind].name;
-}
-
-int tokens_from_ids(struct tokens *tokens, const char *list, size_t id_limit, struct arena *arena,
-                    struct err *err)
-{
-    struct id_list ids = {list, list + strlen(list), .limit = id_limit, .is_option = true};
-    struct token_list kept = {0};
-    struct token token = {0};
-    int failed = 0;
-    while (!failed && id_list_next(&ids, &token.id, err))
-        failed = token_list_add(&kept, token, err);
-    failed = failed || ids.failed || token_list_keep(&kept, tokens, arena, err);
-    token_list_release(&kept);
-    return failed ? -1 : 0;
 }

@@ -77,9 +77,4 @@ const char *tokenizer_gap(const struct tokenizer *tokenizer);
 /* What it is, for `info`: "words", "byte-level BPE". */
 const char *tokenizer_kind(const struct tokenizer *tokenizer);
 
-/* Read "3,1,4" as ids below `id_limit`. Tokens of a list have no place in a text: start = end = 0.
- */
-int tokens_from_ids(struct tokens *tokens, const char *list, size_t id_limit, struct arena *arena,
-                    struct err *err);
-
 #endif

@@ -1,4 +1,4 @@
-#include "text/id_list.h"
+#include "text/token_list.h"
 
 #include <check.h>
 #include <string.h>
