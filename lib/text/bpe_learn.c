@@ -6,7 +6,7 @@
 #include "base/heap.h"
 #include "base/utf8.h"
 #include "format/json_writer.h"
-#include "text/bpe_split.h"
+#include "text/bpe.h"
 #include "text/byte_alphabet.h"
 
 enum { FIRST_ROOM = 256 };

@@ -4,10 +4,8 @@
 
 #include "base/heap.h"
 #include "format/json.h"
-#include "text/bpe_split.h"
+#include "text/bpe.h"
 #include "text/label.h"
-#include "text/merges.h"
-#include "text/piece_cache.h"
 
 /* --- files ------------------------------------------------------------------------------------ */
 

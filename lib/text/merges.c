@@ -1,4 +1,4 @@
-#include "text/merges.h"
+#include "text/bpe.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "format/json.h"
 #include "text/label.h"
-#include "text/merges.h"
+#include "text/bpe.h"
 #include "text/pre_tokenizer.h"
 
 /* A member of an object. */

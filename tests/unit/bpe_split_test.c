@@ -1,4 +1,4 @@
-#include "text/bpe_split.h"
+#include "text/bpe.h"
 
 #include <check.h>
 #include <stdbool.h>

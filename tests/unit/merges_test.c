@@ -1,4 +1,4 @@
-#include "text/merges.h"
+#include "text/bpe.h"
 
 #include <check.h>
 #include <stdio.h>
