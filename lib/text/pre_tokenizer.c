@@ -1,4 +1,4 @@
-#include "text/pre_tokenizer.h"
+#include "text/tokenizer_json.h"
 
 #include <string.h>
 

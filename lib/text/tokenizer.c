@@ -7,7 +7,6 @@
 #include "format/json.h"
 #include "text/label.h"
 #include "text/tokenizer_json.h"
-#include "text/vocabulary.h"
 #include "text/words.h"
 
 enum kind { WORDS, BYTE_LEVEL, WORD_LEVEL };

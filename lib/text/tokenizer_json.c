@@ -5,7 +5,6 @@
 #include "format/json.h"
 #include "text/label.h"
 #include "text/bpe.h"
-#include "text/pre_tokenizer.h"
 
 /* A member of an object. */
 struct field {

@@ -1,4 +1,4 @@
-#include "text/vocabulary.h"
+#include "text/words.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "text/word_level.h"
+#include "text/tokenizer_json.h"
 
 #include "base/unicode.h"
 #include "base/utf8.h"

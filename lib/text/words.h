@@ -1,4 +1,5 @@
-/* words.h: a sentence cut into words by a list of words.
+/* words.h: a sentence cut into the words of a vocab.json: {"word": id} or ["word", …], where the
+ * place in the array is the id.
  *
  * White space separates; punctuation stands for itself; a run of letters and digits that is no
  * entry is cut by longest match, so that 我爱自然语言处理 works with 我, 爱, 自然, 语言, 处理. What
@@ -11,8 +12,8 @@
  *     may hold punctuation or blanks: `don't`, `...`, `<unk>`, `New York` are found when they are
  *     entries, and so is a blank itself.
  *  2. Else white space is skipped.
- *  3. Else a run is cut: from each place the longest entry behind which the rest can be cut too.
- * Only the last one may reach over the end of the run, to a boundary (the C++ of 我爱C++).
+ *  3. Else a run is cut: from each place the longest entry after which the rest can be cut too.
+ *     Only the last one may reach over the end of the run, to a boundary (the C++ of 我爱C++).
  *  4. Else a run is unknown, as a whole.
  *  5. Else a character is dropped, as readers count characters: an emoji with all its parts is one.
  *     Controls are treated like punctuation.
@@ -20,14 +21,59 @@
 #ifndef ATTN_TEXT_WORDS_H
 #define ATTN_TEXT_WORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/folder.h"
 #include "base/nearest.h"
 #include "text/token_list.h"
-#include "text/vocabulary.h"
+#include "text/word_table.h"
 
-/* `text` is valid UTF-8; an empty one gives no tokens, which go to the list. */
+struct vocabulary_word {
+    const char *bytes;
+    size_t size;
+};
+
+struct vocabulary_entry {
+    struct vocabulary_word word;
+    uint32_t id;
+    uint32_t shorter; /* 1 + the index of the longest other one that `word` begins with; 0: none */
+};
+
+/* To find words in a text they also stand in the order of their bytes, each with the longest other
+ * word that it begins with. Then one binary search gives every word that a text begins with. */
+struct vocabulary {
+    struct word_table table;
+    struct vocabulary_entry *entries; /* [count] by bytes */
+    size_t count;
+    struct arena arena;
+};
+
+/* Read and check: ids whole, not negative, not repeated, words not repeated and not empty. Words
+ * are copied. On failure nothing is held. */
+int vocabulary_open(struct vocabulary *vocabulary, const struct folder *folder, const char *name,
+                    struct err *err);
+void vocabulary_release(struct vocabulary *vocabulary);
+
+/* The id of a word, where `id` is not NULL; false when there is none. */
+bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size_t size,
+                     uint32_t *id);
+
+/* True when the words are written in the alphabet of byte_alphabet.h, for a byte-level BPE: each of
+ * its 256 letters is a word, or more than half of all words begin with Ġ, a blank. */
+bool vocabulary_is_byte_level(const struct vocabulary *vocabulary);
+
+/* The longest word that the text begins with, or NULL; and the next shorter one. They live as long
+ * as the vocabulary. */
+const struct vocabulary_entry *vocabulary_longest(const struct vocabulary *vocabulary,
+                                                  const char *text, size_t size);
+const struct vocabulary_entry *vocabulary_shorter(const struct vocabulary *vocabulary,
+                                                  const struct vocabulary_entry *entry);
+
+/* Add a text's tokens to the list. `text` is valid UTF-8; an empty one gives none. */
 int words_encode(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
                  size_t size, struct err *err);
 

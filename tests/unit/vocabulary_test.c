@@ -1,4 +1,4 @@
-#include "text/vocabulary.h"
+#include "text/words.h"
 
 #include <check.h>
 #include <stdio.h>

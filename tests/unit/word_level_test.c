@@ -1,4 +1,4 @@
-#include "text/word_level.h"
+#include "text/tokenizer_json.h"
 
 #include <check.h>
 #include <string.h>
