@@ -1,4 +1,4 @@
-/* json.h: JSON as the standard has it, parsed by cJSON behind a strict door.
+/* json.h: JSON as the standard has it, parsed by cJSON after a strict check.
  *
  * cJSON accepts more than JSON and cuts texts at U+0000; json_parse refuses all of that first
  * (json_grammar.h), then hands the bytes to cJSON. A value is opaque; look-ups are by exact name.

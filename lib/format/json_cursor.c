@@ -58,7 +58,7 @@ void json_cursor_colon(struct json_cursor *cursor)
     skip_blanks(cursor);
 }
 
-/* Behind the quote that closes the text whose first byte is at `at`. */
+/* After the quote that closes the text whose first byte is at `at`. */
 static const char *skip_text(const char *at)
 {
     while (*at != '"')
@@ -86,7 +86,7 @@ static bool ends_scalar(char c)
     return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Behind the bracket that closes the object or array at `at`; commas outside of inner ones are
+/* After the bracket that closes the object or array at `at`; commas outside of inner ones are
  * counted. */
 static const char *skip_container(const char *at, size_t *commas)
 {

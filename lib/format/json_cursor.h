@@ -57,7 +57,7 @@ struct json_span json_cursor_name(struct json_cursor *cursor);
 struct json_span json_cursor_text(struct json_cursor *cursor);
 size_t json_cursor_read(struct json_cursor *cursor, char *out);
 
-/* Pass the colon behind a name that was passed as a text. */
+/* Pass the colon after a name that was passed as a text. */
 void json_cursor_colon(struct json_cursor *cursor);
 
 /* Pass the value that comes, whatever it is; a text's span has its quotes. The second tells by the

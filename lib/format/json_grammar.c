@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 
 enum {
-    END = -1, /* what peek finds behind the last byte */
+    END = -1, /* what peek finds after the last byte */
     FOUND_BYTES = 32,
 };
 
@@ -194,7 +194,7 @@ static size_t plain_run(const char *bytes, size_t size)
 
 static int check_text(struct reader *in)
 {
-    size_t start = ++in->at; /* behind the quote */
+    size_t start = ++in->at; /* after the quote */
     for (;;) {
         in->at += plain_run(in->bytes + in->at, in->size - in->at);
         if (take(in, '"')) {

@@ -21,7 +21,7 @@ void label_line(struct buf *out, const char *bytes, size_t size);
 void label_write_line(struct stream *out, const char *bytes, size_t size);
 
 /* The same for a token, whose bytes may be a part of a character: then ‿ stands where the character
- * goes on. 🍰 in two tokens is `\xf0\x9f‿` and `‿\x8d\xb0`. `goes_on`: the token behind this one
+ * goes on. 🍰 in two tokens is `\xf0\x9f‿` and `‿\x8d\xb0`. `goes_on`: the token after this one
  * begins with such a part; else only the bytes tell. */
 void label_token(struct buf *out, const char *bytes, size_t size, bool goes_on);
 

@@ -91,7 +91,7 @@ static int find_word(const struct reader *reader, struct part word, char *bytes,
     return refuse_word(reader, word.bytes, word.size);
 }
 
-/* What a merge makes is most often the word behind what the last one made. */
+/* What a merge makes is most often the word after what the last one made. */
 static bool is_next_word(const struct reader *reader, size_t size, uint32_t *id)
 {
     const struct word_table *words = reader->words;
@@ -259,8 +259,8 @@ static int add_pair(struct reader *reader, struct json_cursor *merges)
     if (reserve(reader, spans[0].size + spans[1].size))
         return -1;
     struct part left = {reader->text, json_unescape(reader->text, spans[0])};
-    char *behind = reader->text + left.size;
-    struct part right = {behind, json_unescape(behind, spans[1])};
+    char *after = reader->text + left.size;
+    struct part right = {after, json_unescape(after, spans[1])};
     return add_pair_quickly(reader, left, right) ? 0 : add_parts(reader, left, right);
 }
 

@@ -119,7 +119,7 @@ static bool find(const struct word_table *table, const char *bytes, size_t size,
     return false;
 }
 
-/* Pass the text that comes and write what it stands for behind the other words. */
+/* Pass the text that comes and write what it stands for after the other words. */
 static struct json_span write_word(struct reader *reader, struct word_place *place)
 {
     struct word_table *table = reader->table;

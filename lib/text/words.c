@@ -81,7 +81,7 @@ static int push_entry(struct cutter *cutter, const struct vocabulary_entry *entr
 }
 
 /* Drop a character as readers see it; by single code points what an entry left over of one, and
- * controls, some of which (U+0600) join the digit behind them. */
+ * controls, some of which (U+0600) join the digit after them. */
 static void drop(struct cutter *cutter, enum utf8_class class, size_t length)
 {
     bool single = class == UTF8_CONTROL || cutter->at < cutter->character_end;
@@ -126,7 +126,7 @@ static void set_cuttable(struct cutter *cutter, const struct run *run, size_t at
     *byte = (unsigned char)(cuttable ? *byte | bit : *byte & ~bit);
 }
 
-/* The longest entry at `start` behind which the run can be cut to its end. */
+/* The longest entry at `start` after which the run can be cut to its end. */
 static const struct vocabulary_entry *find_cut(const struct cutter *cutter, size_t start,
                                                const struct run *run)
 {
