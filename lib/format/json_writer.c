@@ -24,8 +24,11 @@ static bool is_control(uint32_t c)
 static size_t plain_run(const char *bytes, size_t size)
 {
     size_t at = 0;
-    while (at < size) {
+    for (;;) {
         uint32_t c = 0;
+        while (at < size && bytes[at] >= ' ' && bytes[at] < 0x7f && bytes[at] != '"' &&
+               bytes[at] != '\\') /* most of all texts */
+            at++;
         size_t length = utf8_decode(&c, bytes + at, size - at);
         if (length == 0 || is_control(c) || c == '"' || c == '\\')
             break;
@@ -57,10 +60,9 @@ static void put(struct json_writer *json, const char *bytes, size_t size)
         buf_bytes(json->buf, bytes, size);
 }
 
-static void put_quoted(struct json_writer *json, const char *bytes, size_t size)
+static void put_escaped(struct json_writer *json, const char *bytes, size_t size)
 {
     char text[ESCAPE_BYTES];
-    put(json, "\"", 1);
     for (size_t at = 0; at < size;) {
         size_t run = plain_run(bytes + at, size - at);
         put(json, bytes + at, run);
@@ -70,7 +72,6 @@ static void put_quoted(struct json_writer *json, const char *bytes, size_t size)
         at += escape(text, bytes + at, size - at);
         put(json, text, strlen(text));
     }
-    put(json, "\"", 1);
 }
 
 static void break_line(struct json_writer *json, const char *gap, size_t size)
@@ -88,19 +89,15 @@ void json_put_gap(struct json_writer *json, const char *gap)
     break_line(json, gap, strlen(gap));
 }
 
-/* The comma before a value or a name, if it is due. */
-static void separate(struct json_writer *json)
-{
-    if (json->comma)
-        put(json, ", ", json->compact ? 1 : 2);
-    json->comma = true;
-}
-
 void json_put_name(struct json_writer *json, const char *name, size_t size)
 {
-    separate(json);
-    put_quoted(json, name, size);
-    put(json, ": ", json->compact ? 1 : 2);
+    const char *open = json->compact ? ",\"" : ", \"";
+    const char *close = json->compact ? "\":" : "\": ";
+    if (!json->comma)
+        open = "\"";
+    put(json, open, strlen(open));
+    put_escaped(json, name, size);
+    put(json, close, strlen(close));
     json->comma = false;
 }
 
@@ -112,7 +109,9 @@ static void begin_value(struct json_writer *json, const char *name)
         break_line(json, name, blanks);
     if (name && (!blanks || name[blanks]))
         json_put_name(json, name + blanks, strlen(name + blanks));
-    separate(json);
+    if (json->comma)
+        put(json, ", ", json->compact ? 1 : 2);
+    json->comma = true;
 }
 
 void json_put_open(struct json_writer *json, const char *name, char bracket)
@@ -131,7 +130,9 @@ void json_put_close(struct json_writer *json, char bracket)
 void json_put_bytes(struct json_writer *json, const char *name, const char *bytes, size_t size)
 {
     begin_value(json, name);
-    put_quoted(json, bytes, size);
+    put(json, "\"", 1);
+    put_escaped(json, bytes, size);
+    put(json, "\"", 1);
 }
 
 void json_put_raw(struct json_writer *json, const char *name, const char *value)
@@ -156,8 +157,16 @@ void json_put_bool(struct json_writer *json, const char *name, bool value)
 void json_put_integer(struct json_writer *json, const char *name, long long value)
 {
     char digits[24];
-    snprintf(digits, sizeof digits, "%lld", value);
-    json_put_raw(json, name, digits);
+    char *end = digits + sizeof digits;
+    char *at = end;
+    unsigned long long rest = value < 0 ? -(unsigned long long)value : (unsigned long long)value;
+    do
+        *--at = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0)
+        *--at = '-';
+    begin_value(json, name);
+    put(json, at, (size_t)(end - at));
 }
 
 void json_put_integers(struct json_writer *json, const char *name, const size_t *values,
