@@ -208,24 +208,6 @@ static int check_text(struct reader *in)
 
 static int check_value(struct reader *in);
 
-static int check_array(struct reader *in)
-{
-    in->at++; /* the bracket */
-    skip_blanks(in);
-    if (take(in, ']'))
-        return 0;
-    for (;;) {
-        if (check_value(in))
-            return -1;
-        skip_blanks(in);
-        if (take(in, ']'))
-            return 0;
-        if (!take(in, ','))
-            return refuse(in, "',' or ']'");
-        skip_blanks(in);
-    }
-}
-
 static int check_member(struct reader *in)
 {
     if (peek(in) != '"')
@@ -239,35 +221,29 @@ static int check_member(struct reader *in)
     return check_value(in);
 }
 
-static int check_object(struct reader *in)
-{
-    in->at++; /* the brace */
-    skip_blanks(in);
-    if (take(in, '}'))
-        return 0;
-    for (;;) {
-        if (check_member(in))
-            return -1;
-        skip_blanks(in);
-        if (take(in, '}'))
-            return 0;
-        if (!take(in, ','))
-            return refuse(in, "',' or '}'");
-        skip_blanks(in);
-    }
-}
-
 /* An array or an object; the only place that recursion passes through, so depth is bounded here. */
 static int check_container(struct reader *in)
 {
-    if (in->depth == JSON_DEPTH_MAX) {
+    bool is_object = peek(in) == '{';
+    char close = is_object ? '}' : ']';
+    if (in->depth == JSON_DEPTH_MAX)
         return err_set(in->err, "byte %zu: expected at most %d levels of nesting, found more",
                        in->at, JSON_DEPTH_MAX);
-    }
     in->depth++;
-    int failed = peek(in) == '[' ? check_array(in) : check_object(in);
+    in->at++; /* the bracket */
+    skip_blanks(in);
+    for (bool closed = take(in, close); !closed;) {
+        if (is_object ? check_member(in) : check_value(in))
+            return -1;
+        skip_blanks(in);
+        closed = take(in, close);
+        if (!closed && !take(in, ','))
+            return refuse(in, is_object ? "',' or '}'" : "',' or ']'");
+        if (!closed)
+            skip_blanks(in);
+    }
     in->depth--;
-    return failed;
+    return 0;
 }
 
 static int check_value(struct reader *in)
@@ -280,13 +256,8 @@ static int check_value(struct reader *in)
         return check_text(in);
     if (c == '-' || is_digit(c))
         return check_number(in);
-    if (c == 't')
-        return check_word(in, "true");
-    if (c == 'f')
-        return check_word(in, "false");
-    if (c == 'n')
-        return check_word(in, "null");
-    return refuse(in, "a value");
+    const char *word = c == 't' ? "true" : c == 'f' ? "false" : c == 'n' ? "null" : NULL;
+    return word ? check_word(in, word) : refuse(in, "a value");
 }
 
 int json_grammar_check(struct json_extent *extent, const char *bytes, size_t size, struct err *err)
