@@ -38,6 +38,11 @@ static size_t ascii_run(const char *bytes, size_t size)
     return at;
 }
 
+size_t utf8_encode(char out[4], uint32_t character)
+{
+    return (size_t)utf8proc_encode_char((utf8proc_int32_t)character, (utf8proc_uint8_t *)out);
+}
+
 size_t utf8_invalid_at(const char *bytes, size_t size)
 {
     uint32_t character = 0;

@@ -31,6 +31,9 @@ enum utf8_class {
  * UTF-8 (overlong forms, surrogates and numbers beyond U+10FFFF included) or `size` is 0. */
 size_t utf8_decode(uint32_t *character, const char *bytes, size_t size);
 
+/* Write a character, which is no surrogate; returns its length in bytes. */
+size_t utf8_encode(char out[4], uint32_t character);
+
 /* The offset of the first byte that is not UTF-8; `size` when all of it is. */
 size_t utf8_invalid_at(const char *bytes, size_t size);
 

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "format/json_grammar.h"
 
 static void skip_blanks(struct json_cursor *cursor)
@@ -156,19 +157,6 @@ static uint32_t read_unit(const char *digits)
            hex_value(digits[3]);
 }
 
-static size_t write_utf8(char *out, uint32_t c)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    size_t length = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = length - 1; i > 0; i--, c >>= 6)
-        out[i] = (char)(0x80 | (c & 0x3F));
-    out[0] = (char)(0xF0u << (4 - length) | c);
-    return length;
-}
-
 /* The escape at `in`, of 2, 6 or 12 bytes; returns how many. */
 static size_t unescape(char **out, const char *in)
 {
@@ -183,7 +171,7 @@ static size_t unescape(char **out, const char *in)
     bool pair = c >= 0xD800 && c <= 0xDBFF; /* a low half follows: sound JSON has no other */
     if (pair)
         c = 0x10000 + ((c - 0xD800) << 10) + (read_unit(in + 8) - 0xDC00);
-    *out += write_utf8(*out, c);
+    *out += utf8_encode(*out, c);
     return pair ? 12 : 6;
 }
 

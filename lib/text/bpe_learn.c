@@ -232,19 +232,16 @@ int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* A token in the alphabet of bytes, whose signs are below U+0800. */
+/* A token in the alphabet of bytes. */
 static void append_token(const struct bpe_learner *l, struct buf *out, uint32_t id)
 {
-    enum { ONE_BYTE = 0x80 };
-    if (id >= BPE_LEARN_BYTES) {
-        append_token(l, out, l->tokens[id].left);
-        append_token(l, out, l->tokens[id].right);
+    char sign[4];
+    if (id < BPE_LEARN_BYTES) {
+        buf_bytes(out, sign, utf8_encode(sign, l->signs[id]));
         return;
     }
-    uint32_t sign = l->signs[id];
-    if (sign >= ONE_BYTE)
-        buf_char(out, (char)(0xc0 | sign >> 6));
-    buf_char(out, (char)(sign >= ONE_BYTE ? 0x80 | (sign & 0x3f) : sign));
+    append_token(l, out, l->tokens[id].left);
+    append_token(l, out, l->tokens[id].right);
 }
 
 void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *out)
