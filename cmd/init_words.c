@@ -68,7 +68,7 @@ static int list_file(struct word_list *list, struct init_words *words,
 
 void init_words_note(const struct options *options, const struct word_list *list)
 {
-    const struct list_word *run = &list->unspaced;
+    const struct word *run = &list->unspaced;
     char shown[LABEL_EXCERPT_BYTES];
     if (run->size)
         print_note(options,

@@ -17,7 +17,7 @@ static int list_entries(struct vocabulary *vocabulary, struct err *err)
         return -1;
     struct vocabulary_entry *entry = vocabulary->entries;
     for (uint32_t id = 0; id < table->size; id++) {
-        struct vocabulary_word word = {0};
+        struct word word = {0};
         word.bytes = word_table_word(table, id, &word.size);
         if (word.bytes)
             *entry++ = (struct vocabulary_entry){.word = word, .id = id};
@@ -25,21 +25,7 @@ static int list_entries(struct vocabulary *vocabulary, struct err *err)
     return 0;
 }
 
-/* The order of bytes; a word stands before those that begin with it. */
-static int compare(const struct vocabulary_word *a, const struct vocabulary_word *b)
-{
-    int order = memcmp(a->bytes, b->bytes, a->size < b->size ? a->size : b->size);
-    return order ? order : (a->size > b->size) - (a->size < b->size);
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-    const struct vocabulary_entry *one = a;
-    const struct vocabulary_entry *two = b;
-    return compare(&one->word, &two->word);
-}
-
-static bool begins_with(const struct vocabulary_word *word, const struct vocabulary_word *start)
+static bool begins_with(const struct word *word, const struct word *start)
 {
     return word->size >= start->size && memcmp(word->bytes, start->bytes, start->size) == 0;
 }
@@ -49,7 +35,9 @@ static bool begins_with(const struct vocabulary_word *word, const struct vocabul
 static void sort_entries(struct vocabulary *vocabulary)
 {
     struct vocabulary_entry *entries = vocabulary->entries;
-    qsort(entries, vocabulary->count, sizeof *entries, compare_entries);
+    qsort(entries, vocabulary->count, sizeof *entries,
+          word_compare); /* its first member is the word */
+    ;
     for (uint32_t i = 1; i < vocabulary->count; i++) {
         uint32_t shorter = i;
         while (shorter && !begins_with(&entries[i].word, &entries[shorter - 1].word))
@@ -98,7 +86,7 @@ bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size
     return true;
 }
 
-static bool is_letter_of_bytes(const struct vocabulary_word *word)
+static bool is_letter_of_bytes(const struct word *word)
 {
     enum { LETTER_BYTES = 2 }; /* at most */
     char byte[LETTER_BYTES];
@@ -111,11 +99,11 @@ static bool is_letter_of_bytes(const struct vocabulary_word *word)
 /* A single Ġ proves nothing: Maltese has the letter. */
 bool vocabulary_is_byte_level(const struct vocabulary *vocabulary)
 {
-    static const struct vocabulary_word blank = {"\xc4\xa0", 2}; /* Ġ */
+    static const struct word blank = {"\xc4\xa0", 2}; /* Ġ */
     size_t letters = 0;
     size_t blanks = 0;
     for (size_t i = 0; i < vocabulary->count; i++) {
-        const struct vocabulary_word *word = &vocabulary->entries[i].word;
+        const struct word *word = &vocabulary->entries[i].word;
         letters += is_letter_of_bytes(word);
         blanks += begins_with(word, &blank);
     }
@@ -128,7 +116,7 @@ const struct vocabulary_entry *vocabulary_shorter(const struct vocabulary *vocab
     return entry->shorter ? &vocabulary->entries[entry->shorter - 1] : NULL;
 }
 
-static size_t common_bytes(const struct vocabulary_word *a, const struct vocabulary_word *b)
+static size_t common_bytes(const struct word *a, const struct word *b)
 {
     size_t size = a->size < b->size ? a->size : b->size;
     size_t common = 0;
@@ -142,12 +130,12 @@ static size_t common_bytes(const struct vocabulary_word *a, const struct vocabul
 const struct vocabulary_entry *vocabulary_longest(const struct vocabulary *vocabulary,
                                                   const char *text, size_t size)
 {
-    const struct vocabulary_word wanted = {.bytes = text, .size = size};
+    const struct word wanted = {.bytes = text, .size = size};
     size_t low = 0; /* entries before it are not greater than the text */
     size_t high = vocabulary->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare(&vocabulary->entries[middle].word, &wanted) <= 0)
+        if (word_compare(&vocabulary->entries[middle].word, &wanted) <= 0)
             low = middle + 1;
         else
             high = middle;

@@ -78,13 +78,13 @@ static int push(struct word_list *list, const char *bytes, size_t size, struct e
 {
     if (list->count == list->room) {
         size_t room = list->room ? 2 * list->room : FIRST_ROOM;
-        struct list_word *words = heap_resize(list->words, room, sizeof *words, err);
+        struct word *words = heap_resize(list->words, room, sizeof *words, err);
         if (!words)
             return -1;
         list->words = words;
         list->room = room;
     }
-    list->words[list->count++] = (struct list_word){bytes, size};
+    list->words[list->count++] = (struct word){bytes, size};
     return 0;
 }
 
@@ -102,7 +102,7 @@ static int push_characters(struct word_list *list, const struct line *line, size
         *at += length;
     }
     if (count > 1 && !list->unspaced.size)
-        list->unspaced = (struct list_word){line->text + start, *at - start};
+        list->unspaced = (struct word){line->text + start, *at - start};
     return 0;
 }
 
@@ -142,22 +142,13 @@ int word_list_add(struct word_list *list, const char *text, size_t size, struct 
     return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct list_word *one = a;
-    const struct list_word *other = b;
-    size_t size = one->size < other->size ? one->size : other->size;
-    int order = memcmp(one->bytes, other->bytes, size);
-    return order ? order : (one->size > other->size) - (one->size < other->size);
-}
-
 void word_list_sort(struct word_list *list)
 {
     size_t kept = 0;
     if (list->count)
-        qsort(list->words, list->count, sizeof *list->words, compare);
+        qsort(list->words, list->count, sizeof *list->words, word_compare);
     for (size_t i = 0; i < list->count; i++)
-        if (i == 0 || compare(&list->words[i], &list->words[kept - 1]) != 0)
+        if (i == 0 || word_compare(&list->words[i], &list->words[kept - 1]) != 0)
             list->words[kept++] = list->words[i];
     list->count = kept;
 }

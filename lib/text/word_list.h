@@ -22,17 +22,13 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-
-struct list_word {
-    const char *bytes; /* in the text */
-    size_t size;
-};
+#include "text/word_table.h"
 
 struct word_list {
-    struct list_word *words;
+    struct word *words;
     size_t count;
     size_t room;
-    struct list_word unspaced; /* the first run that was cut into characters; empty: none was */
+    struct word unspaced; /* the first run that was cut into characters; empty: none was */
 };
 
 /* Add the words of a text in their order. Refused: bytes that are not UTF-8, with the offset. */

@@ -266,3 +266,11 @@ const char *word_table_word(const struct word_table *table, uint32_t id, size_t 
     *size = table->places[id].size;
     return table->bytes + table->places[id].start;
 }
+
+int word_compare(const void *a, const void *b)
+{
+    const struct word *one = a;
+    const struct word *other = b;
+    int order = memcmp(one->bytes, other->bytes, one->size < other->size ? one->size : other->size);
+    return order ? order : (one->size > other->size) - (one->size < other->size);
+}

@@ -36,6 +36,15 @@ enum word_form {
     WORD_TEXT,   /* stands for itself */
 };
 
+/* A word somewhere in memory. */
+struct word {
+    const char *bytes;
+    size_t size;
+};
+
+/* The order of bytes, for qsort too; a word stands before those that begin with it. */
+int word_compare(const void *a, const void *b);
+
 struct word_place {
     uint32_t start; /* of its bytes */
     uint32_t size : 30;

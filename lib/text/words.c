@@ -186,7 +186,7 @@ static int refuse_word(const struct cutter *cutter, size_t end, struct err *err)
     struct nearest nearest;
     nearest_begin(&nearest, cutter->text + cutter->at, end - cutter->at);
     for (size_t i = 0; i < cutter->vocabulary->count; i++) {
-        const struct vocabulary_word *word = &cutter->vocabulary->entries[i].word;
+        const struct word *word = &cutter->vocabulary->entries[i].word;
         nearest_offer_bytes(&nearest, word->bytes, word->size);
     }
     return words_refuse(&nearest, cutter->text, cutter->at, end, err);

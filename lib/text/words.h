@@ -32,13 +32,8 @@
 #include "text/token_list.h"
 #include "text/word_table.h"
 
-struct vocabulary_word {
-    const char *bytes;
-    size_t size;
-};
-
 struct vocabulary_entry {
-    struct vocabulary_word word;
+    struct word word;
     uint32_t id;
     uint32_t shorter; /* 1 + the index of the longest other one that `word` begins with; 0: none */
 };

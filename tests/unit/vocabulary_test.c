@@ -202,7 +202,7 @@ static size_t slow_longest(const struct vocabulary *vocabulary, const char *text
 {
     size_t longest = 0;
     for (size_t i = 0; i < vocabulary->count; i++) {
-        const struct vocabulary_word *word = &vocabulary->entries[i].word;
+        const struct word *word = &vocabulary->entries[i].word;
         if (word->size > longest && strncmp(text, word->bytes, word->size) == 0)
             longest = word->size;
     }

@@ -203,7 +203,7 @@ START_TEST(every_entry_typed_as_it_is_is_itself)
                             "~自然~自~\n~\xC2\xA0~<|endoftext|>");
     for (size_t i = 0; i < vocabulary.count; i++) {
         const struct vocabulary_entry *entry = &vocabulary.entries[i];
-        const struct vocabulary_word *word = &entry->word;
+        const struct word *word = &entry->word;
         struct tokens tokens = {0};
         struct err err = {0};
         words_keep(&vocabulary, &tokens, word->bytes, word->size, &arena, &err);
