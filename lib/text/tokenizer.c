@@ -18,7 +18,7 @@ struct tokenizer {
     struct vocabulary vocabulary; /* one of these three is filled, by its kind */
     struct byte_level byte_level;
     struct word_level word_level;
-    const struct token_set *set; /* NULL: words, which have none */
+    const struct token_set *set; /* of that one */
     bool spells_special;
     bool begins_texts;
     uint32_t begin; /* what texts begin with */
@@ -58,6 +58,7 @@ static int open_merges(struct tokenizer *tokenizer, const struct folder *folder,
 static int open_words(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     tokenizer->kind = WORDS;
+    tokenizer->set = &tokenizer->vocabulary.set;
     return vocabulary_open(&tokenizer->vocabulary, folder, "vocab.json", err);
 }
 
@@ -100,8 +101,7 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
     size_t size = 0;
     if (!tokenizer)
         return 0;
-    const struct word_table *words =
-        tokenizer->set ? &tokenizer->set->words : &tokenizer->vocabulary.table;
+    const struct word_table *words = &tokenizer->set->words;
     if (words->size <= vocab_size)
         return 0;
     uint32_t id = (uint32_t)words->size - 1;
@@ -135,16 +135,6 @@ void tokenizer_spell_special(struct tokenizer *tokenizer)
 
 /* --- what texts begin with -------------------------------------------------------------------- */
 
-static int find_token(const struct tokenizer *tokenizer, const char *text, uint32_t *id,
-                      bool *found, struct err *err)
-{
-    size_t size = strlen(text);
-    if (tokenizer->set)
-        return token_set_find(tokenizer->set, text, size, id, found, err);
-    *found = vocabulary_find(&tokenizer->vocabulary, text, size, id);
-    return 0;
-}
-
 /* Where the token to begin with is looked for, and whether it was found. */
 struct search {
     struct tokenizer *tokenizer;
@@ -162,7 +152,8 @@ static int find_named(void *context, const struct json *root, struct err *err)
         member = json_member(member, "content");
     if (!json_get_text(member, &text))
         return 0;
-    if (find_token(search->tokenizer, text, &search->tokenizer->begin, &search->found, err))
+    if (token_set_find(search->tokenizer->set, text, strlen(text), &search->tokenizer->begin,
+                       &search->found, err))
         return -1;
     return search->found ? 0
                          : err_set(err, "bos_token: '%s' is not in the vocabulary",
@@ -178,7 +169,8 @@ int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *fold
     if (folder_has(folder, config) && json_read_file(folder, config, find_named, &search, err))
         return -1;
     for (size_t i = 0; !search.found && i < sizeof names / sizeof *names; i++)
-        if (find_token(tokenizer, names[i], &tokenizer->begin, &search.found, err))
+        if (token_set_find(tokenizer->set, names[i], strlen(names[i]), &tokenizer->begin,
+                           &search.found, err))
             return -1;
     if (!search.found)
         return err_set(err,
@@ -236,14 +228,12 @@ bool tokenizer_knows_all(const struct tokenizer *tokenizer)
 
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)
 {
-    if (tokenizer->set)
-        return token_set_word(tokenizer->set, id, size);
-    return word_table_word(&tokenizer->vocabulary.table, id, size);
+    return token_set_word(tokenizer->set, id, size);
 }
 
 size_t tokenizer_size(const struct tokenizer *tokenizer)
 {
-    return tokenizer->set ? token_set_size(tokenizer->set) : tokenizer->vocabulary.table.size;
+    return token_set_size(tokenizer->set);
 }
 
 long long tokenizer_truncation(const struct tokenizer *tokenizer)

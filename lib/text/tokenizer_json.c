@@ -28,31 +28,6 @@ struct reader {
     struct field root[ROOT_FIELDS];
 };
 
-static void name_fields(struct field *fields, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        fields[i] = (struct field){.name = names[i]};
-}
-
-static void name_all_fields(struct reader *reader)
-{
-    static const char *const root[] = {"added_tokens", "normalizer", "pre_tokenizer", "truncation",
-                                       "model"};
-    static const char *const model[] = {"dropout",
-                                        "continuing_subword_prefix",
-                                        "end_of_word_suffix",
-                                        "byte_fallback",
-                                        "ignore_merges",
-                                        "vocab",
-                                        "merges",
-                                        "type",
-                                        "unk_token"};
-    name_fields(reader->root, root, ROOT_FIELDS);
-    name_fields(reader->model, model, MODEL_FIELDS);
-    reader->root[MODEL].inner = reader->model;
-    reader->root[MODEL].inner_count = MODEL_FIELDS;
-}
-
 static int find_fields(struct field *fields, size_t count, struct json_cursor *object,
                        struct err *err);
 
@@ -300,8 +275,23 @@ static int read_root(struct tokenizer_json *json, struct reader *reader, struct 
 static int read_file(void *json, const struct file *file, struct err *err)
 {
     struct json_cursor root;
-    struct reader reader = {.file_bytes = file->size};
-    name_all_fields(&reader);
+    struct reader reader = {
+        .file_bytes = file->size,
+        .root = {[ADDED_TOKENS] = {.name = "added_tokens"},
+                 [NORMALIZER] = {.name = "normalizer"},
+                 [PRE_TOKENIZER] = {.name = "pre_tokenizer"},
+                 [TRUNCATION] = {.name = "truncation"},
+                 [MODEL] = {.name = "model", .inner = reader.model, .inner_count = MODEL_FIELDS}},
+        .model = {{.name = "dropout"},
+                  {.name = "continuing_subword_prefix"},
+                  {.name = "end_of_word_suffix"},
+                  {.name = "byte_fallback"},
+                  {.name = "ignore_merges"},
+                  [VOCAB] = {.name = "vocab"},
+                  [MERGES] = {.name = "merges"},
+                  [TYPE] = {.name = "type"},
+                  [UNKNOWN] = {.name = "unk_token"}},
+    };
     if (json_cursor_open(&root, file->bytes, file->size, err))
         return -1;
     return read_root(json, &reader, root, err);

@@ -8,11 +8,11 @@
 /* Every word once, in no order yet. */
 static int list_entries(struct vocabulary *vocabulary, struct err *err)
 {
-    const struct word_table *table = &vocabulary->table;
+    const struct word_table *table = &vocabulary->set.words;
     for (uint32_t id = 0; id < table->size; id++)
         vocabulary->count += table->places[id].form != WORD_ABSENT;
     vocabulary->entries =
-        arena_alloc(&vocabulary->arena, vocabulary->count, sizeof *vocabulary->entries, err);
+        arena_alloc(&vocabulary->set.arena, vocabulary->count, sizeof *vocabulary->entries, err);
     if (!vocabulary->entries)
         return -1;
     struct vocabulary_entry *entry = vocabulary->entries;
@@ -51,7 +51,7 @@ static int read_words(void *context, const struct file *file, struct err *err)
     struct vocabulary *vocabulary = context;
     struct json_cursor words;
     if (json_cursor_open(&words, file->bytes, file->size, err) ||
-        word_table_read(&vocabulary->table, words, WORD_TEXT, file->size, err) ||
+        word_table_read(&vocabulary->set.words, words, WORD_TEXT, file->size, err) ||
         list_entries(vocabulary, err))
         return -1;
     sort_entries(vocabulary);
@@ -70,8 +70,7 @@ int vocabulary_open(struct vocabulary *vocabulary, const struct folder *folder, 
 
 void vocabulary_release(struct vocabulary *vocabulary)
 {
-    word_table_release(&vocabulary->table);
-    arena_release(&vocabulary->arena);
+    token_set_release(&vocabulary->set);
     *vocabulary = (struct vocabulary){0};
 }
 
@@ -79,7 +78,8 @@ bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size
                      uint32_t *id)
 {
     uint32_t found = 0;
-    if (!vocabulary->count || !word_table_find(&vocabulary->table, text, size, WORD_TEXT, &found))
+    if (!vocabulary->count ||
+        !word_table_find(&vocabulary->set.words, text, size, WORD_TEXT, &found))
         return false;
     if (id)
         *id = found;

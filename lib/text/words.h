@@ -30,7 +30,7 @@
 #include "base/folder.h"
 #include "base/nearest.h"
 #include "text/token_list.h"
-#include "text/word_table.h"
+#include "text/token_set.h"
 
 struct vocabulary_entry {
     struct word word;
@@ -41,10 +41,9 @@ struct vocabulary_entry {
 /* To find words in a text they also stand in the order of their bytes, each with the longest other
  * word that it begins with. Then one binary search gives every word that a text begins with. */
 struct vocabulary {
-    struct word_table table;
+    struct token_set set;             /* nothing is added to its words */
     struct vocabulary_entry *entries; /* [count] by bytes */
     size_t count;
-    struct arena arena;
 };
 
 /* Read and check: ids whole, not negative, not repeated, words not repeated and not empty. Words

@@ -21,7 +21,7 @@ static void expect_word(const struct vocabulary *vocabulary, uint32_t id, const 
 {
     uint32_t found = UINT32_MAX;
     size_t size = 0;
-    const char *bytes = word_table_word(&vocabulary->table, id, &size);
+    const char *bytes = word_table_word(&vocabulary->set.words, id, &size);
     ck_assert_ptr_nonnull(bytes);
     ck_assert_uint_eq(size, strlen(word));
     ck_assert_mem_eq(bytes, word, size);
@@ -39,7 +39,7 @@ START_TEST(words_and_ids_are_found_both_ways)
         struct vocabulary vocabulary = {0};
         struct err err = {0};
         ck_assert_msg(!open_text(&vocabulary, forms[i], &err), "%s", err.text);
-        ck_assert_uint_eq(vocabulary.table.size, 4);
+        ck_assert_uint_eq(vocabulary.set.words.size, 4);
         ck_assert_uint_eq(vocabulary.count, 4);
         expect_word(&vocabulary, 0, "Life");
         expect_word(&vocabulary, 1, "is");
@@ -47,7 +47,7 @@ START_TEST(words_and_ids_are_found_both_ways)
         expect_word(&vocabulary, 3, "爱");
         ck_assert(!vocabulary_find(&vocabulary, "life", 4, NULL));
         vocabulary_release(&vocabulary);
-        ck_assert_uint_eq(vocabulary.table.size, 0);
+        ck_assert_uint_eq(vocabulary.set.words.size, 0);
     }
 }
 END_TEST
@@ -57,10 +57,10 @@ START_TEST(ids_may_have_gaps)
     struct vocabulary vocabulary = {0};
     size_t size = 0;
     ck_assert_int_eq(open_text(&vocabulary, "{\"Hello\": 15496, \" world\": 995}", NULL), 0);
-    ck_assert_uint_eq(vocabulary.table.size, 15497);
+    ck_assert_uint_eq(vocabulary.set.words.size, 15497);
     ck_assert_uint_eq(vocabulary.count, 2);
     expect_word(&vocabulary, 995, " world");
-    ck_assert_ptr_null(word_table_word(&vocabulary.table, 996, &size));
+    ck_assert_ptr_null(word_table_word(&vocabulary.set.words, 996, &size));
     vocabulary_release(&vocabulary);
 }
 END_TEST
@@ -104,12 +104,12 @@ START_TEST(a_small_file_may_not_ask_for_much_memory)
     struct vocabulary vocabulary = {0};
     struct err err = {0};
     ck_assert_int_eq(open_text(&vocabulary, "{\"a\": 262320}", NULL), 0);
-    ck_assert_uint_eq(vocabulary.table.size, 262321);
+    ck_assert_uint_eq(vocabulary.set.words.size, 262321);
     vocabulary_release(&vocabulary);
     ck_assert_int_eq(open_text(&vocabulary, "{\"x\": 0, \"a\": 9999999}", &err), -1);
     ck_assert_str_eq(err.text, "'life/vocab.json': word 'a': expected an id up to 262496 in a file "
                                "of 22 bytes, found 9999999");
-    ck_assert_ptr_null(vocabulary.table.places);
+    ck_assert_ptr_null(vocabulary.set.words.places);
 }
 END_TEST
 
@@ -147,8 +147,8 @@ START_TEST(what_is_no_vocabulary_is_refused_by_file_and_key)
         ck_assert_int_eq(open_text(&vocabulary, cases[i].json, &err), -1);
         ck_assert_str_eq(err.text, expected);
         ck_assert_int_eq(err.kind, ERR_INPUT);
-        ck_assert_ptr_null(vocabulary.table.places);
-        ck_assert_ptr_null(vocabulary.arena.newest);
+        ck_assert_ptr_null(vocabulary.set.words.places);
+        ck_assert_ptr_null(vocabulary.set.arena.newest);
     }
 }
 END_TEST
