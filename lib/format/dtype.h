@@ -28,6 +28,9 @@ enum dtype {
 const char *dtype_name(enum dtype dtype);
 size_t dtype_size_bytes(enum dtype dtype);
 
+/* The bytes of a dense float32 array, which is there or will be: they are a size_t. */
+size_t dtype_float_bytes(size_t rank, const size_t *shape);
+
 /* The type of that name; false when there is none. */
 bool dtype_find(const char *name, enum dtype *dtype);
 

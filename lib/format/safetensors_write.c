@@ -1,55 +1,24 @@
 #include "format/safetensors.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/num.h"
 #include "format/json_writer.h"
 
 enum { LENGTH_BYTES = 8, ALIGN_BYTES = 8 };
 
-static size_t size_bytes(const struct safetensors_tensor *tensor)
+/* "name":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]}; returns where the next one begins. */
+static size_t put_tensor(struct json_writer *json, const struct safetensors_tensor *tensor,
+                         size_t begin)
 {
-    size_t size = sizeof(float);
-    for (size_t i = 0; i < tensor->rank; i++) {
-        bool fits = num_multiply(&size, size, tensor->shape[i]);
-        assert(fits); /* the data is there or will be, so its size is a size_t */
-        (void)fits;
-    }
-    return size;
-}
-
-/* "name":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]} */
-static void put_tensor(struct json_writer *json, const struct safetensors_tensor *tensor,
-                       size_t begin)
-{
-    const size_t offsets[] = {begin, begin + size_bytes(tensor)};
+    size_t end = begin + dtype_float_bytes(tensor->rank, tensor->shape);
     json_put_name(json, tensor->name, strlen(tensor->name));
     json_put_open(json, NULL, '{');
     json_put_text(json, "dtype", "F32");
     json_put_integers(json, "shape", tensor->shape, tensor->rank);
-    json_put_integers(json, "data_offsets", offsets, 2);
+    json_put_integers(json, "data_offsets", (const size_t[]){begin, end}, 2);
     json_put_close(json, '}');
-}
-
-static int check_length(const struct buf *header, struct err *err)
-{
-    if (buf_check(header, err))
-        return -1;
-    size_t length = header->size - LENGTH_BYTES;
-    if (length > SAFETENSORS_HEADER_MAX)
-        return err_output(err, "safetensors header: expected at most %d bytes, found %zu",
-                          SAFETENSORS_HEADER_MAX, length);
-    return 0;
-}
-
-/* The length of what follows, in the first eight bytes. */
-static void set_length(struct buf *header)
-{
-    size_t length = header->size - LENGTH_BYTES;
-    for (int i = 0; i < LENGTH_BYTES; i++)
-        header->bytes[i] = (char)(length >> 8 * i & 0xff);
+    return end;
 }
 
 int safetensors_header(struct buf *header, const struct safetensors_tensor *tensors, size_t count,
@@ -65,16 +34,19 @@ int safetensors_header(struct buf *header, const struct safetensors_tensor *tens
             json_put_text(&json, notes[i].key, notes[i].text);
         json_put_close(&json, '}');
     }
-    for (size_t i = 0; i < count; i++) {
-        put_tensor(&json, &tensors[i], begin);
-        begin += size_bytes(&tensors[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        begin = put_tensor(&json, &tensors[i], begin);
     json_put_close(&json, '}');
     while (header->size % ALIGN_BYTES && !header->out_of_memory)
         buf_char(header, ' ');
-    if (check_length(header, err))
+    if (buf_check(header, err))
         return -1;
-    set_length(header);
+    size_t length = header->size - LENGTH_BYTES;
+    if (length > SAFETENSORS_HEADER_MAX)
+        return err_output(err, "safetensors header: expected at most %d bytes, found %zu",
+                          SAFETENSORS_HEADER_MAX, length);
+    for (int i = 0; i < LENGTH_BYTES; i++)
+        header->bytes[i] = (char)(length >> 8 * i & 0xff);
     return 0;
 }
 
@@ -87,7 +59,8 @@ int safetensors_write(struct stream *out, const struct safetensors_tensor *tenso
         stream_binary(out);
         stream_bytes(out, header.bytes, header.size);
         for (size_t i = 0; i < count; i++)
-            stream_bytes(out, tensors[i].data, size_bytes(&tensors[i]));
+            stream_bytes(out, tensors[i].data,
+                         dtype_float_bytes(tensors[i].rank, tensors[i].shape));
     }
     buf_release(&header);
     return failed;
