@@ -56,13 +56,6 @@ static int finish(struct reader *reader, int failed)
     return failed;
 }
 
-static int refuse_form(const struct reader *reader, const char *merge, size_t size)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    return err_set(reader->err, "%s %zu: expected two tokens with a blank between them, found '%s'",
-                   reader->unit, reader->number, label_excerpt(shown, merge, size));
-}
-
 /* Find a word as the file writes it; `bytes` gets what it stands for. */
 static int find_word(const struct reader *reader, struct word word, char *bytes, uint32_t *id)
 {
@@ -85,11 +78,33 @@ static bool is_next_word(const struct reader *reader, size_t size, uint32_t *id)
            memcmp(words->bytes + words->places[*id].start, reader->bytes, size) == 0;
 }
 
+/* Most often both parts are bytes, which come to lie side by side, and what they make is the next
+ * word; false where that is not so. */
+static bool add_bytes(struct reader *reader, struct word left, struct word right)
+{
+    struct bpe_merge merge;
+    size_t left_size = 0;
+    size_t right_size = 0;
+    char *bytes = reader->bytes;
+    if (byte_alphabet_decode(bytes, &left_size, left.bytes, left.size) != left.size)
+        return false;
+    char *rest = bytes + left_size;
+    if (byte_alphabet_decode(rest, &right_size, right.bytes, right.size) != right.size ||
+        !word_table_find(reader->words, bytes, left_size, WORD_BYTES, &merge.left) ||
+        !word_table_find(reader->words, rest, right_size, WORD_BYTES, &merge.right) ||
+        !is_next_word(reader, left_size + right_size, &merge.id))
+        return false;
+    bpe_add(reader->bpe, &merge);
+    return true;
+}
+
 /* Both parts are words, and so is what is written like both in a row. */
 static int add_parts(struct reader *reader, struct word left, struct word right)
 {
     struct bpe_merge merge;
     struct word joined = {reader->joined, left.size + right.size};
+    if (add_bytes(reader, left, right))
+        return 0;
     memcpy(reader->joined, left.bytes, left.size);
     memcpy(reader->joined + left.size, right.bytes, right.size);
     if (find_word(reader, left, reader->bytes, &merge.left) ||
@@ -103,52 +118,16 @@ static int add_parts(struct reader *reader, struct word left, struct word right)
 /* "Ġ t" */
 static int add_text(struct reader *reader, const char *text, size_t size)
 {
+    char shown[LABEL_EXCERPT_BYTES];
     const char *end = text + size;
     const char *blank = memchr(text, ' ', size);
     const char *right = blank ? blank + 1 : end;
     if (!blank || blank == text || right == end || memchr(right, ' ', (size_t)(end - right)))
-        return refuse_form(reader, text, size);
+        return err_set(reader->err,
+                       "%s %zu: expected two tokens with a blank between them, found '%s'",
+                       reader->unit, reader->number, label_excerpt(shown, text, size));
     return add_parts(reader, (struct word){text, (size_t)(blank - text)},
                      (struct word){right, (size_t)(end - right)});
-}
-
-/* Most often both parts are bytes, which lie side by side by now, and what they make is the next
- * word; false where that is not so. */
-static bool add_bytes(struct reader *reader, size_t left, size_t right)
-{
-    struct bpe_merge merge;
-    const char *bytes = reader->bytes;
-    if (!word_table_find(reader->words, bytes, left, WORD_BYTES, &merge.left) ||
-        !word_table_find(reader->words, bytes + left, right, WORD_BYTES, &merge.right) ||
-        !is_next_word(reader, left + right, &merge.id))
-        return false;
-    bpe_add(reader->bpe, &merge);
-    return true;
-}
-
-static bool add_pair_quickly(struct reader *reader, struct word left, struct word right)
-{
-    size_t left_size = 0;
-    size_t right_size = 0;
-    char *bytes = reader->bytes;
-    return byte_alphabet_decode(bytes, &left_size, left.bytes, left.size) == left.size &&
-           byte_alphabet_decode(bytes + left_size, &right_size, right.bytes, right.size) ==
-               right.size &&
-           add_bytes(reader, left_size, right_size);
-}
-
-/* The blank is where the first part ends: it is no sign of the alphabet. */
-static bool add_text_quickly(struct reader *reader, const char *text, size_t size)
-{
-    size_t left_size = 0;
-    size_t right_size = 0;
-    size_t blank = byte_alphabet_decode(reader->bytes, &left_size, text, size);
-    if (blank == size || text[blank] != ' ')
-        return false;
-    struct word right = {text + blank + 1, size - blank - 1};
-    return byte_alphabet_decode(reader->bytes + left_size, &right_size, right.bytes, right.size) ==
-               right.size &&
-           add_bytes(reader, left_size, right_size);
 }
 
 /* --- merges.txt ------------------------------------------------------------------------------- */
@@ -174,8 +153,7 @@ static int read_line(struct reader *reader, struct word line)
 {
     if (reserve(reader, line.size))
         return -1;
-    if (add_text_quickly(reader, line.bytes, line.size) ||
-        add_text(reader, line.bytes, line.size) == 0)
+    if (add_text(reader, line.bytes, line.size) == 0)
         return 0;
     size_t valid = utf8_invalid_at(line.bytes, line.size); /* that says more than what came of it */
     if (valid < line.size && reader->err) {
@@ -243,7 +221,7 @@ static int add_pair(struct reader *reader, struct json_cursor *merges)
     struct word left = {reader->text, json_unescape(reader->text, spans[0])};
     char *after = reader->text + left.size;
     struct word right = {after, json_unescape(after, spans[1])};
-    return add_pair_quickly(reader, left, right) ? 0 : add_parts(reader, left, right);
+    return add_parts(reader, left, right);
 }
 
 static int add_item(struct reader *reader, struct json_cursor *merges)
@@ -258,7 +236,7 @@ static int add_item(struct reader *reader, struct json_cursor *merges)
         return -1;
     struct json_cursor text = json_cursor_at(item);
     size_t size = json_cursor_read(&text, reader->text);
-    return add_text_quickly(reader, reader->text, size) ? 0 : add_text(reader, reader->text, size);
+    return add_text(reader, reader->text, size);
 }
 
 int merges_read_json(struct bpe *bpe, const struct word_table *words, struct json_cursor merges,
