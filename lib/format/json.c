@@ -9,7 +9,6 @@
 #include "base/heap.h"
 #include "base/map.h"
 #include "base/utf8.h"
-#include "format/json_grammar.h"
 
 enum { DESCRIPTION_BYTES = 80 };
 

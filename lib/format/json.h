@@ -1,7 +1,7 @@
 /* json.h: JSON as the standard has it, parsed by cJSON after a strict check.
  *
- * cJSON accepts more than JSON and cuts texts at U+0000; json_parse refuses all of that first
- * (json_grammar.h), then hands the bytes to cJSON. A value is opaque; look-ups are by exact name.
+ * cJSON accepts more than JSON and cuts texts at U+0000; json_parse refuses all of that first, then
+ * hands the bytes to cJSON. A value is opaque; look-ups are by exact name.
  * Getters leave `*out` as it was when the member is absent, so defaults stand where they are
  * declared. Their errors name the field and what was expected before what was found.
  *
@@ -23,7 +23,24 @@
 
 /* What a tree may hold at most, so that no file asks for much more memory than it has bytes. Tables
  * of more entries are walked through: json_cursor.h. */
-enum { JSON_VALUES_MAX = 1 << 18, JSON_TEXT_BYTES_MAX = 16 << 20 };
+enum {
+    JSON_DEPTH_MAX = 512, /* nested arrays and objects; cJSON's own limit is 1000 */
+    JSON_VALUES_MAX = 1 << 18,
+    JSON_TEXT_BYTES_MAX = 16 << 20,
+};
+
+/* What a document would take as a tree. */
+struct json_extent {
+    size_t values;     /* objects, arrays and what is in them */
+    size_t text_bytes; /* of all texts and names, as they are written */
+};
+
+/* 0 when the bytes are exactly one JSON value with white space around it, by RFC 8259 to the
+ * letter; errors give the byte offset. `extent`, which may be NULL, is how much there is of it. */
+int json_grammar_check(struct json_extent *extent, const char *bytes, size_t size, struct err *err);
+
+/* Refuse the escape \u0000 in such a value: it is valid JSON, but would end texts early. */
+int json_grammar_check_zeros(const char *bytes, size_t size, struct err *err);
 
 struct json; /* one value: an object, array, text, number, true, false or null */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "format/json_grammar.h"
+#include "format/json.h"
 
 static void skip_blanks(struct json_cursor *cursor)
 {

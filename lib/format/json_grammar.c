@@ -1,4 +1,4 @@
-#include "format/json_grammar.h"
+#include "format/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>

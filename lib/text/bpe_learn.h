@@ -1,12 +1,13 @@
-/* bpe_learn.h: a byte-level BPE vocabulary learnt from texts, as GPT-2's was: pieces as bpe_split.h
+/* bpe_learn.h: a byte-level BPE vocabulary learnt from texts, as GPT-2's was: pieces as bpe.h
  * cuts them; of all neighbours those that occur most often become a token, again and again, until
  * there are as many tokens as were asked for, or no two neighbours occur twice. Of pairs that are
  * equally frequent the one whose tokens are older.
  *
  *     struct bpe_learner learner = {0};
- *     if (bpe_learner_add(&learner, text, size, err)) ...       for every text; they must stay
- * alive if (bpe_learner_run(&learner, 1500, err)) ... bpe_learner_vocab(&learner, &json);
- * vocab.json bpe_learner_merges(&learner, &lines);                     merges.txt
+ *     if (bpe_learner_add(&learner, text, size, err)) ...      for every text; they must stay alive
+ *     if (bpe_learner_run(&learner, 1500, err)) ...
+ *     bpe_learner_vocab(&learner, &json);                      vocab.json
+ *     bpe_learner_merges(&learner, &lines);                    merges.txt
  *     bpe_learner_release(&learner);
  */
 #ifndef ATTN_TEXT_BPE_LEARN_H

@@ -1,11 +1,10 @@
-#include "format/json_grammar.h"
+#include "format/json.h"
 
 #include <check.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/heap.h"
-#include "format/json.h"
 
 /* In the spirit of JSONTestSuite: what every parser must accept, and must refuse. */
 
