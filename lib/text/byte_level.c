@@ -183,9 +183,13 @@ static int encode_piece(struct coder *coder, const struct stretch *stretch, size
         return -1;
     if (entry)
         piece_entry_set(entry, bytes, size, piece->tokens, piece->count);
-    for (size_t i = 0, start = at; i < piece->count; start = at + piece->tokens[i++].end)
-        if (add(coder, stretch, piece->tokens[i].id, start, at + piece->tokens[i].end))
+    size_t start = at;
+    for (size_t i = 0; i < piece->count; i++) {
+        size_t end = at + piece->tokens[i].end;
+        if (add(coder, stretch, piece->tokens[i].id, start, end))
             return -1;
+        start = end;
+    }
     return 0;
 }
 

@@ -1,8 +1,8 @@
 /* tokenizer.h: from a sentence to ids and back, by the files of a model's folder.
  *
- * The first that is there: `tokenizer.json` (tokenizer_json.h); `merges.txt` with `vocab.json`,
- * byte-level BPE (byte_level.h); `vocab.json` alone, a word vocabulary (words.h). A folder without
- * any tokenizer file is served by ids; then the labels are the ids.
+ * The first that is there: `tokenizer.json`, or `merges.txt` with `vocab.json`, byte-level BPE
+ * (tokenizer_json.h); `vocab.json` alone, a word vocabulary (words.h). A folder without any
+ * tokenizer file is served by ids; then the labels are the ids.
  *
  *     struct tokenizer *tokenizer = NULL;
  *     if (tokenizer_open(&tokenizer, folder, err)) ...
