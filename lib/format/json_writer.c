@@ -20,21 +20,28 @@ static bool is_control(uint32_t c)
     return c < ' ' || (c >= 0x7f && c < 0xa0);
 }
 
+/* In HTML `<` begins what would end the JSON; the separators end lines of a script. */
+static bool is_plain(const struct json_writer *json, uint32_t c)
+{
+    if (is_control(c) || c == '"' || c == '\\')
+        return false;
+    return !json->in_html || (c != '<' && c != 0x2028 && c != 0x2029);
+}
+
 /* How many bytes from here on stand in JSON as they are. */
-static size_t plain_run(const char *bytes, size_t size)
+static size_t plain_run(const struct json_writer *json, const char *bytes, size_t size)
 {
     size_t at = 0;
     for (;;) {
         uint32_t c = 0;
         while (at < size && bytes[at] >= ' ' && bytes[at] < 0x7f && bytes[at] != '"' &&
-               bytes[at] != '\\') /* most of all texts */
+               bytes[at] != '\\' && bytes[at] != '<') /* most of all texts */
             at++;
         size_t length = utf8_decode(&c, bytes + at, size - at);
-        if (length == 0 || is_control(c) || c == '"' || c == '\\')
-            break;
+        if (length == 0 || !is_plain(json, c))
+            return at;
         at += length;
     }
-    return at;
 }
 
 /* What stands for the character that ended a run; returns how many bytes that has. */
@@ -64,7 +71,7 @@ static void put_escaped(struct json_writer *json, const char *bytes, size_t size
 {
     char text[ESCAPE_BYTES];
     for (size_t at = 0; at < size;) {
-        size_t run = plain_run(bytes + at, size - at);
+        size_t run = plain_run(json, bytes + at, size - at);
         put(json, bytes + at, run);
         at += run;
         if (at == size)

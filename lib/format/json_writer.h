@@ -27,6 +27,7 @@ struct json_writer {
     struct buf *buf;       /* or this; failures stick to either */
     bool compact;          /* no blank after a comma or a colon */
     bool one_line;         /* line breaks are blanks */
+    bool in_html;          /* <, U+2028 and U+2029 in texts are escaped */
     bool comma;            /* a value stands before: the next one follows a comma */
 };
 

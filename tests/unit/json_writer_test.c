@@ -189,6 +189,16 @@ START_TEST(compact_json_has_no_blanks)
 }
 END_TEST
 
+START_TEST(texts_in_html_cannot_end_their_element)
+{
+    struct buf out = {0};
+    json_put_text(&(struct json_writer){.buf = &out, .in_html = true}, NULL,
+                  "</a>\xE2\x80\xA7\xE2\x80\xA8\xE2\x80\xA9&");
+    ck_assert_str_eq(out.bytes, "\"\\u003c/a>\xE2\x80\xA7\\u2028\\u2029&\"");
+    buf_release(&out);
+}
+END_TEST
+
 START_TEST(memory_that_is_missing_sticks_to_the_buffer)
 {
     struct buf out = {0};
@@ -214,6 +224,7 @@ Suite *json_writer_suite(void)
     tcase_add_test(tests, commas_and_blanks_come_by_themselves);
     tcase_add_test(tests, lines_need_not_break);
     tcase_add_test(tests, compact_json_has_no_blanks);
+    tcase_add_test(tests, texts_in_html_cannot_end_their_element);
     tcase_add_test(tests, memory_that_is_missing_sticks_to_the_buffer);
     suite_add_tcase(suite, tests);
     return suite;
