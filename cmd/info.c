@@ -11,7 +11,7 @@
 #include "model/attention.h"
 #include "model/model.h"
 #include "model/parameter_table.h"
-#include "model/pass_memory.h"
+#include "model/pass.h"
 #include "model/site_size.h"
 #include "page.h"
 #include "text/label.h"

@@ -271,11 +271,10 @@ static double work_of(const struct pass *pass)
     return cells * (double)c->n_head * (double)(c->d_k + c->d_v);
 }
 
-static bool announce_all(struct pass *pass, size_t layer)
+static enum pass_state announce_all(struct pass *pass, size_t layer)
 {
     for (int site = SITE_SCORES; site <= SITE_WEIGHTS; site++)
-        if (squares_announce(pass, (enum site)site, layer))
-            return true;
+        PASS_TRY(squares_announce(pass, (enum site)site, layer));
     return tap_heads(pass, SITE_CONTEXT, layer, pass->scratch.context);
 }
 
@@ -316,7 +315,7 @@ static int prepare(struct layer_job *job)
     return way_of(pass)->prepare(job);
 }
 
-bool attention(struct pass *pass, size_t layer)
+enum pass_state attention(struct pass *pass, size_t layer)
 {
     struct layer_job job = {
         .pass = pass,
@@ -328,10 +327,8 @@ bool attention(struct pass *pass, size_t layer)
     };
     size_t heads = pass->config->n_head;
     size_t rounds = pass->batch->count * heads;
-    if (prepare(&job)) {
-        pass->tap->failed = true;
-        return true;
-    }
+    if (prepare(&job))
+        return PASS_FAILED;
     atomic_init(&job.first_fault, rounds * HEAD_FAULTS);
     pool_run(pass->machine->pool,
              (struct loop){.rounds = rounds, .work = work_of(pass), .round = compute_head}, &job);

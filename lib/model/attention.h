@@ -9,9 +9,8 @@
 void attention_store(struct pass *pass, size_t layer);
 
 /* context [T, H·dv] from q, k and v in the pass's scratch (context is left out when nothing after
- * the weights is watched). Announces scores, masked, weights and context; true: the pass is over.
- */
-bool attention(struct pass *pass, size_t layer);
+ * the weights is watched). Announces scores, masked, weights and context. */
+enum pass_state attention(struct pass *pass, size_t layer);
 
 /* What each thread works in, for a text of so many queries and keys. */
 size_t attention_bytes(const struct config *config, size_t queries, size_t keys);

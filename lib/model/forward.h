@@ -1,13 +1,19 @@
 /* forward.h: the whole pass, from ids to what is watched.
  *
  *     struct tap tap = {.watch = &watch, .sink = my_sink, .context = mine};
- *     struct run run = {.machine = &machine, .config = &config, .weights = &weights, .batch =
- * &batch}; if (forward(&run, &tap, &arena, err)) ...
+ *     struct run run = {&machine, &config, &weights, &batch};
+ *     if (forward(&run, &tap, &arena, err)) ...
  */
 #ifndef ATTN_MODEL_FORWARD_H
 #define ATTN_MODEL_FORWARD_H
 
-#include "model/pass.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "math/machine.h"
+#include "model/batch.h"
+#include "model/config.h"
+#include "model/tap.h"
+#include "model/weights.h"
 
 struct run {
     struct machine *machine;

@@ -1,7 +1,5 @@
 #include "model/pass.h"
 
-#include <stdio.h>
-
 #include "math/gemm.h"
 #include "math/rows.h"
 
@@ -114,13 +112,13 @@ static size_t place_of_caches(const struct pass *pass)
     return place_of(pass, sources ? SITE_CROSS_V : SITE_V, pass->config->n_layer - 1);
 }
 
-/* Is this site, or anything from it on, on the way there? And anything behind it? */
+/* Is this site, or anything from it on, on the way there? And anything after it? */
 static bool leads_to_caches(const struct pass *pass, enum site own, size_t layer)
 {
     return pass->batch->cached && place_of(pass, own, layer) <= place_of_caches(pass);
 }
 
-static bool caches_lie_behind(const struct pass *pass, enum site own, size_t layer)
+static bool caches_come_after(const struct pass *pass, enum site own, size_t layer)
 {
     return pass->batch->cached &&
            (pass->part == PART_SOURCE || place_of(pass, own, layer) < place_of_caches(pass));
@@ -166,14 +164,13 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
     return (struct span){first, last + 1 - first};
 }
 
-bool pass_is_over(const struct pass *pass, enum site site, size_t layer)
+enum pass_state pass_after(const struct pass *pass, enum site site, size_t layer)
 {
     enum site own = site_of(pass->part, site);
-    if (pass->tap->failed)
-        return true;
     if (site_rows[own].part != pass->part) /* it has no such site */
-        return false;
-    return !watch_after(pass->tap->watch, own, layer) && !caches_lie_behind(pass, own, layer);
+        return PASS_ON;
+    bool goes_on = watch_after(pass->tap->watch, own, layer) || caches_come_after(pass, own, layer);
+    return goes_on ? PASS_ON : PASS_OVER;
 }
 
 struct norm_job {
@@ -206,6 +203,11 @@ void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const 
         pool_run(pass->machine->pool, loop, &job);
     else if (y.data != x.data)
         copy_rows(y, x);
+}
+
+bool pass_logits_are_rows(const struct pass *pass)
+{
+    return weights_unembedding_is_packed(pass->weights);
 }
 
 struct span pass_logit_rows(const struct pass *pass, size_t sequence)

@@ -1,10 +1,8 @@
 /* pass.h: what the verbs of one forward pass share: the model, the batch, the buffers, the tap.
  *
  * With an encoder there are three: one over the sources; one over the sentences, the decoder's; and
- * that one again where its queries look at the sources, with keys and values of its own.
- *
- * One layer is in flight at a time, so the buffers are one layer deep: pass_memory.h. Squares of
- * scores, masked and weights exist only while they are watched: squares.h.
+ * that one again where its queries look at the sources, with keys and values of its own. One layer
+ * is in flight at a time, so the buffers are one layer deep.
  */
 #ifndef ATTN_MODEL_PASS_H
 #define ATTN_MODEL_PASS_H
@@ -19,9 +17,43 @@
 #include "math/tensor.h"
 #include "model/batch.h"
 #include "model/config.h"
-#include "model/pass_memory.h"
 #include "model/tap.h"
 #include "model/weights.h"
+
+/* --- buffers --------------------------------------------------------------------------------- */
+
+enum {
+    SPARE_ROWS = 16, /* readable zero rows after all queries, and after all values: whole tiles */
+    SQUARES = SITE_WEIGHTS - SITE_SCORES + 1,
+};
+
+/* Where a layer's squares go: scores, what leads from them to weights, and weights, [T, S] of every
+ * head. They are as large as all else together, so each is written once, at the place where it
+ * stays: memory that the tap lends, else a buffer of the pass that is announced. */
+struct squares {
+    float **places[SQUARES]; /* [sequence][head] in the layer that is next; NULL: no layer's */
+    float *own[SQUARES];     /* [sequence][H, T, S] where they are not lent; NULL likewise */
+};
+
+struct scratch {
+    struct matrix x;       /* [T, C] the residual stream */
+    struct matrix source;  /* [S, C] cross-attention: what is looked at, of the sources' pass */
+    struct matrix norm;    /* [T, C] */
+    struct matrix q;       /* [T, H·dk] */
+    struct matrix k;       /* [S, Hkv·dk] */
+    struct matrix v;       /* [S, Hkv·dv] */
+    struct matrix joined;  /* [1, 3C] all three of one token */
+    struct matrix context; /* [T, H·dv] */
+    struct matrix out;     /* [T, C] of attention, then of the MLP */
+    struct matrix hidden;  /* [T, I] */
+    struct matrix logits;  /* [V, T], or [V, sequences] where only the last are wanted; by rows
+                              [T, V] and [sequences, V] */
+    struct squares squares;
+    struct attention_memory *attention; /* [thread] what it works in, from the first layer on */
+    uint32_t **drawn; /* [sequence] random keys of every query, likewise; see attention_sparse.c */
+};
+
+/* --- the pass -------------------------------------------------------------------------------- */
 
 struct pass {
     struct machine *machine;
@@ -31,8 +63,7 @@ struct pass {
     enum site_part part; /* the sentences' sites are named; these are what they stand for */
     size_t layers;       /* it goes through … */
     size_t first_layer;  /* … from which on, as layers are counted through: see config_layers */
-    struct pass *cross;  /* the same sentences, looking at their encoded sources; NULL: they do not
-                          */
+    struct pass *cross;  /* the same sentences, looking at their encoded sources; NULL: not so */
     struct tap *tap;
     struct scratch scratch;
     struct arena *arena; /* the run's */
@@ -51,53 +82,58 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
 void pass_keep_caches(struct pass *pass);
 void pass_forget_caches(struct pass *pass);
 
-/* Announce a value to the tap, for every sequence of the batch; see tap.h. All return true when the
- * pass is over: nothing further is watched or goes into a cache, or something failed
- * (pass->tap->failed, with the message in pass->err). Values that are not finite are such a
- * failure. Of a sequence with a cache the new tokens are announced, and how they see all others. */
-bool tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
-bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows);
-bool tap_logits(struct pass *pass);
+/* Take what a pass over its batch uses: the stream; all else of its layers; of these only the keys
+ * and values; the logits, where they are watched. All live as long as the run's arena. */
+int pass_memory_take_stream(struct pass *pass);
+int pass_memory_take_layer(struct pass *pass);
+int pass_memory_take_keys(struct pass *pass);
+int pass_memory_take_logits(struct pass *pass);
 
-/* The same for one sequence and values that are known to be numbers; and whether the pass is over
- * behind a site. */
-void tap_show(struct pass *pass, enum site site, size_t layer, size_t sequence,
-              struct tensor values);
-bool pass_is_over(const struct pass *pass, enum site site, size_t layer);
+/* The bytes of the buffers that passes over one text of so many tokens use, and of the logits
+ * where they are watched; attention.h tells what each thread takes, squares stand in neither. */
+size_t pass_memory_bytes(const struct config *config, size_t tokens);
+size_t pass_memory_logits_bytes(const struct config *config, size_t tokens);
+
+/* --- steps: each says how the pass goes on --------------------------------------------------- */
+
+enum pass_state {
+    PASS_ON,     /* to the next step */
+    PASS_OVER,   /* nothing further is watched or goes into a cache */
+    PASS_FAILED, /* the message is in pass->err */
+};
+
+/* Do a step; where the pass doesn't go on, the function that does it returns. */
+#define PASS_TRY(step)                       \
+    do {                                     \
+        enum pass_state pass_state = (step); \
+        if (pass_state != PASS_ON)           \
+            return pass_state;               \
+    } while (0)
+
+/* Take the stream scratch.x through a layer: attention, and in all but bare attention the norms,
+ * the residual stream and the MLP around it. */
+enum pass_state block(struct pass *pass, size_t layer);
+
+/* The stream from ids: token + position embedding of every sequence; and logits from its rows. */
+enum pass_state embed(struct pass *pass);
+enum pass_state unembed(struct pass *pass, struct matrix y);
 
 /* y = x, normed; or x as it is, where norms are left out. */
 void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm);
 
-/* True when `site` of `layer` is watched; when anything from it on is, or goes into a cache. */
-bool pass_watches(const struct pass *pass, enum site site, size_t layer);
-bool pass_goes_to(const struct pass *pass, enum site site, size_t layer);
+/* Announce a value to the tap, for every sequence of the batch; see tap.h. Values that are not
+ * finite are a failure. Of a sequence with a cache the new tokens are announced, and how they see
+ * all others. */
+enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
+enum pass_state tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows);
+enum pass_state tap_logits(struct pass *pass);
 
-/* Where the keys and values that a sequence looks at are kept: its cache, or its source's; NULL:
- * nowhere. */
-struct cache *pass_cache(const struct pass *pass, size_t sequence);
+/* The same for one sequence and values that are known to be numbers. Returns as a sink does. */
+int tap_show(struct pass *pass, enum site site, size_t layer, size_t sequence,
+             struct tensor values);
 
-/* The last site of a layer that anything watched, or a cache, is made from. */
-enum site pass_last_site(const struct pass *pass, size_t layer);
-
-/* True when `own` is wanted in this layer, or anything from `user` on, which is computed from it.
- */
-bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer);
-
-/* The heads of q, k, v or what is made of them that this layer computes: those that are looked at,
- * or all where anything behind attention, or a cache, is made of them. */
-struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
-
-/* How this pass attends: as the mechanism says, but to the sources of an encoder always densely
- * where that is a pattern, which is about a text that looks at itself. */
-enum attention_kind pass_attention_kind(const struct pass *pass);
-
-/* What attention multiplies: bf16 where the other products do. A pattern that picks out single keys
- * and a running sum stay float32. */
-enum precision pass_attention_precision(const struct pass *pass);
-
-/* The columns of scratch.logits, in bf16 its rows, that belong to a sequence: one for each of its
- * last rows. */
-struct span pass_logit_rows(const struct pass *pass, size_t sequence);
+/* How a pass goes on after a site: PASS_ON or PASS_OVER. */
+enum pass_state pass_after(const struct pass *pass, enum site site, size_t layer);
 
 /* Where a value stands that is no number. */
 struct place_in_pass {
@@ -109,15 +145,58 @@ struct place_in_pass {
 
 #define NO_HEAD SIZE_MAX
 
-/* Fail for a value that is no number: blame the parameter that caused it, or name the place.
- * Returns true, as the taps do. */
-bool pass_fail_number(struct pass *pass, const struct place_in_pass *place);
+/* Fail for a value that is no number: blame the parameter that caused it, or name the place. Or for
+ * a row of weights that leaves nothing to divide by. Both return PASS_FAILED. */
+enum pass_state pass_fail_number(struct pass *pass, const struct place_in_pass *place);
+enum pass_state pass_fail_weight(struct pass *pass, const struct place_in_pass *place);
 
-/* Fail for a row of weights that leaves nothing to divide by. */
-bool pass_fail_weight(struct pass *pass, const struct place_in_pass *place);
+/* The first, if the rows of any sequence hold something that is no number; else PASS_ON. */
+enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
+                                struct matrix rows);
 
-/* The same, if the rows of any sequence hold something that is no number; false when all is well.
+/* --- what is wanted -------------------------------------------------------------------------- */
+
+/* True when `site` of `layer` is watched; when anything from it on is, or goes into a cache. */
+bool pass_watches(const struct pass *pass, enum site site, size_t layer);
+bool pass_goes_to(const struct pass *pass, enum site site, size_t layer);
+
+/* True when `own` is wanted in this layer, or anything from `user` on, which is computed from it.
  */
-bool pass_check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
+bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer);
+
+/* The last site of a layer that anything watched, or a cache, is made from. */
+enum site pass_last_site(const struct pass *pass, size_t layer);
+
+/* The heads of q, k, v or what is made of them that this layer computes: those that are looked at,
+ * or all where anything after attention, or a cache, is made of them. */
+struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
+
+/* The columns of scratch.logits, or its rows, that belong to a sequence: one for each of its last
+ * rows. They are rows where the unembedding is packed: each token's logits side by side. */
+struct span pass_logit_rows(const struct pass *pass, size_t sequence);
+bool pass_logits_are_rows(const struct pass *pass);
+
+/* Where the keys and values that a sequence looks at are kept: its cache, or its source's; NULL:
+ * nowhere. */
+struct cache *pass_cache(const struct pass *pass, size_t sequence);
+
+/* How this pass attends: as the mechanism says, but to the sources of an encoder always densely
+ * where that is a pattern, which is about a text that looks at itself. And what it multiplies: bf16
+ * where the other products do; a pattern's single keys and a running sum stay float32. */
+enum attention_kind pass_attention_kind(const struct pass *pass);
+enum precision pass_attention_precision(const struct pass *pass);
+
+/* --- squares --------------------------------------------------------------------------------- */
+
+/* In any layer. */
+bool squares_are_wanted(const struct pass *pass, enum site site);
+
+/* Reserve what is watched in any layer and not lent; find the places for a layer, before it is
+ * computed; the place of one head's, NULL where it isn't wanted; announce what was not lent, whose
+ * numbers must be known to be sound. */
+int squares_init(struct pass *pass);
+int squares_begin(struct pass *pass, size_t layer);
+float *squares_at(const struct pass *pass, enum site site, size_t sequence, size_t head);
+enum pass_state squares_announce(struct pass *pass, enum site site, size_t layer);
 
 #endif

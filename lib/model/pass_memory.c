@@ -1,10 +1,9 @@
-#include "model/pass_memory.h"
+#include "model/pass.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #include "base/num.h"
-#include "model/pass.h"
 
 /* A token matrix of the scratch. */
 struct buffer {
@@ -123,11 +122,6 @@ size_t pass_memory_logits_bytes(const struct config *config, size_t tokens)
     return config->vocab_size * logits_stride(tokens) * sizeof(float);
 }
 
-bool pass_memory_logits_are_in_rows(const struct pass *pass)
-{
-    return weights_unembedding_is_turned(pass->weights);
-}
-
 static int take_logit_rows(struct pass *pass, size_t tokens)
 {
     size_t words = pass->config->vocab_size;
@@ -146,7 +140,7 @@ int pass_memory_take_logits(struct pass *pass)
     size_t tokens = pass->tap->watch->last_logits ? batch->count : batch->tokens;
     if (pass->part != PART_SENTENCE || !pass_watches(pass, SITE_LOGITS, 0))
         return 0;
-    if (pass_memory_logits_are_in_rows(pass))
+    if (pass_logits_are_rows(pass))
         return take_logit_rows(pass, tokens);
     struct buffer logits = {&pass->scratch.logits, pass->config->vocab_size, tokens, 0};
     return take_matrix(pass, &logits, logits_stride(tokens));

@@ -1,5 +1,3 @@
-#include "model/squares.h"
-
 #include "base/num.h"
 #include "model/model.h"
 #include "model/pass.h"
@@ -106,13 +104,13 @@ float *squares_at(const struct pass *pass, enum site site, size_t sequence, size
     return places ? places[sequence * pass->config->n_head + head] : NULL;
 }
 
-bool squares_announce(struct pass *pass, enum site site, size_t layer)
+enum pass_state squares_announce(struct pass *pass, enum site site, size_t layer)
 {
     const struct batch *batch = pass->batch;
     const float *own = pass->scratch.squares.own[site - SITE_SCORES];
     size_t heads = pass->config->n_head;
     if (!own || !is_wanted(pass, site, layer))
-        return pass_is_over(pass, site, layer);
+        return pass_after(pass, site, layer);
     for (size_t s = 0; s < batch->count; s++) {
         size_t keys = batch_keys(batch, s);
         struct tensor values = {
@@ -121,9 +119,9 @@ bool squares_announce(struct pass *pass, enum site site, size_t layer)
             .shape = {heads, batch->queries[s].count, keys},
             .stride = {cells_of(pass, s), keys, 1},
         };
-        if (batch->queries[s].count)
-            tap_show(pass, site, layer, s, values);
+        if (batch->queries[s].count && tap_show(pass, site, layer, s, values))
+            return PASS_FAILED;
         own += heads * cells_of(pass, s);
     }
-    return pass_is_over(pass, site, layer);
+    return pass_after(pass, site, layer);
 }

@@ -91,7 +91,6 @@ struct tap {
                                   * they always are */
     tap_lender lend;             /* NULL: squares are announced as all else is */
     void *context;
-    bool failed; /* the first error sticks and ends the pass */
 };
 
 #endif

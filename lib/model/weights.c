@@ -273,7 +273,7 @@ int weights_argmax(struct weights *weights, struct machine *machine, struct argm
     return 0;
 }
 
-bool weights_unembedding_is_turned(const struct weights *weights)
+bool weights_unembedding_is_packed(const struct weights *weights)
 {
     return weights->precision == PRECISION_BF16 || weights->packing_words;
 }
@@ -304,7 +304,7 @@ static int pack_unembedding(struct weights *weights, struct weight *weight, stru
     return 0;
 }
 
-int weights_turned_unembedding(struct weights *weights, struct weight *weight, struct err *err)
+int weights_packed_unembedding(struct weights *weights, struct weight *weight, struct err *err)
 {
     const struct config *c = weights->config;
     bool rounded = weights->precision == PRECISION_BF16;

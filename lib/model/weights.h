@@ -80,10 +80,10 @@ int weights_unembedding(struct weights *weights, const float **matrix, struct er
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err);
 
-/* Is it turned, for a product with rows of tokens: rounded to bf16, or packed? If so: the weight
- * [C, V]. */
-bool weights_unembedding_is_turned(const struct weights *weights);
-int weights_turned_unembedding(struct weights *weights, struct weight *weight, struct err *err);
+/* Is it packed, in float32 or in bf16, for a product with rows of tokens? If so: the weight [C, V].
+ */
+bool weights_unembedding_is_packed(const struct weights *weights);
+int weights_packed_unembedding(struct weights *weights, struct weight *weight, struct err *err);
 
 /* y [C] = the embedding of a token; y += the embedding of a position (nothing, where there is
  * none). */

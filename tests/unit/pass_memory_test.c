@@ -4,7 +4,7 @@
 #include "small_models.h"
 #include "model/attention.h"
 #include "model/mechanism_text.h"
-#include "model/pass_memory.h"
+#include "model/pass.h"
 
 Suite *pass_memory_suite(void);
 

@@ -1,4 +1,4 @@
-#include "model/squares.h"
+#include "model/pass.h"
 
 #include <check.h>
 #include <math.h>

@@ -313,7 +313,7 @@ static int use_everything(bool packing, enum precision precision)
     return weights_block(&weights, 0, SITE_RESID_POST, &w, &err) ||
                    weights_final_norm(&weights, false, &norm, &err) ||
                    weights_unembedding(&weights, &matrix, &err) ||
-                   weights_turned_unembedding(&weights, &unembedding, &err)
+                   weights_packed_unembedding(&weights, &unembedding, &err)
                ? -1
                : 0;
 }
