@@ -12,7 +12,7 @@
 #include "model/model.h"
 #include "model/parameter_table.h"
 #include "model/pass.h"
-#include "model/site_size.h"
+#include "model/site.h"
 #include "page.h"
 #include "text/label.h"
 #include "text/tokenizer.h"
@@ -61,7 +61,7 @@ static int count_outputs(struct facts *facts, struct err *err)
     const struct config *c = &facts->model->config;
     for (int site = 0; site < SITE_COUNT; site++) {
         size_t *bytes = &facts->site_bytes[site];
-        if (!model_has_site(c, (enum site)site))
+        if (!site_exists(c, (enum site)site))
             continue;
         if (!site_bytes(bytes, c, (enum site)site, facts->tokens) ||
             !num_add(&facts->all_bytes, facts->all_bytes, *bytes))
@@ -86,7 +86,7 @@ static void write_sizes(struct stream *out, const struct facts *facts)
                   "about\nthree times that\n",
                   facts->tokens);
     for (int site = 0; site < SITE_COUNT; site++) {
-        if (model_has_site(c, (enum site)site))
+        if (site_exists(c, (enum site)site))
             write_size(out, site_rows[site].name, facts->site_bytes[site]);
     }
     write_size(out, "all", facts->all_bytes);
@@ -159,7 +159,7 @@ static void write_memory(struct stream *out, const struct facts *facts)
                   num_size(size, pass_memory_bytes(c, tokens)), tokens);
     stream_format(out, "               %s more for each thread\n",
                   num_size(size, attention_bytes(c, tokens, tokens)));
-    if (model_has_site(c, SITE_LOGITS))
+    if (site_exists(c, SITE_LOGITS))
         stream_format(out, "               %s more while logits are made\n",
                       num_size(size, pass_memory_logits_bytes(c, tokens)));
     if (facts->converted_bytes)
@@ -234,11 +234,11 @@ static void write_json(struct stream *out, const struct facts *facts)
     json_put_text(&json, "dtype", facts->dtype);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_put_integer(&json, numbers[i].name, numbers[i].value);
-    if (model_has_site(c, SITE_LOGITS))
+    if (site_exists(c, SITE_LOGITS))
         json_put_integer(&json, "logits_bytes", pass_memory_logits_bytes(c, facts->tokens));
     json_put_open(&json, "tensor_bytes", '{');
     for (int site = 0; site < SITE_COUNT; site++)
-        if (model_has_site(c, (enum site)site))
+        if (site_exists(c, (enum site)site))
             json_put_integer(&json, site_rows[site].name, facts->site_bytes[site]);
     json_put_close(&json, '}');
     json_put_integer(&json, "all_bytes", facts->all_bytes);

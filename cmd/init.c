@@ -13,7 +13,6 @@
 #include "model/bundled.h"
 #include "model/config_edit.h"
 #include "model/model.h"
-#include "model/origin.h"
 #include "model/recipe.h"
 #include "progress.h"
 #include "save_folder.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 
 /* Numbers whose range ends before its end. */
 static int check_numbers(const struct options *options, struct err *err)

@@ -12,7 +12,7 @@
 #include "lesson.h"
 #include "model/bundled.h"
 #include "model/config_edit.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 #include "model/shape.h"
 #include "explain/explain_format.h"
 #include "write/format.h"

@@ -13,7 +13,6 @@
 #include "base/folder.h"
 #include "base/stream.h"
 #include "model/draft.h"
-#include "model/origin.h"
 #include "model/recipe.h"
 
 /* --- files ----------------------------------------------------------------------------------- */

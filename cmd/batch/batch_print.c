@@ -17,7 +17,7 @@
 #include "base/num.h"
 #include "base/stream.h"
 #include "batch_work.h"
-#include "model/site_size.h"
+#include "model/site.h"
 #include "write/text_line.h"
 #include "text/label.h"
 

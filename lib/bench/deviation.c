@@ -76,7 +76,7 @@ static int watch_both(struct watch *watch, const struct config *config, struct a
         return -1;
     for (size_t layer = 0; layer < config->n_layer; layer++)
         watch_add(watch, SITE_WEIGHTS, layer);
-    if (model_has_site(config, SITE_LOGITS))
+    if (site_exists(config, SITE_LOGITS))
         watch_add(watch, SITE_LOGITS, 0);
     return 0;
 }

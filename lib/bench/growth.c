@@ -9,7 +9,7 @@
 #include "model/attention.h"
 #include "model/batch.h"
 #include "model/forward.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 
 static const size_t usual_lengths[] = {256, 512, 1024, 2048, 4096};
 

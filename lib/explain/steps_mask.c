@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "explain/board.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 
 /* What is masked, and what takes the place of what is hidden. */
 struct mask {

@@ -76,7 +76,7 @@ static int select_sites(struct selection *selection, const struct config *config
     *selection = (struct selection){.heads = head, .head_count = 1};
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
         enum site site = site_of(choice->part, sites[i]);
-        if (model_has_site(config, site))
+        if (site_exists(config, site))
             selection->sites |= site_bit(site);
     }
     if (config->kind == MODEL_ATTENTION)
@@ -168,7 +168,7 @@ void walk_turn(struct walk *walk, size_t query)
     walk->x = row_at(walk->inputs, query, size);
     walk->q = row_of(walk, SITE_Q);
     walk->scores = row_of(walk, SITE_SCORES);
-    if (model_has_site(walk->config, SITE_SOFTMAX))
+    if (site_exists(walk->config, SITE_SOFTMAX))
         walk->softmax = row_of(walk, SITE_SOFTMAX);
     walk->masked = row_of(walk, SITE_MASKED);
     walk->weight = row_of(walk, SITE_WEIGHTS);

@@ -1,6 +1,6 @@
 #include "lens/choice.h"
 
-#include "model/logprob.h"
+#include "model/sampler.h"
 
 void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen)
 {

@@ -140,7 +140,7 @@ static int check_model(struct continuation *text, struct err *err)
         bool about_option = err && err->kind == ERR_USAGE;
         return about_option ? -1 : err_prefix(err, "'%s'", model->name);
     }
-    if (!model_has_site(&model->config, SITE_LOGITS))
+    if (!site_exists(&model->config, SITE_LOGITS))
         return err_unsupported(err,
                                "'%s': a model of type \"%s\" has no logits to choose a next "
                                "token by",

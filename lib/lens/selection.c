@@ -27,7 +27,7 @@ static int unknown_site(const char *name, size_t size, const struct config *conf
     const char *known[SITE_COUNT + 2] = {"tokens"};
     struct names names = {known, 1, sizeof *known, synonyms};
     for (int site = 0; site < SITE_COUNT; site++)
-        if (model_has_site(config, (enum site)site))
+        if (site_exists(config, (enum site)site))
             known[names.count++] = site_rows[site].name;
     known[names.count++] = "all";
     return names_refuse(names, "--show", name, size, err);
@@ -51,7 +51,7 @@ static int add_name(struct selection *selection, const char *name, size_t size,
     if (size == 3 && memcmp(name, "all", 3) == 0) {
         selection->tokens = true;
         for (int any = 0; any < SITE_COUNT; any++)
-            if (model_has_site(config, (enum site)any))
+            if (site_exists(config, (enum site)any))
                 selection->sites |= site_bit((enum site)any);
         return 0;
     }
@@ -61,7 +61,7 @@ static int add_name(struct selection *selection, const char *name, size_t size,
     }
     if (!site_find(name, size, &site))
         return unknown_site(name, size, config, err);
-    if (!model_has_site(config, site))
+    if (!site_exists(config, site))
         return missing_site(site, config, err);
     selection->sites |= site_bit(site);
     return 0;

@@ -2,7 +2,7 @@
 
 #include "model/batch.h"
 #include "model/forward.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 
 enum {
     TOKENS_WORTH_PACKING = 8192,

@@ -3,7 +3,7 @@
 #include "base/median.h"
 #include "lens/stopwatch.h"
 #include "model/attention.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 
 enum { CELLS_KEPT = 1 << 26 };
 

@@ -6,11 +6,7 @@
 #include "base/num.h"
 #include "math/nontemporal.h"
 #include "math/rng.h"
-#include "model/attention_blocked.h"
-#include "model/attention_dense.h"
 #include "model/attention_job.h"
-#include "model/attention_linear.h"
-#include "model/attention_sparse.h"
 
 static const struct attention_way *const ways[ATTENTION_KINDS] = {
     [ATTENTION_DENSE] = &attention_dense,

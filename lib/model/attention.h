@@ -1,5 +1,4 @@
-/* attention.h: softmax(q · kᵀ · scale) · v, head by head; attention_dense.h says how.
- */
+/* attention.h: softmax(q · kᵀ · scale) · v, head by head; attention_dense.c says how. */
 #ifndef ATTN_MODEL_ATTENTION_H
 #define ATTN_MODEL_ATTENTION_H
 

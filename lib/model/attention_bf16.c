@@ -1,4 +1,4 @@
-#include "model/attention_bf16.h"
+#include "model/attention_strip.h"
 
 #include "base/num.h"
 #include "math/bf16.h"

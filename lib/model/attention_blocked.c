@@ -1,5 +1,11 @@
-#include "model/attention_blocked.h"
-
+/* attention_blocked.c: dense attention a block of keys at a time: exact, in memory that does not
+ * grow with the keys.
+ *
+ * Of every query the largest score so far and the sum so far are kept. A block whose scores are
+ * larger makes what was summed before smaller by e^(old - new); at the end everything is divided by
+ * the sum. The weights are what dense attention has, but for rounding. Watched squares are written
+ * on the way, and put right at the end of a strip.
+ */
 #include <math.h>
 #include <string.h>
 

@@ -18,7 +18,7 @@ enum {
 
 /* In bf16: what is rounded, in pairs. */
 struct attention_pairs {
-    uint32_t *keys, *values; /* of one head that is in no cache, in pages: head_pairs.h */
+    uint32_t *keys, *values; /* of one head that is in no cache, in pages: cache.h */
     uint32_t *queries;       /* [queries, query_stride] of one head */
     uint32_t *weights;       /* [rows of a strip, weight_stride] */
     size_t query_stride, weight_stride;
@@ -106,5 +106,8 @@ struct attention_way {
     /* One head of one sequence: its squares where they are wanted, and its context. */
     enum head_fault (*compute)(const struct head_job *head);
 };
+
+extern const struct attention_way attention_dense, attention_sparse, attention_linear,
+    attention_blocked;
 
 #endif

@@ -7,7 +7,6 @@
 #include "math/rng.h"
 #include "math/rows.h"
 #include "math/tensor.h"
-#include "model/attention_bf16.h"
 
 size_t strip_round_up(size_t size, size_t step)
 {

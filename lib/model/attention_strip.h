@@ -1,7 +1,7 @@
 /* attention_strip.h: a few queries of one head against a stretch of keys, by kernels.
  *
  * Keys are turned into panels of KEY_PANEL once a head, or are in a cache as such; where the layer
- * is in bf16 everything that is multiplied is rounded, too (attention_bf16.h). A strip's scores
+ * is in bf16 everything that is multiplied is rounded, too (attention_bf16.c). A strip's scores
  * become weights where they lie and are multiplied with the values. Stretches begin and end at
  * multiples of STEP; keys that do not exist score 0, and values there are numbers: their weight
  * must be 0.
@@ -102,5 +102,28 @@ void strip_put_row(const struct head_job *head, float *square, size_t query, con
 
 /* Let weights of the keys from `first` on go, where the mechanism has dropout. */
 void strip_drop(const struct head_job *head, float *weights, size_t query, struct stretch keys);
+
+/* --- the same in bf16: attention_bf16.c ------------------------------------------------------ */
+
+/* Say what a thread needs in bf16; it transposes one panel of keys at a time, and its context is as
+ * wide as whole panels. False: more than can be counted. */
+bool attention_bf16_measure(struct attention_size *size, const struct attention_demand *demand);
+
+/* Change the shape of a float32 kernel to that of the same in pairs. */
+void attention_bf16_score_shape(struct kernel_shape *shape, const struct layer_job *layer);
+void attention_bf16_context_shape(struct kernel_shape *shape, const struct layer_job *layer);
+
+/* Round the queries of a head, and its keys and values, unless they are in a cache. */
+void attention_bf16_begin(const struct head_job *head);
+
+/* strip_scores and strip_context, for a part of a stretch that lies in one panel. */
+void attention_bf16_scores(const struct head_job *head, const struct strip *strip,
+                           const struct kernel *kernel, size_t key, float *to);
+void attention_bf16_context(const struct head_job *head, const struct kernel *kernel, size_t key,
+                            const uint32_t *weights, float *to);
+
+/* A strip's weights for a stretch of keys, rounded: what attention_bf16_context takes. */
+const uint32_t *attention_bf16_weights(const struct head_job *head, const struct strip *strip,
+                                       const float *weights, size_t keys);
 
 #endif

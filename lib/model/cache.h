@@ -17,7 +17,7 @@
  *     struct sequence text = {ids, 1, source_ids, 8, &cache, &source_cache};
  *
  * Keys lie as attention reads them, in panels of KEY_PANEL keys turned on their side; values in
- * rows. What a pass that attends in bf16 puts in is rounded, in pairs (head_pairs.h), and only such
+ * rows. What a pass that attends in bf16 puts in is rounded, in pairs, and only such
  * passes can read it. Memory comes in pages of KEY_PANEL tokens of all layers, when they are
  * needed, and never moves: it grows with the text, up to cache_bytes.
  */
@@ -29,10 +29,32 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "math/gemm.h"
 #include "math/precision.h"
 #include "math/tensor.h"
 #include "model/config.h"
-#include "model/head_pairs.h"
+
+enum {
+    KEY_PANEL = 64,
+    HEAD_PAIRS_APART = KEY_PANEL / 2 * PAIR_COLUMNS, /* from some columns of values to the next */
+};
+
+/* The pairs of a page of keys, of values. */
+size_t head_pairs_of_keys(size_t d_k);
+size_t head_pairs_of_values(size_t d_v);
+
+/* Put in one token, the `place`-th of a page; of values those of the token before it stay, that of
+ * the token behind it becomes 0. */
+void head_pairs_put_key(uint32_t *page, size_t place, const float *key, size_t d_k);
+void head_pairs_put_value(uint32_t *page, size_t place, const float *value, size_t d_v);
+
+/* Take out the values of all tokens from one on. */
+void head_pairs_cut_values(uint32_t *page, size_t place, size_t d_v);
+
+/* Put in a whole page: keys from a panel [dk, KEY_PANEL] of floats; KEY_PANEL values, or as many as
+ * there are. */
+void head_pairs_fill_keys(uint32_t *page, const float *panel, size_t d_k);
+void head_pairs_fill_values(uint32_t *page, struct matrix values);
 
 /* What linear attention keeps of the first `count` keys, for one head of one layer. */
 struct cache_sum {
@@ -45,7 +67,7 @@ struct cache {
     enum precision precision; /* of the passes that it is for, from the first token on */
     size_t count;             /* tokens in it */
     float **pages; /* [page_count] of every layer the panels [Hkv][dk, KEY_PANEL], then the values
-                      [KEY_PANEL, Hkv·dv]; in bf16 keys, then values as head_pairs.h has them */
+                      [KEY_PANEL, Hkv·dv]; in bf16 keys, then values as head_pairs has them */
     size_t page_count;
     size_t page_room;
     struct cache_sum *sums; /* [L][H], where attention is linear */
@@ -86,7 +108,7 @@ size_t cache_stride(const struct config *config);
  * room for a token. */
 struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head);
 
-/* The same in bf16: the page of keys or values of head_pairs.h that one stands in. */
+/* The same in bf16: the page of keys or values that one stands in. */
 const uint32_t *cache_key_pairs(const struct cache *cache, size_t layer, size_t group, size_t key);
 const uint32_t *cache_value_pairs(const struct cache *cache, size_t layer, size_t group,
                                   size_t key);

@@ -1,12 +1,11 @@
 /* mechanism.h: how a model attends, where that is another way than the one it was trained with: to
  * see what each part of it does.
  *
- * It stands in the model's config; all zero is the model as it is. What is said there in words, as
- * on the command line, is read by mechanism_text.h.
+ * It stands in the model's config; all zero is the model as it is.
  *
- *     config.mechanism = (struct mechanism){.kind = ATTENTION_SPARSE, .pattern.window = 64};
- *     if (mechanism_check(&config.mechanism, &config, err)) ...
- *     ... forward ...
+ *     struct mechanism *mechanism = &config.mechanism;
+ *     if (mechanism_set_attention(mechanism, "window:4+random:2", err) ||
+ *         mechanism_check(mechanism, &config, err)) ...
  */
 #ifndef ATTN_MODEL_MECHANISM_H
 #define ATTN_MODEL_MECHANISM_H
@@ -15,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "model/pattern.h"
 
@@ -68,5 +69,44 @@ int mechanism_check(const struct mechanism *mechanism, const struct config *conf
 
 /* The scale of a layer's scores, temperature included. */
 float mechanism_scale(const struct config *config, size_t layer);
+
+/* --- in words -------------------------------------------------------------------------------- */
+
+/* The kinds of attention, for help. */
+struct attention_kind_row {
+    const char *name;
+    const char *numbers; /* what stands behind a colon: "W"; NULL: nothing */
+    enum attention_kind kind;
+    size_t offset; /* of that number in struct mechanism */
+    const char *about;
+};
+
+extern const struct attention_kind_row attention_kind_rows[];
+extern const size_t attention_kind_row_count;
+
+/* "window:W"; "dense". */
+void attention_kind_row_write(struct buf *out, const struct attention_kind_row *row);
+
+/* Read an option's text; errors are usage, and begin with the option's name. "dense", "window:W"
+ * and so on, where `+` joins the sparse ones: random keys without a seed of their own take the
+ * mechanism's, which must be known by then. "before" or "renormalise"; "none", "sqrt" or a number;
+ * "mlp,norm". */
+int mechanism_set_attention(struct mechanism *mechanism, const char *text, struct err *err);
+int mechanism_set_mask_method(struct mechanism *mechanism, const char *text, struct err *err);
+int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err);
+int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err);
+
+/* The name of a part: "mlp". */
+const char *block_part_name(enum block_part part);
+
+/* The kind of attention alone: "dense", "window:4+global:1", "random:2:7"; the same as a text of
+ * the arena's; NULL with `err`. */
+void mechanism_write_attention(struct buf *out, const struct mechanism *mechanism);
+const char *mechanism_attention_name(const struct mechanism *mechanism, struct arena *arena,
+                                     struct err *err);
+
+/* What differs from the model as it is, "attention window:4, scale 1"; nothing where nothing does.
+ */
+void mechanism_write(struct buf *out, const struct mechanism *mechanism);
 
 #endif

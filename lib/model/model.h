@@ -1,4 +1,4 @@
-/* model.h: a model directory, opened: config, weights and tokenizer in one hand.
+/* model.h: a model directory, opened: its config and its weights.
  *
  *     struct model model = {0};
  *     if (model_open(&model, "life", err)) ...
@@ -35,7 +35,12 @@ int model_open_folder(struct model *model, const struct folder *folder, struct e
 
 void model_release(struct model *model);
 
-/* Does a model of this config have the site? (Bare attention has no norms, for example.) */
-bool model_has_site(const struct config *config, enum site site);
+enum { HUB_NAME_BYTES = 128 }; /* the Hub allows 96 characters after the owner's name */
+
+/* The name under which the Hugging Face Hub keeps a model: owner and model, from `owner/model`,
+ * from the address of its page, or from a well-known model's name alone; false for anything else,
+ * and for paths into a directory that is there. And what stands after the owner's name. */
+bool hub_name_read(char name[HUB_NAME_BYTES], const char *text);
+const char *hub_name_model(const char *name);
 
 #endif

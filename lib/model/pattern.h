@@ -15,10 +15,28 @@
 #ifndef ATTN_MODEL_PATTERN_H
 #define ATTN_MODEL_PATTERN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/key_set.h"
+/* A set of keys that is filled in any order and emptied in rising order: a bit a key, and a bit for
+ * each word of those, so that a long text costs hardly more than a short one. */
+struct key_set {
+    uint64_t *marks;  /* a bit a key */
+    uint64_t *marked; /* a bit for each word of marks that is not 0 */
+    size_t words;     /* of the latter */
+};
+
+/* The words that a set of keys below `limit` takes; and the empty set that they are when all of
+ * them are 0. They belong to the caller. */
+size_t key_set_words(size_t limit);
+struct key_set key_set_of(uint64_t *words, size_t limit);
+
+/* Put a key in; false, if it is there already. */
+bool key_set_add(struct key_set *set, size_t key);
+
+/* Take all keys out, in rising order; returns how many there were. */
+size_t key_set_empty(struct key_set *set, uint32_t *keys);
 
 struct pattern {
     size_t window, stride, global, random; /* 0: it has no such part */

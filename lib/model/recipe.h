@@ -25,6 +25,7 @@
 #ifndef ATTN_MODEL_RECIPE_H
 #define ATTN_MODEL_RECIPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,5 +49,15 @@ struct recipe {
 
 /* Fill a draft that is all 0. Refused, as not supported: a type for which there is no recipe. */
 int recipe_draw(struct draft *draft, const struct recipe *recipe, struct err *err);
+
+enum { ORIGIN_SEED = 123 };
+
+struct origin {
+    const char *name;   /* of the bundled model */
+    bool given;         /* its numbers were written by hand, or trained */
+    size_t source_rows; /* as in struct recipe */
+};
+
+const struct origin *origin_find(const char *name);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "model/config.h"
 
 /* In the order of the forward pass: a pass that watches nothing beyond a site stops there. (Where
  * norms come last, they stand behind the sums: see `behind` below.) */
@@ -123,5 +124,13 @@ enum { SITE_NAME_BYTES = 32 };
 
 /* Write the tensor's name, `h.3.weights` or `ln_f`; returns `name`. */
 const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int layer);
+
+/* Does a model of this config have the site? (Bare attention has no norms, for example.) */
+bool site_exists(const struct config *config, enum site site);
+
+/* The floats of one layer, with `heads` of its query heads where it has heads, for a text of some
+ * tokens and, where the model takes one, a source of so many; false: 64 bits are few. */
+bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
+               size_t tokens, size_t source);
 
 #endif

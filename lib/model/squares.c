@@ -5,7 +5,7 @@
 /* Watched, and something the mechanism makes. */
 static bool is_wanted(const struct pass *pass, enum site site, size_t layer)
 {
-    return pass_watches(pass, site, layer) && model_has_site(pass->config, site);
+    return pass_watches(pass, site, layer) && site_exists(pass->config, site);
 }
 
 bool squares_are_wanted(const struct pass *pass, enum site site)

@@ -7,9 +7,8 @@
 #include "base/num.h"
 #include "math/gemm.h"
 #include "math/weight.h"
-#include "model/parameter_search.h"
+#include "model/checkpoint.h"
 #include "model/parameter_table.h"
-#include "model/rounded.h"
 
 struct parameter {
     struct found_tensor found;
@@ -26,11 +25,12 @@ static struct parameter *parameter_at(const struct weights *weights, enum parame
 
 static int find_parameters(struct weights *weights, struct err *err)
 {
-    const struct parameter_search search = {weights->config, &weights->checkpoint, weights->folder};
-    if (parameter_search_layers(&search, err))
+    const struct config *config = weights->config;
+    if (checkpoint_check_layers(&weights->checkpoint, config, err))
         return -1;
-    for (size_t i = 0; i < parameter_count(weights->config); i++)
-        if (parameter_search_find(&weights->parameters[i].found, &search, i, err))
+    for (size_t i = 0; i < parameter_count(config); i++)
+        if (checkpoint_find_parameter(&weights->parameters[i].found, &weights->checkpoint, config,
+                                      i, err))
             return -1;
     return 0;
 }
@@ -38,7 +38,7 @@ static int find_parameters(struct weights *weights, struct err *err)
 int weights_open(struct weights *weights, const struct config *config, const struct folder *folder,
                  struct err *err)
 {
-    *weights = (struct weights){.config = config, .folder = folder};
+    *weights = (struct weights){.config = config};
     if (checkpoint_open(&weights->checkpoint, folder, err))
         return -1;
     weights->parameters =
@@ -109,7 +109,7 @@ static int round_matrix(struct weights *weights, struct parameter *parameter, st
     struct weight part = {.in = weight->in, .out = weight->out / parts};
     const struct safetensors_entry *entry = parameter->found.entry;
     if (entry && !parameter->pairs)
-        parameter->pairs = rounded_matrix(entry, &part, &weights->arena, err);
+        parameter->pairs = weights_bf16_matrix(entry, &part, &weights->arena, err);
     weight->pairs = parameter->pairs;
     return entry && !weight->pairs ? -1 : 0;
 }
@@ -282,7 +282,8 @@ static int round_unembedding(struct weights *weights, struct weight *weight, str
 {
     struct parameter *parameter = parameter_at(weights, unembedding_of(weights), 0);
     if (!parameter->pairs)
-        parameter->pairs = rounded_transpose(parameter->found.entry, weight, &weights->arena, err);
+        parameter->pairs =
+            weights_bf16_transpose(parameter->found.entry, weight, &weights->arena, err);
     weight->pairs = parameter->pairs;
     return weight->pairs ? 0 : -1;
 }
@@ -363,7 +364,7 @@ int weights_check_finite(struct weights *weights, int layer, struct err *err)
         char value[NUM_FLOAT_BYTES];
         num_float(value, bad);
         err_set(err, "expected finite numbers, found %s at element %zu", value, index);
-        return parameter_blame(weights->folder, found.file, found.entry->name, err);
+        return checkpoint_blame(&weights->checkpoint, found.file, found.entry->name, err);
     }
     return 0;
 }

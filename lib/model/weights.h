@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/folder.h"
+#include "format/safetensors.h"
 #include "math/argmax.h"
 #include "math/gemm.h"
 #include "math/precision.h"
@@ -47,7 +48,6 @@ struct block_weights {
 
 struct weights {
     const struct config *config;
-    const struct folder *folder;
     struct checkpoint checkpoint;
     struct parameter *parameters; /* the rows of the table, those in layers once a layer */
     struct argmax *argmax;        /* of the matrix that makes logits; NULL until it is used */
@@ -103,5 +103,18 @@ struct parameter_info {
 
 size_t weights_parameter_count(const struct weights *weights);
 struct parameter_info weights_parameter(const struct weights *weights, size_t index);
+
+/* --- matrices in bf16: weights_bf16.c -------------------------------------------------------- */
+
+/* The panels of a matrix [in, out]. Where the entry is several of these side by side, the panels of
+ * one stand behind those of the other, pairs_size(part) apart. NULL with `err`. */
+const uint32_t *weights_bf16_matrix(const struct safetensors_entry *entry,
+                                    const struct weight *part, struct arena *arena,
+                                    struct err *err);
+
+/* The same of a matrix [in, out] that the entry holds as [out, in]. */
+const uint32_t *weights_bf16_transpose(const struct safetensors_entry *entry,
+                                       const struct weight *weight, struct arena *arena,
+                                       struct err *err);
 
 #endif

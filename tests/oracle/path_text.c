@@ -36,7 +36,7 @@ static int add_sites(struct path_text *text, struct err *err)
     if (!text->values || watch_init(&text->watch, text->config, &text->arena, err))
         return -1;
     for (int site = 0; site < SITE_COUNT; site++) {
-        if (!model_has_site(text->config, (enum site)site))
+        if (!site_exists(text->config, (enum site)site))
             continue;
         if (!site_rows[site].in_layer)
             add_site(text, (enum site)site, -1);

@@ -2,7 +2,7 @@
 
 #include <check.h>
 
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 #include "pass_record.h"
 #include "patience.h"
 #include "random_model.h"

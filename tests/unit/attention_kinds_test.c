@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "forward_rig.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 #include "patience.h"
 #include "reference_model.h"
 

@@ -6,7 +6,7 @@
 
 #include "format/json.h"
 #include "lens/viewer.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 #include "memory_stream.h"
 #include "explain/explain_format.h"
 

@@ -8,7 +8,7 @@
 #include "lens/stopwatch.h"
 #include "memory_stream.h"
 #include "model/attention.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 
 Suite *comparison_suite(void);
 

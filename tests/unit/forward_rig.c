@@ -33,7 +33,7 @@ void rig_watch_nothing(struct rig *rig)
 size_t rig_layers(const struct rig *rig, enum site site)
 {
     const struct config *config = &rig->model->config;
-    if (!model_has_site(config, site))
+    if (!site_exists(config, site))
         return 0;
     if (!site_rows[site].in_layer)
         return 1;

@@ -6,7 +6,7 @@
 
 #include "base/heap.h"
 #include "model/attention.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 #include "model/shape.h"
 
 Suite *growth_measure_suite(void);

@@ -1,4 +1,4 @@
-#include "model/hub_name.h"
+#include "model/model.h"
 
 #include <check.h>
 #include <string.h>

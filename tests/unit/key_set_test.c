@@ -1,4 +1,4 @@
-#include "model/key_set.h"
+#include "model/pattern.h"
 
 #include <check.h>
 #include <string.h>

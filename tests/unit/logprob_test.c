@@ -1,4 +1,3 @@
-#include "model/logprob.h"
 
 #include <check.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "model/cache.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 #include "pass_record.h"
 #include "patience.h"
 #include "random_model.h"

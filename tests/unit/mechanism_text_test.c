@@ -1,4 +1,4 @@
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -137,10 +137,9 @@ START_TEST(bare_attention_has_no_sites_of_a_transformer_block)
             is_shared |= (int)shared[i] == site;
         bool of_source = site == SITE_SOURCE_EMBEDDING;
         bool of_sentence = site_rows[site].part == PART_SENTENCE;
-        ck_assert_int_eq(model_has_site(&gpt2, (enum site)site),
-                         of_sentence && site != SITE_SOFTMAX);
-        ck_assert_int_eq(model_has_site(&attention, (enum site)site), is_shared);
-        ck_assert_int_eq(model_has_site(&cross, (enum site)site), is_shared || of_source);
+        ck_assert_int_eq(site_exists(&gpt2, (enum site)site), of_sentence && site != SITE_SOFTMAX);
+        ck_assert_int_eq(site_exists(&attention, (enum site)site), is_shared);
+        ck_assert_int_eq(site_exists(&cross, (enum site)site), is_shared || of_source);
     }
 }
 END_TEST
@@ -152,10 +151,10 @@ START_TEST(a_mechanism_brings_sites_and_takes_others_away)
     for (int site = 0; site < SITE_COUNT; site++) {
         bool of_mlp = site == SITE_LN_2 || site == SITE_MLP_ACT || site == SITE_MLP_OUT;
         bool expected = !of_mlp && site != SITE_SOFTMAX && site_rows[site].part == PART_SENTENCE;
-        ck_assert_int_eq(model_has_site(&gpt2, (enum site)site), expected);
+        ck_assert_int_eq(site_exists(&gpt2, (enum site)site), expected);
     }
     struct config attention = {.kind = MODEL_ATTENTION, .mechanism.renormalise = true};
-    ck_assert(model_has_site(&attention, SITE_SOFTMAX));
+    ck_assert(site_exists(&attention, SITE_SOFTMAX));
 }
 END_TEST
 
@@ -165,9 +164,9 @@ START_TEST(an_encoder_and_decoder_has_all_sites_but_norms_that_it_lacks)
     for (int site = 0; site < SITE_COUNT; site++) {
         bool final = site == SITE_LN_F || site == SITE_ENC_LN_F;
         config.final_norm = true;
-        ck_assert_int_eq(model_has_site(&config, (enum site)site), site != SITE_SOFTMAX);
+        ck_assert_int_eq(site_exists(&config, (enum site)site), site != SITE_SOFTMAX);
         config.final_norm = false;
-        ck_assert_int_eq(model_has_site(&config, (enum site)site), !final && site != SITE_SOFTMAX);
+        ck_assert_int_eq(site_exists(&config, (enum site)site), !final && site != SITE_SOFTMAX);
     }
 }
 END_TEST

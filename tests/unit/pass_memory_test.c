@@ -3,7 +3,7 @@
 
 #include "small_models.h"
 #include "model/attention.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 #include "model/pass.h"
 
 Suite *pass_memory_suite(void);

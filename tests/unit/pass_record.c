@@ -10,7 +10,7 @@ struct record_watch record_all(const struct random_model *model)
 {
     struct record_watch watch = {0};
     for (int site = 0; site < SITE_COUNT; site++)
-        if (model_has_site(&model->config, (enum site)site))
+        if (site_exists(&model->config, (enum site)site))
             watch.sites |= site_bit(site);
     return watch;
 }

@@ -7,7 +7,6 @@
 #include "digest.h"
 #include "format/safetensors.h"
 #include "model/bundled.h"
-#include "model/origin.h"
 #include "tiny_model.h"
 #include "torch_models.h"
 

@@ -1,4 +1,4 @@
-#include "model/rounded.h"
+#include "model/weights.h"
 
 #include <check.h>
 #include <string.h>
@@ -53,7 +53,7 @@ START_TEST(matrices_side_by_side_become_panels_of_their_own)
     for (size_t i = 0; i < COUNT(counts); i++) {
         struct arena arena = {0};
         struct weight part = {.in = ROWS, .out = COLUMNS / counts[i]};
-        const uint32_t *pairs = rounded_matrix(&entry, &part, &arena, NULL);
+        const uint32_t *pairs = weights_bf16_matrix(&entry, &part, &arena, NULL);
         ck_assert_ptr_nonnull(pairs);
         for (size_t cell = 0; cell < CELLS; cell++) {
             size_t column = cell % COLUMNS;
@@ -71,7 +71,7 @@ START_TEST(rows_of_the_file_may_be_columns)
     struct safetensors_entry entry = entry_of(DTYPE_F32, numbers);
     struct arena arena = {0};
     struct weight weight = {.in = COLUMNS, .out = ROWS};
-    const uint32_t *pairs = rounded_transpose(&entry, &weight, &arena, NULL);
+    const uint32_t *pairs = weights_bf16_transpose(&entry, &weight, &arena, NULL);
     ck_assert_ptr_nonnull(pairs);
     for (size_t cell = 0; cell < CELLS; cell++)
         ck_assert_uint_eq(number_at(pairs, &weight, cell % COLUMNS, cell / COLUMNS),
@@ -89,11 +89,11 @@ START_TEST(every_type_and_place_gives_the_same_panels)
     for (size_t i = 0; i < COUNT(types); i++) {
         struct arena arena = {0};
         struct safetensors_entry entry = entry_of(types[i], files[types[i]] + 1);
-        ck_assert_mem_eq(rounded_matrix(&entry, &weight, &arena, NULL),
-                         rounded_matrix(&aligned, &weight, &arena, NULL),
+        ck_assert_mem_eq(weights_bf16_matrix(&entry, &weight, &arena, NULL),
+                         weights_bf16_matrix(&aligned, &weight, &arena, NULL),
                          pairs_size(&weight) * sizeof(uint32_t));
-        ck_assert_mem_eq(rounded_transpose(&entry, &turned, &arena, NULL),
-                         rounded_transpose(&aligned, &turned, &arena, NULL),
+        ck_assert_mem_eq(weights_bf16_transpose(&entry, &turned, &arena, NULL),
+                         weights_bf16_transpose(&aligned, &turned, &arena, NULL),
                          pairs_size(&turned) * sizeof(uint32_t));
         arena_release(&arena);
     }
@@ -109,10 +109,10 @@ START_TEST(without_memory_there_are_no_panels)
         struct arena arena = {0};
         struct err err = {0};
         heap_fail_at(nth, 0);
-        ck_assert_ptr_null(rounded_matrix(&entry, &weight, &arena, &err));
+        ck_assert_ptr_null(weights_bf16_matrix(&entry, &weight, &arena, &err));
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
         heap_fail_at(nth, 0);
-        ck_assert_ptr_null(rounded_transpose(&entry, &turned, &arena, &err));
+        ck_assert_ptr_null(weights_bf16_transpose(&entry, &turned, &arena, &err));
         heap_fail_at(0, 0);
         arena_release(&arena);
     }

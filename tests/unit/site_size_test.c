@@ -1,4 +1,4 @@
-#include "model/site_size.h"
+#include "model/site.h"
 
 #include <check.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lens/viewer.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 #include "explanation_fixture.h"
 #include "reference_attention.h"
 #include "tiny_model.h"

@@ -5,7 +5,7 @@
 
 #include "explain/explanation.h"
 #include "explain/walk.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 #include "explanation_fixture.h"
 #include "tiny_model.h"
 

@@ -1,4 +1,4 @@
-#include "model/rounded.h"
+#include "model/weights.h"
 
 #include <stddef.h>
 
@@ -27,8 +27,8 @@ static void fill_rows(uint32_t *pairs, const struct safetensors_entry *entry,
         pairs_fill_rows(pairs, part, row, first + column, alone ? NULL : second + column);
 }
 
-const uint32_t *rounded_matrix(const struct safetensors_entry *entry, const struct weight *part,
-                               struct arena *arena, struct err *err)
+const uint32_t *weights_bf16_matrix(const struct safetensors_entry *entry,
+                                    const struct weight *part, struct arena *arena, struct err *err)
 {
     struct arena scratch = {0};
     size_t columns = entry->shape[1];
@@ -41,8 +41,9 @@ const uint32_t *rounded_matrix(const struct safetensors_entry *entry, const stru
     return pairs;
 }
 
-const uint32_t *rounded_transpose(const struct safetensors_entry *entry,
-                                  const struct weight *weight, struct arena *arena, struct err *err)
+const uint32_t *weights_bf16_transpose(const struct safetensors_entry *entry,
+                                       const struct weight *weight, struct arena *arena,
+                                       struct err *err)
 {
     struct arena scratch = {0};
     float *room = arena_alloc(&scratch, weight->in, sizeof *room, err);
