@@ -72,7 +72,7 @@ enum dimension {
 struct parameter_row {
     const char *name; /* in a layer: what follows "h.3.", or "enc.3." in the encoder */
     enum dimension shape[2];
-    bool (*used)(const struct config *config); /* is it part of such a model? */
+    int needs; /* what a model must have for it: see parameter_table.c */
     bool optional;
 };
 

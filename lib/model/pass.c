@@ -97,7 +97,7 @@ void pass_forget_caches(struct pass *pass)
 /* Where a site stands in the order of the pass. A norm that comes last stands with its sum. */
 static size_t place_of(const struct pass *pass, enum site site, size_t layer)
 {
-    enum site sum = site_rows[site].behind;
+    enum site sum = site_rows[site].after;
     if (site_rows[site].in_layer)
         return 1 + layer * SITE_COUNT + (sum && !pass->config->norm_first ? sum : site);
     return site == SITE_EMBEDDING ? 0 : (size_t)-1;

@@ -14,7 +14,7 @@
 #include "model/config.h"
 
 /* In the order of the forward pass: a pass that watches nothing beyond a site stops there. (Where
- * norms come last, they stand behind the sums: see `behind` below.) */
+ * norms come last, they come after the sums: see `after` below.) */
 enum site {
     SITE_EMBEDDING,
     SITE_SOURCE_EMBEDDING,
@@ -90,7 +90,7 @@ struct site_row {
     const char *alias;   /* TransformerLens' name, or NULL */
     enum site_part part; /* if not the sentence … */
     enum site like;      /* … the sentence's site that it is the same as */
-    enum site behind;    /* of a norm: the sum that it stands behind where norms come last */
+    enum site after;     /* of a norm: the sum that it comes after where norms come last */
 };
 
 extern const struct site_row site_rows[SITE_COUNT];

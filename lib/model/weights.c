@@ -166,76 +166,48 @@ static int load_joined(struct weights *weights, size_t layer, struct attention_w
 }
 
 /* The parameters of a block: which row of the table goes where, and which site needs it first. */
-static int load_attention(struct weights *weights, size_t layer, enum site last,
-                          struct attention_weights *attention, struct err *err)
-{
-    if (last >= SITE_Q && load_linear(weights, PARAMETER_Q, layer, &attention->q, 1, err))
-        return -1;
-    if (last >= SITE_K && load_linear(weights, PARAMETER_K, layer, &attention->k, 1, err))
-        return -1;
-    if (last >= SITE_V && load_linear(weights, PARAMETER_V, layer, &attention->v, 1, err))
-        return -1;
-    if (last >= SITE_ATTN_OUT &&
-        load_linear(weights, PARAMETER_OUT, layer, &attention->out, 1, err))
-        return -1;
-    return 0;
-}
-
-/* In the encoder there is none of this: it stays empty. */
-static int load_cross(struct weights *weights, size_t layer, enum site last,
-                      struct attention_weights *cross, struct err *err)
-{
-    if (last >= SITE_LN_CROSS && load_norm(weights, PARAMETER_LN_CROSS, layer, &cross->norm, err))
-        return -1;
-    if (last >= SITE_CROSS_Q && load_linear(weights, PARAMETER_CROSS_Q, layer, &cross->q, 1, err))
-        return -1;
-    if (last >= SITE_CROSS_K && load_linear(weights, PARAMETER_CROSS_K, layer, &cross->k, 1, err))
-        return -1;
-    if (last >= SITE_CROSS_V && load_linear(weights, PARAMETER_CROSS_V, layer, &cross->v, 1, err))
-        return -1;
-    if (last >= SITE_CROSS_OUT &&
-        load_linear(weights, PARAMETER_CROSS_OUT, layer, &cross->out, 1, err))
-        return -1;
-    return 0;
-}
-
-static int load_mlp(struct weights *weights, size_t layer, enum site last, struct mlp_weights *mlp,
-                    struct err *err)
-{
-    if (last >= SITE_LN_2 && load_norm(weights, PARAMETER_LN_2, layer, &mlp->norm, err))
-        return -1;
-    if (last >= SITE_MLP_ACT && load_linear(weights, PARAMETER_FC, layer, &mlp->fc, 1, err))
-        return -1;
-    if (last >= SITE_MLP_OUT && load_linear(weights, PARAMETER_MLP_PROJ, layer, &mlp->proj, 1, err))
-        return -1;
-    return 0;
-}
-
-static int load_gpt2(struct weights *weights, size_t layer, enum site last,
-                     struct attention_weights *self, struct err *err)
-{
-    if (last >= SITE_Q && load_joined(weights, layer, self, err))
-        return -1;
-    if (last >= SITE_ATTN_OUT &&
-        load_linear(weights, PARAMETER_ATTN_PROJ, layer, &self->out, 1, err))
-        return -1;
-    return 0;
-}
+static const struct block_row {
+    enum parameter_id id;
+    enum site site;
+    size_t offset; /* in struct block_weights */
+} block_rows[] = {
+    {PARAMETER_LN_1, SITE_LN_1, offsetof(struct block_weights, self.norm)},
+    {PARAMETER_C_ATTN, SITE_Q, offsetof(struct block_weights, self)},
+    {PARAMETER_ATTN_PROJ, SITE_ATTN_OUT, offsetof(struct block_weights, self.out)},
+    {PARAMETER_Q, SITE_Q, offsetof(struct block_weights, self.q)},
+    {PARAMETER_K, SITE_K, offsetof(struct block_weights, self.k)},
+    {PARAMETER_V, SITE_V, offsetof(struct block_weights, self.v)},
+    {PARAMETER_OUT, SITE_ATTN_OUT, offsetof(struct block_weights, self.out)},
+    {PARAMETER_LN_CROSS, SITE_LN_CROSS, offsetof(struct block_weights, cross.norm)},
+    {PARAMETER_CROSS_Q, SITE_CROSS_Q, offsetof(struct block_weights, cross.q)},
+    {PARAMETER_CROSS_K, SITE_CROSS_K, offsetof(struct block_weights, cross.k)},
+    {PARAMETER_CROSS_V, SITE_CROSS_V, offsetof(struct block_weights, cross.v)},
+    {PARAMETER_CROSS_OUT, SITE_CROSS_OUT, offsetof(struct block_weights, cross.out)},
+    {PARAMETER_LN_2, SITE_LN_2, offsetof(struct block_weights, mlp.norm)},
+    {PARAMETER_FC, SITE_MLP_ACT, offsetof(struct block_weights, mlp.fc)},
+    {PARAMETER_MLP_PROJ, SITE_MLP_OUT, offsetof(struct block_weights, mlp.proj)},
+};
 
 int weights_block(struct weights *weights, size_t layer, enum site last,
                   struct block_weights *block, struct err *err)
 {
-    enum model_kind kind = weights->config->kind;
     *block = (struct block_weights){0};
-    if (kind == MODEL_ATTENTION)
-        return load_attention(weights, layer, last, &block->self, err);
-    if (last >= SITE_LN_1 && load_norm(weights, PARAMETER_LN_1, layer, &block->self.norm, err))
-        return -1;
-    if ((kind == MODEL_GPT2 ? load_gpt2 : load_attention)(weights, layer, last, &block->self, err))
-        return -1;
-    if (kind == MODEL_TRANSFORMER && load_cross(weights, layer, last, &block->cross, err))
-        return -1;
-    return load_mlp(weights, layer, last, &block->mlp, err);
+    for (size_t i = 0; i < sizeof block_rows / sizeof *block_rows; i++) {
+        const struct block_row *row = &block_rows[i];
+        void *to = (char *)block + row->offset;
+        int failed = 0;
+        if (last < row->site || !parameter_is_used(row->id, layer, weights->config))
+            continue;
+        if (row->id == PARAMETER_C_ATTN)
+            failed = load_joined(weights, layer, to, err);
+        else if (parameter_rows[row->id].shape[1] == DIM_NONE)
+            failed = load_norm(weights, row->id, layer, to, err);
+        else
+            failed = load_linear(weights, row->id, layer, to, 1, err);
+        if (failed)
+            return -1;
+    }
+    return 0;
 }
 
 int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *norm, struct err *err)
