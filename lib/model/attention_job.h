@@ -48,6 +48,7 @@ struct attention_size {
     size_t panels, rows, stride, context_stride, part_rows, row, sums;
     size_t single_rows, single_room;
     struct attention_pairs_size pairs;
+    size_t one; /* 1: the stride of what is no matrix */
 };
 
 /* What the memory must be large enough for: the longest text of a batch. */
@@ -106,6 +107,13 @@ struct attention_way {
     /* One head of one sequence: its squares where they are wanted, and its context. */
     enum head_fault (*compute)(const struct head_job *head);
 };
+
+/* The way of a kind. */
+const struct attention_way *attention_way(enum attention_kind kind);
+
+/* Every thread's memory, for the longest sequence of the batch; one layer uses it after the other.
+ */
+int attention_take_memory(struct pass *pass);
 
 extern const struct attention_way attention_dense, attention_sparse, attention_linear,
     attention_blocked;
