@@ -301,7 +301,7 @@ tiny: $(BUILD)/attn-cli ## train the model of the README in BUILD/tiny: half an 
 
 # Without the rest of the library: that holds the models.
 MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/config*.c) \
-	$(patsubst %,lib/model/%.c,draft parameter_table recipe) \
+	$(patsubst %,lib/model/%.c,new_model parameter_table weight_init) \
 	$(patsubst %,lib/math/%.c,activation torch_random)
 
 $(BUILD)/generate-models: $(call objects,$(MAKER_FILES))

@@ -24,7 +24,7 @@ enum {
 
 struct job {
     const struct options *options;
-    struct draft draft;
+    struct new_model new_model;
     struct folder folder;
     size_t lengths[LENGTHS_MAX];
     struct bench_plan plan;
@@ -109,16 +109,16 @@ static int find_folder(struct job *job, struct err *err)
     bool named = options->operands.count || chosen_model(options);
     job->plan.folder = &job->folder;
     if (options->attention && !options->shape && !named) {
-        if (shape_make_head(&job->draft, err))
+        if (shape_make_head(&job->new_model, err))
             return -1;
-        job->folder = job->draft.folder;
+        job->folder = job->new_model.folder;
         return 0;
     }
     if (!job->options->shape)
         return only_model(&name, job->options, err) || model_find(&job->folder, name, err) ? -1 : 0;
-    if (shape_make(&job->draft, job->options->shape, err))
+    if (shape_make(&job->new_model, job->options->shape, err))
         return -1;
-    job->folder = job->draft.folder;
+    job->folder = job->new_model.folder;
     return 0;
 }
 
@@ -178,7 +178,7 @@ int bench_command(const struct options *options, struct err *err)
     int failed = check_options(&job, err) || read_lengths(&job, err) || read_only(&job, err) ||
                  (options->save && target_folder_check(options->save, options->force, err));
     failed = failed || find_folder(&job, err) || run_job(&job, err);
-    draft_release(&job.draft);
+    new_model_release(&job.new_model);
     arena_release(&job.arena);
     return failed ? -1 : 0;
 }

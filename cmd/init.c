@@ -13,7 +13,7 @@
 #include "model/bundled.h"
 #include "model/config_edit.h"
 #include "model/model.h"
-#include "model/recipe.h"
+#include "model/weight_init.h"
 #include "progress.h"
 #include "save_folder.h"
 #include "model/shape.h"
@@ -28,7 +28,7 @@ struct job {
     struct init_words words;
     struct config_edit edit;
     bool sets_rows; /* of the embedding */
-    struct draft draft;
+    struct new_model new_model;
     struct arena arena;
 };
 
@@ -154,7 +154,7 @@ static int make_text(struct job *job, struct err *err)
 /* Every word that was named has a row. (In a model that is copied that is not for us to say.) */
 static int check_rows(const struct job *job, struct err *err)
 {
-    size_t rows = job->draft.config.vocab_size;
+    size_t rows = job->new_model.config.vocab_size;
     size_t words = job->words.count;
     if (rows >= words)
         return 0;
@@ -174,7 +174,7 @@ static int check_rows(const struct job *job, struct err *err)
 static int check_model(const struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct config *config = &job->draft.config;
+    const struct config *config = &job->new_model.config;
     const char *option = options->draw ? "--draw" : options->table ? "--table" : NULL;
     if (config_edit_check(&job->edit, config, err))
         return -1;
@@ -204,11 +204,11 @@ static int open_draft(struct job *job, struct err *err)
         return err_prefix(err, "'%s'", job->label);
     if (check_settings(job, err))
         return -1;
-    if (draft_open(&job->draft, path, job->text.bytes, job->text.size, err))
+    if (new_model_open(&job->new_model, path, job->text.bytes, job->text.size, err))
         return err_prefix(err, "'%s'", job->label);
     for (size_t i = 0; i < words->file_count; i++)
-        draft_add_file(&job->draft, words->files[i].name, words->files[i].bytes,
-                       words->files[i].size);
+        new_model_add_file(&job->new_model, words->files[i].name, words->files[i].bytes,
+                           words->files[i].size);
     return check_model(job, err) || init_words_check_target(words, path, err) ? -1 : 0;
 }
 
@@ -219,8 +219,8 @@ static int keep_given(struct job *job, struct err *err)
     size_t kept = 0;
     if (safetensors_open(&given, &job->like, "model.safetensors", err))
         return -1;
-    for (size_t i = 0; i < job->draft.count; i++) {
-        struct draft_tensor *to = &job->draft.tensors[i];
+    for (size_t i = 0; i < job->new_model.count; i++) {
+        struct new_model_tensor *to = &job->new_model.tensors[i];
         const struct safetensors_entry *from = safetensors_find(&given, to->name);
         if (!from || from->rank != to->rank ||
             memcmp(from->shape, to->shape, to->rank * sizeof *to->shape) != 0)
@@ -229,7 +229,7 @@ static int keep_given(struct job *job, struct err *err)
         kept++;
     }
     safetensors_release(&given);
-    if (kept == job->draft.count && job->options->torch_seed >= 0)
+    if (kept == job->new_model.count && job->options->torch_seed >= 0)
         print_note(job->options,
                    "the numbers of '%s' were given, not drawn: --seed changes nothing",
                    job->like.path);
@@ -240,7 +240,7 @@ static int keep_given(struct job *job, struct err *err)
 static const struct origin *find_origin(const struct job *job)
 {
     bool bundled = job->like.files && !init_words_are_given(job->options);
-    bool same = bundled && job->draft.config.vocab_size == job->words.count;
+    bool same = bundled && job->new_model.config.vocab_size == job->words.count;
     return same ? origin_find(job->like.path) : NULL;
 }
 
@@ -249,15 +249,15 @@ static int fill_draft(struct job *job, struct err *err)
     const struct options *options = job->options;
     const struct origin *origin = find_origin(job);
     struct progress progress;
-    const struct recipe recipe = {
+    const struct weight_init init = {
         .seed = options->torch_seed >= 0 ? (uint64_t)options->torch_seed : ORIGIN_SEED,
-        .way = is_linear(options) ? RECIPE_LINEAR : RECIPE_RAND,
+        .way = is_linear(options) ? WEIGHT_INIT_LINEAR : WEIGHT_INIT_RAND,
         .table_rows = (size_t)options->table,
         .source_rows = origin ? origin->source_rows : 0,
         .progress = &progress.sink,
     };
     progress_begin(&progress, options, "layers");
-    int failed = recipe_draw(&job->draft, &recipe, err);
+    int failed = weight_init_draw(&job->new_model, &init, err);
     progress_end(&progress);
     if (failed)
         return err_prefix(err, "'%s'", job->label);
@@ -267,7 +267,7 @@ static int fill_draft(struct job *job, struct err *err)
 static int save(const struct job *job, struct err *err)
 {
     const char *path = job->options->output;
-    if (save_folder(&job->draft.folder, path, job->options, err))
+    if (save_folder(&job->new_model.folder, path, job->options, err))
         return -1;
     if (bundled_find(path))
         print_note(job->options, "--model %s is the bundled model, this one is --model ./%s", path,
@@ -283,7 +283,7 @@ int init_command(const struct options *options, struct err *err)
                  find_config(&job, err) ||
                  init_words_find(&job.words, options, options->like ? &job.like : NULL, err) ||
                  open_draft(&job, err) || fill_draft(&job, err) || save(&job, err);
-    draft_release(&job.draft);
+    new_model_release(&job.new_model);
     init_words_release(&job.words);
     file_release(&job.config);
     buf_release(&job.shape);

@@ -81,11 +81,11 @@ static int save(struct job *job, bool as_result, struct err *err)
         return err_output(err, "cannot write '%s': the name is too long", job->start.output);
     job->saved_step = step_of(job);
     if (as_result)
-        return saved_write(&job->course, &job->start.draft, &job->log, &job->target, err);
+        return saved_write(&job->course, &job->start.new_model, &job->log, &job->target, err);
     struct target_folder step = {0};
     if (target_folder_open_inside(&step, job->saved_path, &job->target, err))
         return -1;
-    int failed = saved_write(&job->course, &job->start.draft, &job->log, &step, err);
+    int failed = saved_write(&job->course, &job->start.new_model, &job->log, &step, err);
     target_folder_close(&step);
     return failed;
 }
@@ -205,7 +205,7 @@ static int open_course(struct job *job, struct err *err)
     struct train_start *start = &job->start;
     job->saved_step = -1;
     if (machine_open(&job->machine, (size_t)job->options->threads, err) ||
-        course_open(&job->course, &start->state.settings, &job->machine, &start->draft,
+        course_open(&job->course, &start->state.settings, &job->machine, &start->new_model,
                     &start->texts, err))
         return -1;
     if (job->options->resume_from &&

@@ -7,7 +7,7 @@
 #include "base/target_folder.h"
 #include "inputs.h"
 #include "model/model.h"
-#include "model/recipe.h"
+#include "model/weight_init.h"
 #include "model/shape.h"
 #include "text/tokenizer.h"
 
@@ -155,7 +155,7 @@ static int find_config(struct train_start *start, const struct options *options,
 
 static int check_draft(const struct train_start *start, struct err *err)
 {
-    const struct config *config = &start->draft.config;
+    const struct config *config = &start->new_model.config;
     if (config_edit_check(&start->edit, config, err))
         return -1;
     if (config->kind != MODEL_GPT2)
@@ -170,10 +170,10 @@ static int check_draft(const struct train_start *start, struct err *err)
 
 static int fill_draft(struct train_start *start, const struct options *options, struct err *err)
 {
-    const struct recipe recipe = {.seed = (uint64_t)options->seed};
+    const struct weight_init init = {.seed = (uint64_t)options->seed};
     if (start->source.path)
-        return saved_weights(&start->draft, &start->source, err);
-    return recipe_draw(&start->draft, &recipe, err);
+        return saved_weights(&start->new_model, &start->source, err);
+    return weight_init_draw(&start->new_model, &init, err);
 }
 
 static int open_model(struct train_start *start, const struct options *options, struct err *err)
@@ -185,12 +185,13 @@ static int open_model(struct train_start *start, const struct options *options, 
         return -1;
     if (config_edit_apply(&start->text, &start->edit, start->config.bytes, start->config.size,
                           err) ||
-        draft_open(&start->draft, start->output, start->text.bytes, start->text.size, err) ||
+        new_model_open(&start->new_model, start->output, start->text.bytes, start->text.size,
+                       err) ||
         check_draft(start, err))
         return err_prefix(err, "'%s'", label);
     for (size_t i = 0; i < start->words.folder.file_count; i++)
-        draft_add_file(&start->draft, start->words.files[i].name, start->words.files[i].bytes,
-                       start->words.files[i].size);
+        new_model_add_file(&start->new_model, start->words.files[i].name,
+                           start->words.files[i].bytes, start->words.files[i].size);
     return init_words_check_target(&start->words.folder, start->output, err) ||
                    fill_draft(start, options, err)
                ? -1
@@ -221,7 +222,7 @@ static int read_texts(struct train_start *start, const struct options *options, 
         failed = add_file(start, tokenizer, options->data.items[i], err);
     tokenizer_free(tokenizer);
     if (!settings->tokens) {
-        size_t positions = start->draft.config.n_positions;
+        size_t positions = start->new_model.config.n_positions;
         settings->tokens = positions < 128 ? (long long)positions : 128;
     }
     if (!failed && texts_finish(&start->texts, (size_t)settings->tokens, 0.02, err))
@@ -242,7 +243,7 @@ int train_start_open(struct train_start *start, const struct options *options, s
 void train_start_release(struct train_start *start)
 {
     texts_release(&start->texts);
-    draft_release(&start->draft);
+    new_model_release(&start->new_model);
     init_words_release(&start->words);
     file_release(&start->config);
     buf_release(&start->shape);

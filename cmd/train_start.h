@@ -10,7 +10,7 @@
 
 #include "init_words.h"
 #include "model/config_edit.h"
-#include "model/draft.h"
+#include "model/new_model.h"
 #include "options.h"
 #include "train/saved.h"
 #include "train/texts.h"
@@ -20,7 +20,7 @@ struct train_start {
     bool replaces;            /* files that are in it */
     struct folder source;     /* of --model or --resume; no path: a fresh model */
     struct saved_state state; /* its settings, or those of the command line */
-    struct draft draft;
+    struct new_model new_model;
     struct texts_of_training texts;
     struct file config;
     struct buf shape, text;

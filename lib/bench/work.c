@@ -80,8 +80,8 @@ static int pattern_pairs(double *pairs, const struct config *c, size_t tokens, s
     uint32_t *singles = arena_alloc(&arena, pattern_singles(pattern, tokens), sizeof *singles, err);
     size_t random = pattern->random < tokens ? pattern->random : tokens;
     uint32_t *drawn = arena_alloc(&arena, random + 1, sizeof *drawn, err);
-    uint64_t *words = arena_alloc(&arena, key_set_words(tokens), sizeof *words, err);
-    struct key_set set = key_set_of(words, tokens);
+    uint64_t *words = arena_alloc(&arena, bitset_words(tokens), sizeof *words, err);
+    struct bitset set = bitset_of(words, tokens);
     bool taken = singles && drawn && words;
     *pairs = 0;
     for (size_t query = 0; taken && query < tokens; query++) {

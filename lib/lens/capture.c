@@ -130,7 +130,7 @@ int capture_sink(void *context, const struct announcement *seen, struct err *err
     return 0;
 }
 
-int capture_lend(void *context, const struct square_room *room, struct err *err)
+int capture_lend(void *context, const struct attention_map_room *room, struct err *err)
 {
     struct capture *capture = context;
     struct kept *kept = add_item(capture, room->sequence, room->site, room->layer);

@@ -45,6 +45,6 @@ int capture_init(struct capture *capture, const struct selection *selection,
 
 /* A tap_sink and its tap_lender; `context` is the capture. */
 int capture_sink(void *context, const struct announcement *seen, struct err *err);
-int capture_lend(void *context, const struct square_room *room, struct err *err);
+int capture_lend(void *context, const struct attention_map_room *room, struct err *err);
 
 #endif

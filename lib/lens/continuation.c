@@ -43,7 +43,7 @@ static int take_in(void *context, const struct announcement *seen, struct err *e
     return keeps(text, seen->site) ? capture_sink(&intake->capture, seen, err) : 0;
 }
 
-static int lend(void *context, const struct square_room *room, struct err *err)
+static int lend(void *context, const struct attention_map_room *room, struct err *err)
 {
     struct intake *intake = context;
     return capture_lend(&intake->capture, room, err);

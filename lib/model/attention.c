@@ -58,10 +58,10 @@ static struct head_job job_of(const struct layer_job *layer, size_t sequence, si
         .group = group,
         .past = pass->batch->past[sequence],
         .keys = batch_keys(pass->batch, sequence),
-        .scores = squares_at(pass, SITE_SCORES, sequence, head),
-        .softmax = squares_at(pass, SITE_SOFTMAX, sequence, head),
-        .masked = squares_at(pass, SITE_MASKED, sequence, head),
-        .weights = squares_at(pass, SITE_WEIGHTS, sequence, head),
+        .scores = attention_maps_at(pass, SITE_SCORES, sequence, head),
+        .softmax = attention_maps_at(pass, SITE_SOFTMAX, sequence, head),
+        .masked = attention_maps_at(pass, SITE_MASKED, sequence, head),
+        .weights = attention_maps_at(pass, SITE_WEIGHTS, sequence, head),
         .dropout_key = dropout_key(layer, head),
     };
 }
@@ -108,7 +108,7 @@ static double work_of(const struct pass *pass)
 static enum pass_state announce_all(struct pass *pass, size_t layer)
 {
     for (int site = SITE_SCORES; site <= SITE_WEIGHTS; site++)
-        PASS_TRY(squares_announce(pass, (enum site)site, layer));
+        PASS_TRY(attention_maps_announce(pass, (enum site)site, layer));
     return tap_heads(pass, SITE_CONTEXT, layer, pass->scratch.context);
 }
 
@@ -145,7 +145,7 @@ static int prepare(struct layer_job *job)
 {
     struct pass *pass = job->pass;
     if ((!pass->scratch.attention && attention_take_memory(pass)) ||
-        squares_begin(pass, job->layer))
+        attention_maps_begin(pass, job->layer))
         return -1;
     return way_of(pass)->prepare(job);
 }

@@ -109,15 +109,15 @@ static struct attention_demand demand_of(const struct pass *pass)
         .config = pass->config,
         .queries = batch->longest_queries,
         .keys = batch->longest_keys,
-        .scores = squares_are_wanted(pass, SITE_SCORES),
+        .scores = attention_maps_are_wanted(pass, SITE_SCORES),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
         .causal = batch->causal,
     };
     for (size_t s = 0; s < batch->count; s++)
         if (!pass_cache(pass, s) && batch->keys[s].count > demand.fresh_keys)
             demand.fresh_keys = batch->keys[s].count;
-    for (int i = 0; i < SQUARES; i++)
-        demand.squares |= squares_are_wanted(pass, (enum site)(SITE_SCORES + i));
+    for (int i = 0; i < ATTENTION_MAPS; i++)
+        demand.squares |= attention_maps_are_wanted(pass, (enum site)(SITE_SCORES + i));
     return demand;
 }
 

@@ -71,10 +71,10 @@ static int draw_sequence(struct pass *pass, size_t sequence)
     if (!num_multiply(&count, queries, room))
         return err_memory(pass->err, SIZE_MAX);
     uint32_t *drawn = arena_room(pass->arena, count, sizeof *drawn, pass->err);
-    uint64_t *words = arena_alloc(pass->arena, key_set_words(keys), sizeof *words, pass->err);
+    uint64_t *words = arena_alloc(pass->arena, bitset_words(keys), sizeof *words, pass->err);
     if (!drawn || !words)
         return -1;
-    struct key_set set = key_set_of(words, keys);
+    struct bitset set = bitset_of(words, keys);
     for (size_t i = 0; i < queries; i++) {
         struct view view = {.query = past + i,
                             .visible = pass->batch->causal ? past + i + 1 : keys};

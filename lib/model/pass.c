@@ -53,8 +53,8 @@ int pass_init(struct pass *pass)
         return -1;
     if (!pass->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0))
         return 0;
-    if (pass_memory_take_layer(pass) || squares_init(pass) || pass_memory_take_logits(pass) ||
-        reserve_caches(pass) || hold_pairs(pass))
+    if (pass_memory_take_layer(pass) || attention_maps_init(pass) ||
+        pass_memory_take_logits(pass) || reserve_caches(pass) || hold_pairs(pass))
         return -1;
     return 0;
 }
@@ -69,7 +69,8 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
     cross->scratch.drawn = NULL;
     if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
         return 0;
-    return pass_memory_take_keys(cross) || squares_init(cross) || reserve_caches(cross) ? -1 : 0;
+    return pass_memory_take_keys(cross) || attention_maps_init(cross) || reserve_caches(cross) ? -1
+                                                                                               : 0;
 }
 
 void pass_keep_caches(struct pass *pass)

@@ -24,15 +24,16 @@
 
 enum {
     SPARE_ROWS = 16, /* readable zero rows after all queries, and after all values: whole tiles */
-    SQUARES = SITE_WEIGHTS - SITE_SCORES + 1,
+    ATTENTION_MAPS = SITE_WEIGHTS - SITE_SCORES + 1,
 };
 
 /* Where a layer's squares go: scores, what leads from them to weights, and weights, [T, S] of every
  * head. They are as large as all else together, so each is written once, at the place where it
  * stays: memory that the tap lends, else a buffer of the pass that is announced. */
 struct squares {
-    float **places[SQUARES]; /* [sequence][head] in the layer that is next; NULL: no layer's */
-    float *own[SQUARES];     /* [sequence][H, T, S] where they are not lent; NULL likewise */
+    float *
+        *places[ATTENTION_MAPS]; /* [sequence][head] in the layer that is next; NULL: no layer's */
+    float *own[ATTENTION_MAPS];  /* [sequence][H, T, S] where they are not lent; NULL likewise */
 };
 
 struct scratch {
@@ -189,14 +190,14 @@ enum precision pass_attention_precision(const struct pass *pass);
 /* --- squares --------------------------------------------------------------------------------- */
 
 /* In any layer. */
-bool squares_are_wanted(const struct pass *pass, enum site site);
+bool attention_maps_are_wanted(const struct pass *pass, enum site site);
 
 /* Reserve what is watched in any layer and not lent; find the places for a layer, before it is
  * computed; the place of one head's, NULL where it isn't wanted; announce what was not lent, whose
  * numbers must be known to be sound. */
-int squares_init(struct pass *pass);
-int squares_begin(struct pass *pass, size_t layer);
-float *squares_at(const struct pass *pass, enum site site, size_t sequence, size_t head);
-enum pass_state squares_announce(struct pass *pass, enum site site, size_t layer);
+int attention_maps_init(struct pass *pass);
+int attention_maps_begin(struct pass *pass, size_t layer);
+float *attention_maps_at(const struct pass *pass, enum site site, size_t sequence, size_t head);
+enum pass_state attention_maps_announce(struct pass *pass, enum site site, size_t layer);
 
 #endif

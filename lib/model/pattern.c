@@ -16,7 +16,7 @@ size_t pattern_singles(const struct pattern *pattern, size_t keys)
 
 /* Floyd's way to draw some of a number of things, each as likely: as many draws as there are
  * things to draw. The others are counted without the query's own key. */
-size_t pattern_draw(const struct pattern *pattern, const struct view *view, struct key_set *set,
+size_t pattern_draw(const struct pattern *pattern, const struct view *view, struct bitset *set,
                     uint32_t *drawn)
 {
     size_t others = view->visible - 1;
@@ -25,11 +25,11 @@ size_t pattern_draw(const struct pattern *pattern, const struct view *view, stru
     for (size_t i = 0; i < count; i++) {
         size_t last = others - count + i;
         size_t pick = (splitmix64(row + i) >> 32) * (last + 1) >> 32;
-        if (!key_set_add(set, pick + (pick >= view->query)))
-            key_set_add(set, last + (last >= view->query));
+        if (!bitset_add(set, pick + (pick >= view->query)))
+            bitset_add(set, last + (last >= view->query));
     }
-    key_set_add(set, view->query);
-    return key_set_empty(set, drawn);
+    bitset_add(set, view->query);
+    return bitset_empty(set, drawn);
 }
 
 void pattern_stretches(struct sight *sight, const struct pattern *pattern, const struct view *view)
@@ -83,18 +83,18 @@ static size_t words_for(size_t bits)
     return bits / BITS + 1;
 }
 
-size_t key_set_words(size_t limit)
+size_t bitset_words(size_t limit)
 {
     return words_for(limit) + words_for(words_for(limit));
 }
 
-struct key_set key_set_of(uint64_t *words, size_t limit)
+struct bitset bitset_of(uint64_t *words, size_t limit)
 {
     size_t marks = words_for(limit);
-    return (struct key_set){words, words + marks, words_for(marks)};
+    return (struct bitset){words, words + marks, words_for(marks)};
 }
 
-bool key_set_add(struct key_set *set, size_t key)
+bool bitset_add(struct bitset *set, size_t key)
 {
     size_t word = key / BITS;
     uint64_t bit = (uint64_t)1 << key % BITS;
@@ -117,7 +117,7 @@ static size_t lowest(uint64_t bits)
     return (size_t)__builtin_ctzll(bits);
 }
 
-size_t key_set_empty(struct key_set *set, uint32_t *keys)
+size_t bitset_empty(struct bitset *set, uint32_t *keys)
 {
     size_t count = 0;
     for (size_t i = 0; i < set->words; i++)

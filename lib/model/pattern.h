@@ -21,7 +21,7 @@
 
 /* A set of keys that is filled in any order and emptied in rising order: a bit a key, and a bit for
  * each word of those, so that a long text costs hardly more than a short one. */
-struct key_set {
+struct bitset {
     uint64_t *marks;  /* a bit a key */
     uint64_t *marked; /* a bit for each word of marks that is not 0 */
     size_t words;     /* of the latter */
@@ -29,14 +29,14 @@ struct key_set {
 
 /* The words that a set of keys below `limit` takes; and the empty set that they are when all of
  * them are 0. They belong to the caller. */
-size_t key_set_words(size_t limit);
-struct key_set key_set_of(uint64_t *words, size_t limit);
+size_t bitset_words(size_t limit);
+struct bitset bitset_of(uint64_t *words, size_t limit);
 
 /* Put a key in; false, if it is there already. */
-bool key_set_add(struct key_set *set, size_t key);
+bool bitset_add(struct bitset *set, size_t key);
 
 /* Take all keys out, in rising order; returns how many there were. */
-size_t key_set_empty(struct key_set *set, uint32_t *keys);
+size_t bitset_empty(struct bitset *set, uint32_t *keys);
 
 struct pattern {
     size_t window, stride, global, random; /* 0: it has no such part */
@@ -64,7 +64,7 @@ size_t pattern_singles(const struct pattern *pattern, size_t keys);
 /* The keys of the random part that a view draws, rising, the query's own among them; fewer where
  * the mask leaves fewer. Returns how many; `drawn` has room for pattern->random + 1. The set, which
  * has room for all keys that are visible, is empty before and afterwards. */
-size_t pattern_draw(const struct pattern *pattern, const struct view *view, struct key_set *set,
+size_t pattern_draw(const struct pattern *pattern, const struct view *view, struct bitset *set,
                     uint32_t *drawn);
 
 /* The two stretches of what a query sees; no single keys. */

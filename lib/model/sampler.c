@@ -245,7 +245,7 @@ static void exponentials(float *y, const float *x, size_t count, float max)
         y[i] = exp_negative(x[i] - max);
 }
 
-double logprob_total(const float *logits, size_t count)
+double logsumexp(const float *logits, size_t count)
 {
     float part[PART];
     float max = logits[0];
@@ -272,7 +272,7 @@ static void insert(uint32_t *best, size_t best_count, const float *logits, uint3
     best[place] = id;
 }
 
-void logprob_best(uint32_t *best, size_t best_count, const float *logits, size_t count)
+void topk(uint32_t *best, size_t best_count, const float *logits, size_t count)
 {
     size_t found = 0;
     for (size_t i = 0; i < count && best_count > 0; i++) {

@@ -50,10 +50,10 @@ uint32_t sampler_next(struct sampler *sampler, const float *logits);
 uint64_t sampler_random(uint64_t *state);
 
 /* log Σ e^logit: a token's log probability is its logit less that. In double, without libm. */
-double logprob_total(const float *logits, size_t count);
+double logsumexp(const float *logits, size_t count);
 
 /* The ids of the `best_count` largest logits, the largest first, of equals the lower id. There must
  * be as many. */
-void logprob_best(uint32_t *best, size_t best_count, const float *logits, size_t count);
+void topk(uint32_t *best, size_t best_count, const float *logits, size_t count);
 
 #endif

@@ -3,11 +3,11 @@
  *
  * What is made is a folder like any other, with the files that a checkpoint of that shape has, but
  * for the tokenizer: it is run on ids. Same shape, same weights, on every machine. (Weights to
- * begin a training with are drawn otherwise: recipe.h.)
+ * begin a training with are drawn otherwise: weight_init.h.)
  *
- *     struct draft draft = {0};
- *     if (shape_make(&draft, "gpt2", err) || model_open_folder(&model, &draft.folder, err)) ...
- *     draft_release(&draft);
+ *     struct new_model new_model = {0};
+ *     if (shape_make(&new_model, "gpt2", err) || model_open_folder(&model, &new_model.folder, err))
+ * ... new_model_release(&new_model);
  */
 #ifndef ATTN_MODEL_SHAPE_H
 #define ATTN_MODEL_SHAPE_H
@@ -16,7 +16,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "model/draft.h"
+#include "model/new_model.h"
 
 struct shape_row {
     const char *name;
@@ -33,10 +33,10 @@ const struct shape_row *shape_find(const char *name, struct err *err);
 void shape_config(struct buf *text, const struct shape_row *row);
 
 /* Make the model of a named shape. On failure nothing is held. */
-int shape_make(struct draft *draft, const char *name, struct err *err);
+int shape_make(struct new_model *new_model, const char *name, struct err *err);
 
 /* One causal head of 64 dimensions, for a text of any length: bare attention, to see what it costs
  * by itself. */
-int shape_make_head(struct draft *draft, struct err *err);
+int shape_make_head(struct new_model *new_model, struct err *err);
 
 #endif

@@ -63,7 +63,7 @@ struct announcement {
 typedef int (*tap_sink)(void *context, const struct announcement *seen, struct err *err);
 
 /* The squares [T, S] of a layer's heads, before they are computed. */
-struct square_room {
+struct attention_map_room {
     enum site site;
     int layer;
     size_t sequence;
@@ -75,7 +75,7 @@ struct square_room {
  * place of being shown them. It is asked once for every watched site, layer and sequence. They are
  * whole when the next value is announced, or the pass is over. A head that is given no place is not
  * written, and where nothing else needs it not computed. Returns as a sink does. */
-typedef int (*tap_lender)(void *context, const struct square_room *room, struct err *err);
+typedef int (*tap_lender)(void *context, const struct attention_map_room *room, struct err *err);
 
 /* The token of the largest logit, the lowest of equal ones. */
 struct likeliest {

@@ -5,7 +5,7 @@
  *     w -= rate / (1 - beta_1^t) · m / (√v / √(1 - beta_2^t) + epsilon)
  *
  *     struct adamw adamw = {.beta_1 = 0.9, .beta_2 = 0.99, .epsilon = 1e-8, .decay = 0.1};
- *     if (adamw_take(&adamw, &draft, &arena, err)) ...
+ *     if (adamw_take(&adamw, &new_model, &arena, err)) ...
  *     double norm = adamw_norm(&gradients);
  *     adamw_step(&adamw, &machine, &gradients, &(struct adamw_step){rate, factor});
  */
@@ -30,13 +30,13 @@ struct adamw_step {
 };
 
 /* Memory for means and squares, all 0. */
-int adamw_take(struct adamw *adamw, const struct draft *draft, struct arena *arena,
+int adamw_take(struct adamw *adamw, const struct new_model *new_model, struct arena *arena,
                struct err *err);
 
 /* √Σ g² over all parameters. */
 double adamw_norm(const struct parameters *gradients);
 
-/* Change the draft's numbers by one step; the gradients become 0. */
+/* Change the new model's numbers by one step; the gradients become 0. */
 void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters *gradients,
                 const struct adamw_step *step);
 

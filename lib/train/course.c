@@ -10,13 +10,13 @@ enum { KEY_TEXTS, KEY_DROPS, KEY_HELD_OUT, KEY_DRILLS };
 enum { TEST_BATCHES = 8 };
 
 int course_open(struct course *course, const struct course_settings *settings,
-                struct machine *machine, struct draft *draft, const struct texts_of_training *texts,
-                struct err *err)
+                struct machine *machine, struct new_model *new_model,
+                const struct texts_of_training *texts, struct err *err)
 {
     *course = (struct course){.settings = *settings, .machine = machine, .texts = texts};
     struct study_plan plan = {
         .machine = machine,
-        .draft = draft,
+        .new_model = new_model,
         .texts = (size_t)settings->texts,
         .tokens = (size_t)settings->tokens,
         .dropout = (float)settings->dropout,
@@ -27,7 +27,7 @@ int course_open(struct course *course, const struct course_settings *settings,
     course->ids = arena_alloc(&course->arena, count, sizeof *course->ids, err);
     course->targets = arena_alloc(&course->arena, count, sizeof *course->targets, err);
     if (!course->ids || !course->targets || study_open(&course->study, &plan, err) ||
-        adamw_take(&course->adamw, draft, &course->arena, err)) {
+        adamw_take(&course->adamw, new_model, &course->arena, err)) {
         course_release(course);
         return -1;
     }

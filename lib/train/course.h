@@ -6,7 +6,7 @@
  * that was saved goes on to the same bits.
  *
  *     struct course course = {0};
- *     if (course_open(&course, &settings, &machine, &draft, &texts, err)) ...
+ *     if (course_open(&course, &settings, &machine, &new_model, &texts, err)) ...
  *     while (course.step < settings.steps)
  *         if (course_step(&course, &report, err)) ...
  *     course_release(&course);
@@ -47,8 +47,8 @@ struct course {
 };
 
 int course_open(struct course *course, const struct course_settings *settings,
-                struct machine *machine, struct draft *draft, const struct texts_of_training *texts,
-                struct err *err);
+                struct machine *machine, struct new_model *new_model,
+                const struct texts_of_training *texts, struct err *err);
 void course_release(struct course *course);
 
 /* The rate of a step, counted from 1. */

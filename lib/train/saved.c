@@ -15,7 +15,7 @@ static const char memory_file[] = "training.safetensors";
 static const char log_file[] = "log.csv";
 static const char weights_file[] = "model.safetensors";
 
-enum { SAVED_FILES = DRAFT_FILES_MAX + 3, NUMBER_BYTES = 32 };
+enum { SAVED_FILES = NEW_MODEL_FILES_MAX + 3, NUMBER_BYTES = 32 };
 
 /* --- settings -------------------------------------------------------------------------------- */
 
@@ -238,8 +238,8 @@ int saved_settings(struct saved_state *state, const struct folder *folder, struc
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-static char *memory_name(const char *kind, const struct draft_tensor *tensor, struct arena *arena,
-                         struct err *err)
+static char *memory_name(const char *kind, const struct new_model_tensor *tensor,
+                         struct arena *arena, struct err *err)
 {
     struct buf name = {0};
     buf_format(&name, "%s.%s", kind, tensor->name);
@@ -249,22 +249,22 @@ static char *memory_name(const char *kind, const struct draft_tensor *tensor, st
 }
 
 /* The bytes of training.safetensors. */
-static int remember(struct buf *bytes, const struct course *course, const struct draft *draft,
-                    struct err *err)
+static int remember(struct buf *bytes, const struct course *course,
+                    const struct new_model *new_model, struct err *err)
 {
     static const char *const kinds[] = {"mean", "square"};
     struct arena arena = {0};
     struct safetensors_tensor *tensors =
-        arena_alloc(&arena, 2 * draft->count, sizeof *tensors, err);
+        arena_alloc(&arena, 2 * new_model->count, sizeof *tensors, err);
     int failed = !tensors;
-    for (size_t i = 0; i < 2 * draft->count && !failed; i++) {
-        const struct draft_tensor *tensor = &draft->tensors[i % draft->count];
-        const char *name = memory_name(kinds[i / draft->count], tensor, &arena, err);
+    for (size_t i = 0; i < 2 * new_model->count && !failed; i++) {
+        const struct new_model_tensor *tensor = &new_model->tensors[i % new_model->count];
+        const char *name = memory_name(kinds[i / new_model->count], tensor, &arena, err);
         tensors[i] =
             (struct safetensors_tensor){.name = name, .rank = tensor->rank, .shape = tensor->shape};
         failed = !name;
     }
-    failed = failed || safetensors_header(bytes, tensors, 2 * draft->count, NULL, 0, err);
+    failed = failed || safetensors_header(bytes, tensors, 2 * new_model->count, NULL, 0, err);
     const struct parameters *sets[] = {&course->adamw.means, &course->adamw.squares};
     for (size_t i = 0; i < 2 && !failed; i++)
         buf_bytes(bytes, sets[i]->values, sets[i]->count * sizeof(float));
@@ -273,18 +273,18 @@ static int remember(struct buf *bytes, const struct course *course, const struct
 }
 
 /* What describes the others gets its name last: until then they do not fit what it says. */
-int saved_write(const struct course *course, const struct draft *draft, const struct buf *log,
-                const struct target_folder *target, struct err *err)
+int saved_write(const struct course *course, const struct new_model *new_model,
+                const struct buf *log, const struct target_folder *target, struct err *err)
 {
     struct folder_file files[SAVED_FILES];
     struct folder folder = {target->path, files, 0};
     struct buf json = {0};
     struct buf memory = {0};
-    int failed = buf_check(log, err) || remember(&memory, course, draft, err);
+    int failed = buf_check(log, err) || remember(&memory, course, new_model, err);
     if (!failed) {
         files[folder.file_count++] = (struct folder_file){memory_file, memory.bytes, memory.size};
-        for (size_t i = 0; i < draft->folder.file_count; i++)
-            files[folder.file_count++] = draft->folder.files[i];
+        for (size_t i = 0; i < new_model->folder.file_count; i++)
+            files[folder.file_count++] = new_model->folder.files[i];
         describe(&json, course, &folder);
         files[folder.file_count++] = (struct folder_file){log_file, log->bytes, log->size};
         files[folder.file_count++] = (struct folder_file){settings_file, json.bytes, json.size};
@@ -296,7 +296,7 @@ int saved_write(const struct course *course, const struct draft *draft, const st
 }
 
 /* Copy a tensor's numbers from a file that must have them in float32. */
-static int copy_numbers(float *to, const struct draft_tensor *tensor,
+static int copy_numbers(float *to, const struct new_model_tensor *tensor,
                         const struct safetensors *from, const char *name, const char *file,
                         struct err *err)
 {
@@ -308,26 +308,26 @@ static int copy_numbers(float *to, const struct draft_tensor *tensor,
     return 0;
 }
 
-int saved_weights(struct draft *draft, const struct folder *folder, struct err *err)
+int saved_weights(struct new_model *new_model, const struct folder *folder, struct err *err)
 {
     struct safetensors tensors = {0};
     if (safetensors_open(&tensors, folder, weights_file, err))
         return -1;
     int failed = 0;
-    for (size_t i = 0; i < draft->count && !failed; i++)
-        failed = copy_numbers(draft->tensors[i].data, &draft->tensors[i], &tensors,
-                              draft->tensors[i].name, weights_file, err);
+    for (size_t i = 0; i < new_model->count && !failed; i++)
+        failed = copy_numbers(new_model->tensors[i].data, &new_model->tensors[i], &tensors,
+                              new_model->tensors[i].name, weights_file, err);
     safetensors_release(&tensors);
     return failed;
 }
 
 static int recall(struct course *course, const struct safetensors *tensors, struct err *err)
 {
-    const struct draft *draft = course->study.plan.draft;
+    const struct new_model *new_model = course->study.plan.new_model;
     struct arena arena = {0};
     int failed = 0;
-    for (size_t i = 0; i < draft->count && !failed; i++) {
-        const struct draft_tensor *tensor = &draft->tensors[i];
+    for (size_t i = 0; i < new_model->count && !failed; i++) {
+        const struct new_model_tensor *tensor = &new_model->tensors[i];
         const char *mean = memory_name("mean", tensor, &arena, err);
         const char *square = memory_name("square", tensor, &arena, err);
         failed = !mean || !square ||

@@ -4,9 +4,9 @@
  * last and is held against the others before a course goes on: a crash between two names is
  * noticed, and so is a setting that was changed.
  *
- *     if (saved_write(&course, &draft, &log, &target, err)) ...
+ *     if (saved_write(&course, &new_model, &log, &target, err)) ...
  *     if (saved_settings(&settings, &step, &folder, err)) ...      before the course is opened
- *     if (saved_read(&course, &draft, &log, &folder, step, err)) ...  after that
+ *     if (saved_read(&course, &new_model, &log, &folder, step, err)) ...  after that
  */
 #ifndef ATTN_TRAIN_SAVED_H
 #define ATTN_TRAIN_SAVED_H
@@ -15,9 +15,10 @@
 #include "base/folder.h"
 #include "train/course.h"
 
-/* Write all files, those of the draft's tokenizer too, into a folder that is open to be written. */
-int saved_write(const struct course *course, const struct draft *draft, const struct buf *log,
-                const struct target_folder *target, struct err *err);
+/* Write all files, those of the new model's tokenizer too, into a folder that is open to be
+ * written. */
+int saved_write(const struct course *course, const struct new_model *new_model,
+                const struct buf *log, const struct target_folder *target, struct err *err);
 
 /* The settings of a saved course, whose files are all those that were saved together. Errors name
  * the file, and the field. */
@@ -29,9 +30,9 @@ struct saved_state {
 
 int saved_settings(struct saved_state *state, const struct folder *folder, struct err *err);
 
-/* The numbers of a model's directory into a draft of the same config; of a saved course into the
- * course, and its log. */
-int saved_weights(struct draft *draft, const struct folder *folder, struct err *err);
+/* The numbers of a model's directory into a new model of the same config; of a saved course into
+ * the course, and its log. */
+int saved_weights(struct new_model *new_model, const struct folder *folder, struct err *err);
 int saved_read(struct course *course, const struct saved_state *state, struct buf *log,
                const struct folder *folder, struct err *err);
 

@@ -90,7 +90,7 @@ static int take_room(struct study *study, struct err *err)
 
 static int check_plan(const struct study_plan *plan, struct err *err)
 {
-    const struct config *config = &plan->draft->config;
+    const struct config *config = &plan->new_model->config;
     if (config->kind != MODEL_GPT2)
         return err_unsupported(err, "expected a model of type \"gpt2\" to train, found \"%s\"",
                                config_kind_name(config));
@@ -103,13 +103,13 @@ static int check_plan(const struct study_plan *plan, struct err *err)
 
 int study_open(struct study *study, const struct study_plan *plan, struct err *err)
 {
-    *study = (struct study){.plan = *plan, .config = &plan->draft->config};
+    *study = (struct study){.plan = *plan, .config = &plan->new_model->config};
     if (check_plan(plan, err))
         return -1;
-    study->weights = parameters_of(plan->draft);
+    study->weights = parameters_of(plan->new_model);
     study->rows = plan->texts * plan->tokens;
     study->weights_stride = attend_stride(plan->tokens);
-    if (parameters_take(&study->gradients, plan->draft, &study->arena, err) ||
+    if (parameters_take(&study->gradients, plan->new_model, &study->arena, err) ||
         take_tape(study, err) || take_back(study, err) || take_room(study, err)) {
         study_release(study);
         return -1;

@@ -5,7 +5,7 @@
  * back asks for, and the way back adds to the gradients: several studys may add up to one step.
  *
  *     struct study study = {0};
- *     if (study_open(&study, &(struct study_plan){&machine, &draft, 16, 64, 0.1f}, err)) ...
+ *     if (study_open(&study, &(struct study_plan){&machine, &new_model, 16, 64, 0.1f}, err)) ...
  *     struct batch_of_texts batch = {.ids = ids, .targets = targets, .key = key, .share = 1};
  *     if (study_learn(&study, &batch, &loss, err)) ...        (study.gradients are richer now)
  *     if (study_test(&study, &batch, &loss, err)) ...         (the loss alone, nothing dropped)
@@ -25,10 +25,10 @@
 
 struct study_plan {
     struct machine *machine;
-    struct draft *draft; /* of a GPT-2; its numbers are read, and never written here */
-    size_t texts;        /* at a time */
-    size_t tokens;       /* of each */
-    float dropout;       /* of attention, of what is added to the stream, of embeddings; 0: none */
+    struct new_model *new_model; /* of a GPT-2; its numbers are read, and never written here */
+    size_t texts;                /* at a time */
+    size_t tokens;               /* of each */
+    float dropout; /* of attention, of what is added to the stream, of embeddings; 0: none */
 };
 
 struct batch_of_texts {

@@ -11,17 +11,17 @@
 
 /* No time is tested: machines are slow and busy. What is tested is what must be so on all. */
 
-static struct draft draft;
+static struct new_model new_model;
 static size_t announced;
 
 static void make_shape(void)
 {
-    ck_assert_int_eq(shape_make(&draft, "tiny", NULL), 0);
+    ck_assert_int_eq(shape_make(&new_model, "tiny", NULL), 0);
 }
 
 static void release_shape(void)
 {
-    draft_release(&draft);
+    new_model_release(&new_model);
 }
 
 static void count_progress(void *context, const struct bench_progress *here)
@@ -57,7 +57,7 @@ static void check_result(const struct bench_result *result)
 START_TEST(everything_is_measured_in_every_round)
 {
     static const size_t lengths[] = {2, 9};
-    struct bench_plan plan = {&draft.folder,
+    struct bench_plan plan = {&new_model.folder,
                               .threads = 2,
                               .rounds = 2,
                               .choice = {TASKS_ALL, lengths, 2, PRECISION_FP32},
@@ -84,7 +84,7 @@ END_TEST
 START_TEST(bf16_is_measured_beside_float32)
 {
     static const size_t length = 9;
-    struct bench_plan plan = {&draft.folder, .threads = 1, .rounds = 2,
+    struct bench_plan plan = {&new_model.folder, .threads = 1, .rounds = 2,
                               .choice = {TASKS_ALL, &length, 1, PRECISION_BF16}};
     struct bench_report report;
     struct arena arena = {0};
@@ -132,7 +132,7 @@ END_TEST
 START_TEST(attention_kept_alone_has_nothing_to_be_held_against)
 {
     static const size_t length = 4;
-    struct bench_plan plan = {&draft.folder, .threads = 1, .rounds = 1,
+    struct bench_plan plan = {&new_model.folder, .threads = 1, .rounds = 1,
                               .choice = {1 << TASK_CAPTURE, &length, 1, PRECISION_FP32}};
     struct bench_report report;
     struct arena arena = {0};
@@ -147,7 +147,7 @@ START_TEST(errors_come_from_where_they_arise)
 {
     static const size_t length = 65;
     static const struct folder nowhere = {.path = "no/such/folder"};
-    struct bench_plan plan = {&draft.folder, .threads = 1, .rounds = 1,
+    struct bench_plan plan = {&new_model.folder, .threads = 1, .rounds = 1,
                               .choice = {TASKS_ALL, &length, 1, PRECISION_FP32}};
     struct bench_report report;
     struct arena arena = {0};
@@ -167,7 +167,7 @@ END_TEST
 START_TEST(an_allocation_that_fails_is_an_error)
 {
     static const size_t length = 3;
-    struct bench_plan plan = {&draft.folder, .threads = 1, .rounds = 1,
+    struct bench_plan plan = {&new_model.folder, .threads = 1, .rounds = 1,
                               .choice = {TASKS_ALL, &length, 1, PRECISION_FP32}};
     size_t failures = 0;
     for (size_t nth = 1;; nth = nth < 32 ? nth + 1 : 2 * nth) {

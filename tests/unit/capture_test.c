@@ -132,7 +132,7 @@ END_TEST
 START_TEST(of_squares_the_chosen_heads_are_written_where_they_are_kept)
 {
     float *places[HEADS] = {0};
-    struct square_room room = {SITE_WEIGHTS, 1, 0, TOKENS, TOKENS + 1, places};
+    struct attention_map_room room = {SITE_WEIGHTS, 1, 0, TOKENS, TOKENS + 1, places};
     choose("weights", "1,4", 1);
     ck_assert_int_eq(capture_lend(&capture, &room, &err), 0);
     const struct kept *weights = &capture.lists[0].items[0];
@@ -200,7 +200,7 @@ START_TEST(every_allocation_that_fails_is_an_error)
     struct tensor values = {large, 3, {HEADS, 100, 100}, {10000, 100, 1}};
     struct announcement seen = {SITE_CONTEXT, 0, 0, values};
     float *places[HEADS] = {0};
-    struct square_room room = {SITE_WEIGHTS, 0, 0, 100, 100, places};
+    struct attention_map_room room = {SITE_WEIGHTS, 0, 0, 100, 100, places};
     selection.sites = site_bit(SITE_WEIGHTS) | site_bit(SITE_CONTEXT);
     selection.head_count = HEADS;
     for (size_t nth = 1; failed; nth++) {

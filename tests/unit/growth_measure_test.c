@@ -15,7 +15,7 @@ Suite *growth_measure_suite(void);
 
 /* No time is tested: machines are slow and busy. */
 
-static struct draft draft;
+static struct new_model new_model;
 static struct mechanism ways[3];
 static struct growth growth;
 static struct arena arena;
@@ -29,7 +29,7 @@ static void prepare(void)
     arena = (struct arena){0};
     err = (struct err){0};
     announced = 0;
-    ck_assert_int_eq(shape_make_head(&draft, NULL), 0);
+    ck_assert_int_eq(shape_make_head(&new_model, NULL), 0);
     for (size_t i = 0; i < COUNT(ways); i++) {
         ways[i] = (struct mechanism){0};
         ck_assert_int_eq(mechanism_set_attention(&ways[i], names[i], NULL), 0);
@@ -38,7 +38,7 @@ static void prepare(void)
 
 static void release(void)
 {
-    draft_release(&draft);
+    new_model_release(&new_model);
     arena_release(&arena);
 }
 
@@ -54,7 +54,7 @@ static void count_progress(void *context, const struct growth_progress *here)
 static struct growth_plan plan_of(const size_t *lengths, size_t count)
 {
     return (struct growth_plan){
-        .folder = &draft.folder,
+        .folder = &new_model.folder,
         .threads = 2,
         .rounds = 2,
         .ways = ways,
@@ -94,7 +94,7 @@ END_TEST
 
 START_TEST(lengths_are_halves_of_a_short_context)
 {
-    struct draft tiny = {0};
+    struct new_model tiny = {0};
     struct growth_plan plan = plan_of(NULL, 0);
     ck_assert_int_eq(shape_make(&tiny, "tiny", NULL), 0);
     plan.folder = &tiny.folder;
@@ -102,14 +102,14 @@ START_TEST(lengths_are_halves_of_a_short_context)
     ck_assert_msg(!growth_measure(&growth, &plan, &arena, &err), "%s", err.text);
     ck_assert_uint_eq(growth.length_count, 5);
     ck_assert_mem_eq(growth.lengths, ((size_t[]){4, 8, 16, 32, 64}), 5 * sizeof(size_t));
-    draft_release(&tiny);
+    new_model_release(&tiny);
 }
 END_TEST
 
 START_TEST(what_does_not_fit_the_model_is_refused)
 {
     static const size_t lengths[] = {8, 65};
-    struct draft tiny = {0};
+    struct new_model tiny = {0};
     struct growth_plan plan = plan_of(lengths, COUNT(lengths));
     ck_assert_int_eq(shape_make(&tiny, "tiny", NULL), 0);
     plan.folder = &tiny.folder;
@@ -120,7 +120,7 @@ START_TEST(what_does_not_fit_the_model_is_refused)
     err_clear(&err);
     ck_assert_int_eq(growth_measure(&growth, &plan, &arena, &err), -1);
     ck_assert_int_eq(err.kind, ERR_USAGE);
-    draft_release(&tiny);
+    new_model_release(&tiny);
 }
 END_TEST
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/draft.h"
+#include "model/new_model.h"
 #include "model/model.h"
 
 Suite *head_scores_suite(void);
@@ -17,19 +17,19 @@ static void measure(struct head_scores *scores, const uint32_t *ids, size_t coun
                     struct arena *arena)
 {
     struct err err = {0};
-    struct draft draft;
+    struct new_model new_model;
     struct model model;
     struct machine machine;
     struct sequence text = {.ids = ids, .count = count};
-    int failed = draft_open(&draft, "even", even, strlen(even), &err) ||
-                 model_open_folder(&model, &draft.folder, &err) ||
+    int failed = new_model_open(&new_model, "even", even, strlen(even), &err) ||
+                 model_open_folder(&model, &new_model.folder, &err) ||
                  machine_open(&machine, 1, &err) ||
-                 head_scores_open(scores, &draft.config, arena, &err) ||
+                 head_scores_open(scores, &new_model.config, arena, &err) ||
                  head_scores_add(scores, &model, &machine, &text, &err);
     ck_assert_msg(!failed, "%s", err.text);
     machine_release(&machine);
     model_release(&model);
-    draft_release(&draft);
+    new_model_release(&new_model);
 }
 
 START_TEST(an_even_head_has_even_scores)

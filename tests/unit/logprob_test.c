@@ -29,7 +29,7 @@ START_TEST(the_total_is_libms_to_a_part_in_ten_million)
                 max = fmax(max, (double)logits[i]);
             for (size_t i = 0; i < counts[c]; i++)
                 total += exp((double)logits[i] - max);
-            ck_assert_double_eq_tol(logprob_total(logits, counts[c]), max + log(total), 1e-7);
+            ck_assert_double_eq_tol(logsumexp(logits, counts[c]), max + log(total), 1e-7);
         }
 }
 END_TEST
@@ -38,7 +38,7 @@ START_TEST(equal_words_are_equally_likely)
 {
     make_logits(WORDS, 0, 1);
     for (size_t count = 1; count <= WORDS; count++) /* the logarithm of every whole number */
-        ck_assert_double_eq_tol(logprob_total(logits, count), log((double)count), 4e-15);
+        ck_assert_double_eq_tol(logsumexp(logits, count), log((double)count), 4e-15);
 }
 END_TEST
 
@@ -46,7 +46,7 @@ START_TEST(a_word_that_is_all_but_certain_keeps_its_doubt)
 {
     logits[0] = 0;
     logits[1] = -30;
-    ck_assert_double_eq_tol(logprob_total(logits, 2), log1p(exp(-30)), 1e-15);
+    ck_assert_double_eq_tol(logsumexp(logits, 2), log1p(exp(-30)), 1e-15);
 }
 END_TEST
 
@@ -58,7 +58,7 @@ START_TEST(the_best_come_in_their_order)
         for (uint64_t seed = 0; seed < 20; seed++) {
             uint32_t best[BEST];
             make_logits(counts[c], 0.01f, seed); /* 16384 values or fewer: some are equal */
-            logprob_best(best, BEST, logits, counts[c]);
+            topk(best, BEST, logits, counts[c]);
             for (size_t b = 0; b < BEST; b++) {
                 size_t before = 0; /* how many come before it */
                 for (size_t i = 0; i < counts[c]; i++)

@@ -67,9 +67,9 @@ static const struct pattern patterns[] = {
 static size_t draw(const struct pattern *pattern, size_t query, size_t visible, uint32_t *drawn)
 {
     static uint64_t words[8];
-    struct key_set set = key_set_of(words, KEYS);
+    struct bitset set = bitset_of(words, KEYS);
     struct view view = {.query = query, .visible = visible};
-    ck_assert_uint_le(key_set_words(KEYS), COUNT(words));
+    ck_assert_uint_le(bitset_words(KEYS), COUNT(words));
     return pattern_draw(pattern, &view, &set, drawn);
 }
 

@@ -23,7 +23,7 @@ static float next_float(uint32_t *state)
 }
 
 /* All tensors that the config asks for. */
-struct draft {
+struct new_model {
     struct safetensors_tensor tensors[TENSORS_MAX];
     char names[TENSORS_MAX][PARAMETER_NAME_BYTES];
     size_t shapes[TENSORS_MAX][2];
@@ -32,41 +32,41 @@ struct draft {
     uint32_t state;
 };
 
-static void add_tensor(struct draft *draft, const struct config *config, enum parameter_id id,
-                       size_t layer)
+static void add_tensor(struct new_model *new_model, const struct config *config,
+                       enum parameter_id id, size_t layer)
 {
-    size_t i = draft->count;
+    size_t i = new_model->count;
     if (!parameter_is_used(id, layer, config))
         return;
     ck_assert_uint_lt(i, TENSORS_MAX);
-    size_t rank = parameter_shape(draft->shapes[i], id, config);
-    size_t count = draft->shapes[i][0] * (rank == 2 ? draft->shapes[i][1] : 1);
-    draft->data[i] = heap_alloc(count, sizeof(float), NULL);
+    size_t rank = parameter_shape(new_model->shapes[i], id, config);
+    size_t count = new_model->shapes[i][0] * (rank == 2 ? new_model->shapes[i][1] : 1);
+    new_model->data[i] = heap_alloc(count, sizeof(float), NULL);
     for (size_t k = 0; k < count; k++)
-        draft->data[i][k] = next_float(&draft->state);
-    draft->tensors[i] = (struct safetensors_tensor){
-        .name = parameter_name(draft->names[i], id, layer, config),
+        new_model->data[i][k] = next_float(&new_model->state);
+    new_model->tensors[i] = (struct safetensors_tensor){
+        .name = parameter_name(new_model->names[i], id, layer, config),
         .rank = rank,
-        .shape = draft->shapes[i],
-        .data = draft->data[i],
+        .shape = new_model->shapes[i],
+        .data = new_model->data[i],
     };
-    draft->count++;
+    new_model->count++;
 }
 
 static struct file write_weights(const struct config *config)
 {
-    static struct draft draft;
+    static struct new_model new_model;
     struct stream out = {0};
-    draft = (struct draft){.state = 1};
+    new_model = (struct new_model){.state = 1};
     for (int id = 0; id < PARAMETERS_OF_MODEL; id++)
-        add_tensor(&draft, config, (enum parameter_id)id, 0);
+        add_tensor(&new_model, config, (enum parameter_id)id, 0);
     for (size_t layer = 0; layer < config_layers(config); layer++)
         for (int id = PARAMETERS_OF_MODEL; id < PARAMETERS; id++)
-            add_tensor(&draft, config, (enum parameter_id)id, layer);
+            add_tensor(&new_model, config, (enum parameter_id)id, layer);
     memory_stream_open(&out);
-    ck_assert_int_eq(safetensors_write(&out, draft.tensors, draft.count, NULL, 0, NULL), 0);
-    for (size_t i = 0; i < draft.count; i++)
-        heap_free(draft.data[i]);
+    ck_assert_int_eq(safetensors_write(&out, new_model.tensors, new_model.count, NULL, 0, NULL), 0);
+    for (size_t i = 0; i < new_model.count; i++)
+        heap_free(new_model.data[i]);
     return memory_stream_take(&out);
 }
 

@@ -20,8 +20,8 @@ static void draw(struct draw *drawn, const struct reference_row *row)
     static uint64_t words[SET_WORDS];
     const struct pattern *pattern = &row->config->mechanism.pattern;
     struct view view = {.query = row->query, .visible = row->causal ? row->query + 1 : row->keys};
-    struct key_set set = key_set_of(words, row->keys);
-    ck_assert_uint_le(key_set_words(row->keys), SET_WORDS);
+    struct bitset set = bitset_of(words, row->keys);
+    ck_assert_uint_le(bitset_words(row->keys), SET_WORDS);
     ck_assert_uint_lt(pattern->random, DRAWN_MAX);
     drawn->count = pattern->random ? pattern_draw(pattern, &view, &set, drawn->keys) : 0;
 }

@@ -10,11 +10,11 @@
 
 START_TEST(a_shape_is_a_model_of_its_name)
 {
-    struct draft draft = {0};
+    struct new_model new_model = {0};
     struct model model = {0};
     struct err err = {0};
-    ck_assert_msg(!shape_make(&draft, "tiny", &err), "%s", err.text);
-    ck_assert_msg(!model_open_folder(&model, &draft.folder, &err), "%s", err.text);
+    ck_assert_msg(!shape_make(&new_model, "tiny", &err), "%s", err.text);
+    ck_assert_msg(!model_open_folder(&model, &new_model.folder, &err), "%s", err.text);
     ck_assert_str_eq(model.name, "tiny");
     ck_assert_uint_eq(model.config.n_layer, 2);
     ck_assert_uint_eq(model.config.n_head, 4);
@@ -22,18 +22,18 @@ START_TEST(a_shape_is_a_model_of_its_name)
     ck_assert_uint_eq(model.config.n_positions, 64);
     ck_assert_uint_eq(model.config.vocab_size, 1280);
     model_release(&model);
-    draft_release(&draft);
+    new_model_release(&new_model);
 }
 END_TEST
 
 /* Norms scale around 1; all else stands around 0; and no tensor repeats another. */
 START_TEST(weights_are_small_and_differ)
 {
-    struct draft draft = {0};
+    struct new_model new_model = {0};
     struct model model = {0};
     float last = 0;
-    ck_assert_int_eq(shape_make(&draft, "tiny", NULL), 0);
-    ck_assert_int_eq(model_open_folder(&model, &draft.folder, NULL), 0);
+    ck_assert_int_eq(shape_make(&new_model, "tiny", NULL), 0);
+    ck_assert_int_eq(model_open_folder(&model, &new_model.folder, NULL), 0);
     for (size_t i = 0; i < weights_parameter_count(&model.weights); i++) {
         struct parameter_info info = weights_parameter(&model.weights, i);
         if (!info.entry)
@@ -47,14 +47,14 @@ START_TEST(weights_are_small_and_differ)
         last = data[0];
     }
     model_release(&model);
-    draft_release(&draft);
+    new_model_release(&new_model);
 }
 END_TEST
 
 START_TEST(the_same_shape_has_the_same_bytes)
 {
-    struct draft one = {0};
-    struct draft two = {0};
+    struct new_model one = {0};
+    struct new_model two = {0};
     ck_assert_int_eq(shape_make(&one, "tiny", NULL), 0);
     ck_assert_int_eq(shape_make(&two, "tiny", NULL), 0);
     ck_assert_uint_eq(one.folder.file_count, 2);
@@ -62,8 +62,8 @@ START_TEST(the_same_shape_has_the_same_bytes)
         ck_assert_uint_eq(one.files[i].size, two.files[i].size);
         ck_assert_mem_eq(one.files[i].bytes, two.files[i].bytes, one.files[i].size);
     }
-    draft_release(&one);
-    draft_release(&two);
+    new_model_release(&one);
+    new_model_release(&two);
 }
 END_TEST
 
@@ -76,35 +76,35 @@ END_TEST
 
 START_TEST(an_unknown_shape_is_refused_with_those_there_are)
 {
-    struct draft draft = {0};
+    struct new_model new_model = {0};
     struct err err = {0};
-    ck_assert_int_eq(shape_make(&draft, "gpt3", &err), -1);
+    ck_assert_int_eq(shape_make(&new_model, "gpt3", &err), -1);
     ck_assert_str_eq(err.text, "--shape: expected one of tiny, distilgpt2, gpt2, gpt2-medium, "
                                "gpt2-large, gpt2-xl, found 'gpt3': did you mean 'gpt2'?");
     ck_assert_int_eq(err.kind, ERR_USAGE);
-    ck_assert_ptr_null(draft.folder.files);
+    ck_assert_ptr_null(new_model.folder.files);
 }
 END_TEST
 
 START_TEST(what_is_saved_is_a_model_directory)
 {
-    struct draft draft = {0};
+    struct new_model new_model = {0};
     struct model model = {0};
     struct file file = {0};
     struct err err = {0};
-    ck_assert_int_eq(shape_make(&draft, "tiny", NULL), 0);
+    ck_assert_int_eq(shape_make(&new_model, "tiny", NULL), 0);
     struct target_folder target = {0};
     ck_assert_msg(!target_folder_open(&target, "saved", false, &err), "%s", err.text);
-    ck_assert_msg(!folder_save(&draft.folder, &target, NULL, &err), "%s", err.text);
+    ck_assert_msg(!folder_save(&new_model.folder, &target, NULL, &err), "%s", err.text);
     target_folder_close(&target);
     ck_assert_uint_eq(scratch_count("saved"), 2);
     ck_assert_int_eq(file_map(&file, "saved/model.safetensors", NULL), 0);
-    ck_assert_uint_eq(file.size, draft.files[0].size);
-    ck_assert_mem_eq(file.bytes, draft.files[0].bytes, file.size);
+    ck_assert_uint_eq(file.size, new_model.files[0].size);
+    ck_assert_mem_eq(file.bytes, new_model.files[0].bytes, file.size);
     ck_assert_msg(!model_open(&model, "saved", &err), "%s", err.text);
     model_release(&model);
     file_release(&file);
-    draft_release(&draft);
+    new_model_release(&new_model);
 }
 END_TEST
 
@@ -112,12 +112,12 @@ START_TEST(an_allocation_that_fails_is_an_error)
 {
     size_t nth = 1;
     for (;; nth++) {
-        struct draft draft = {0};
+        struct new_model new_model = {0};
         struct err err = {0};
         heap_fail_at(nth, 0);
-        int failed = shape_make(&draft, "tiny", &err);
+        int failed = shape_make(&new_model, "tiny", &err);
         heap_fail_at(0, 0);
-        draft_release(&draft);
+        new_model_release(&new_model);
         if (!failed)
             break;
         ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);

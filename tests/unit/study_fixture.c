@@ -9,7 +9,7 @@ static const struct folder folder = {.path = "tests/training"};
 static uint32_t *read_ids(struct study_fixture *fixture, const char *name)
 {
     const struct safetensors_entry *entry = safetensors_find(&fixture->golden, name);
-    uint32_t *ids = arena_alloc(&fixture->draft.arena, entry->count, sizeof *ids, NULL);
+    uint32_t *ids = arena_alloc(&fixture->new_model.arena, entry->count, sizeof *ids, NULL);
     const char *from = entry->data;
     for (size_t i = 0; i < entry->count; i++) {
         float id = 0;
@@ -40,16 +40,17 @@ void study_fixture_open(struct study_fixture *fixture, const char *name, size_t 
     snprintf(file, sizeof file, "%s.safetensors", name);
     failed = failed || safetensors_open(&fixture->golden, &folder, file, &err) ||
              machine_open(&fixture->machine, threads, &err) ||
-             draft_open(&fixture->draft, name, fixture->config.bytes, fixture->config.size, &err);
+             new_model_open(&fixture->new_model, name, fixture->config.bytes, fixture->config.size,
+                            &err);
     ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
     kernels_write_all(fixture->machine.kernels);
-    for (size_t i = 0; i < fixture->draft.count; i++) {
-        struct draft_tensor *tensor = &fixture->draft.tensors[i];
+    for (size_t i = 0; i < fixture->new_model.count; i++) {
+        struct new_model_tensor *tensor = &fixture->new_model.tensors[i];
         memcpy(tensor->data, study_fixture_golden(fixture, "w.", tensor->name),
                tensor->count * sizeof(float));
     }
     const struct safetensors_entry *ids = safetensors_find(&fixture->golden, "ids");
-    struct study_plan plan = {&fixture->machine, &fixture->draft, ids->shape[1], ids->shape[2],
+    struct study_plan plan = {&fixture->machine, &fixture->new_model, ids->shape[1], ids->shape[2],
                               dropout};
     ck_assert_msg(study_open(&fixture->study, &plan, &err) == 0, "%s", err.text);
     fixture->ids = read_ids(fixture, "ids");
@@ -59,7 +60,7 @@ void study_fixture_open(struct study_fixture *fixture, const char *name, size_t 
 void study_fixture_release(struct study_fixture *fixture)
 {
     study_release(&fixture->study);
-    draft_release(&fixture->draft);
+    new_model_release(&fixture->new_model);
     machine_release(&fixture->machine);
     safetensors_release(&fixture->golden);
     file_release(&fixture->config);

@@ -16,7 +16,7 @@ struct study_fixture {
     struct file config;
     struct safetensors golden;
     struct machine machine;
-    struct draft draft;
+    struct new_model new_model;
     struct study study;
     uint32_t *ids, *targets; /* [10, texts, tokens] */
 };

@@ -63,8 +63,8 @@ START_TEST(gradients_are_those_of_pytorch)
     double loss = learn(&fixture, 0);
     float expected = *study_fixture_golden(&fixture, "", "loss");
     ck_assert_double_eq_tol(loss, (double)expected, 1e-5);
-    for (size_t i = 0; i < fixture.draft.count; i++) {
-        const struct draft_tensor *tensor = &fixture.draft.tensors[i];
+    for (size_t i = 0; i < fixture.new_model.count; i++) {
+        const struct new_model_tensor *tensor = &fixture.new_model.tensors[i];
         judge(tensor->name, parameter_of(&fixture.study.gradients, tensor),
               study_fixture_golden(&fixture, "g.", tensor->name), tensor->count, 1e-4f, 2e-6f);
     }
@@ -78,7 +78,7 @@ START_TEST(ten_steps_are_those_of_pytorch)
     struct arena arena = {0};
     struct adamw adamw = {.beta_1 = 0.9, .beta_2 = 0.99, .epsilon = 1e-5, .decay = 0.1};
     study_fixture_open(&fixture, cases[_i], 2, 0.0f);
-    ck_assert_int_eq(adamw_take(&adamw, &fixture.draft, &arena, NULL), 0);
+    ck_assert_int_eq(adamw_take(&adamw, &fixture.new_model, &arena, NULL), 0);
     for (size_t step = 0; step < 10; step++) {
         learn(&fixture, step);
         double norm = adamw_norm(&fixture.study.gradients);
@@ -86,8 +86,8 @@ START_TEST(ten_steps_are_those_of_pytorch)
         adamw_step(&adamw, &fixture.machine, &fixture.study.gradients,
                    &(struct adamw_step){1e-3, (float)(0.5 / (norm + 1e-6))});
     }
-    for (size_t i = 0; i < fixture.draft.count; i++) {
-        const struct draft_tensor *tensor = &fixture.draft.tensors[i];
+    for (size_t i = 0; i < fixture.new_model.count; i++) {
+        const struct new_model_tensor *tensor = &fixture.new_model.tensors[i];
         judge(tensor->name, tensor->data, study_fixture_golden(&fixture, "t.", tensor->name),
               tensor->count, 1e-5f, 1e-5f);
     }
@@ -97,12 +97,12 @@ START_TEST(ten_steps_are_those_of_pytorch)
 END_TEST
 
 /* The loss with a tensor moved along a direction. */
-static double moved(struct study_fixture *fixture, const struct draft_tensor *tensor, float far,
+static double moved(struct study_fixture *fixture, const struct new_model_tensor *tensor, float far,
                     bool dropping)
 {
     struct batch_of_texts batch = study_fixture_batch(fixture, 0);
     double loss = 0;
-    float *old = arena_alloc(&fixture->draft.arena, tensor->count, sizeof *old, NULL);
+    float *old = arena_alloc(&fixture->new_model.arena, tensor->count, sizeof *old, NULL);
     memcpy(old, tensor->data, tensor->count * sizeof *old);
     for (size_t i = 0; i < tensor->count; i++)
         tensor->data[i] += rng_below(1, i, 2) ? far : -far;
@@ -118,12 +118,12 @@ static void check_differences(const char *name, float dropout)
     struct study_fixture fixture;
     study_fixture_open(&fixture, name, 1, dropout);
     size_t count = fixture.study.gradients.count;
-    float *gradients = arena_alloc(&fixture.draft.arena, count, sizeof *gradients, NULL);
+    float *gradients = arena_alloc(&fixture.new_model.arena, count, sizeof *gradients, NULL);
     learn(&fixture, 0);
     memcpy(gradients, fixture.study.gradients.values, count * sizeof *gradients);
-    for (size_t t = 0; t < fixture.draft.count; t++) {
-        const struct draft_tensor *tensor = &fixture.draft.tensors[t];
-        const float *gradient = gradients + (tensor->data - fixture.draft.tensors[0].data);
+    for (size_t t = 0; t < fixture.new_model.count; t++) {
+        const struct new_model_tensor *tensor = &fixture.new_model.tensors[t];
+        const float *gradient = gradients + (tensor->data - fixture.new_model.tensors[0].data);
         double slope = 0;
         double size = 0;
         for (size_t i = 0; i < tensor->count; i++) {
@@ -227,7 +227,7 @@ START_TEST(the_way_forward_has_the_bits_of_the_models)
         sequences[i] = (struct sequence){.ids = texts.ids + i * fixture.study.plan.tokens,
                                          .count = fixture.study.plan.tokens};
     test(&fixture);
-    ck_assert_msg(model_open_folder(&model, &fixture.draft.folder, &err) == 0, "%s", err.text);
+    ck_assert_msg(model_open_folder(&model, &fixture.new_model.folder, &err) == 0, "%s", err.text);
     ck_assert_int_eq(
         batch_init(&batch, &model.config, sequences, fixture.study.plan.texts, &arena, &err), 0);
     ck_assert_int_eq(watch_init(&watch, &model.config, &arena, &err), 0);
@@ -260,20 +260,20 @@ START_TEST(plans_that_no_model_can_follow)
     static const char bare[] = "{\"model_type\": \"attention\", \"vocab_size\": 3, \"n_embd\": 2}";
     struct study_fixture fixture;
     struct study study;
-    struct draft draft;
+    struct new_model new_model;
     struct err err = {0};
     study_fixture_open(&fixture, "untied", 1, 0.0f);
-    struct study_plan plan = {&fixture.machine, &fixture.draft, 1, 6, 0.0f};
+    struct study_plan plan = {&fixture.machine, &fixture.new_model, 1, 6, 0.0f};
     ck_assert_int_eq(study_open(&study, &plan, &err), -1);
     ck_assert_str_eq(err.text,
                      "expected texts of at most 5 tokens, the model's positions, found 6");
     err_clear(&err);
-    ck_assert_int_eq(draft_open(&draft, "bare", bare, strlen(bare), &err), 0);
-    plan.draft = &draft;
+    ck_assert_int_eq(new_model_open(&new_model, "bare", bare, strlen(bare), &err), 0);
+    plan.new_model = &new_model;
     ck_assert_int_eq(study_open(&study, &plan, &err), -1);
     ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
     ck_assert_str_eq(err.text, "expected a model of type \"gpt2\" to train, found \"attention\"");
-    draft_release(&draft);
+    new_model_release(&new_model);
     study_fixture_release(&fixture);
 }
 END_TEST

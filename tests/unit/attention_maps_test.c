@@ -6,12 +6,12 @@
 
 #include "forward_rig.h"
 
-Suite *squares_suite(void);
+Suite *attention_maps_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Sites of squares: all but softmax, which is of another mechanism. */
-enum { HEADS = 3, LAYERS = 2, SITES = SQUARES - 1, LENT_MAX = 64 };
+enum { HEADS = 3, LAYERS = 2, SITES = ATTENTION_MAPS - 1, LENT_MAX = 64 };
 
 /* clang-format off */
 static const char config[] =
@@ -29,7 +29,7 @@ static struct sequence texts[2];
 
 /* A lender that gives memory to the heads of a set. */
 struct loan {
-    struct square_room asked[LENT_MAX];
+    struct attention_map_room asked[LENT_MAX];
     float *given[LENT_MAX][HEADS];
     size_t count;
     size_t fail_at; /* it refuses the nth question; 0: none */
@@ -38,7 +38,7 @@ struct loan {
     struct arena arena;
 };
 
-static int lend(void *context, const struct square_room *room, struct err *err)
+static int lend(void *context, const struct attention_map_room *room, struct err *err)
 {
     struct loan *loan = context;
     ck_assert_uint_lt(loan->count, LENT_MAX);
@@ -100,7 +100,7 @@ static void end(void)
 static void check_loan(const struct loan *loan)
 {
     for (size_t i = 0; i < loan->count; i++) {
-        const struct square_room *asked = &loan->asked[i];
+        const struct attention_map_room *asked = &loan->asked[i];
         const struct record *record =
             recording_find(&shown, asked->site, asked->layer, asked->sequence);
         size_t cells = asked->queries * asked->keys;
@@ -196,10 +196,10 @@ START_TEST(an_error_of_the_lender_ends_the_pass_and_comes_back)
 }
 END_TEST
 
-Suite *squares_suite(void)
+Suite *attention_maps_suite(void)
 {
-    Suite *suite = suite_create("squares");
-    TCase *tests = tcase_create("squares");
+    Suite *suite = suite_create("attention_maps");
+    TCase *tests = tcase_create("attention_maps");
     tcase_add_test(tests, what_is_lent_holds_what_would_have_been_shown);
     tcase_add_test(tests, room_is_asked_for_where_something_is_watched);
     tcase_add_test(tests, a_head_without_a_place_is_not_computed_for_its_own_sake);

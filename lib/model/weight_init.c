@@ -1,4 +1,4 @@
-#include "model/recipe.h"
+#include "model/weight_init.h"
 
 #include <assert.h>
 #include <math.h>
@@ -6,10 +6,10 @@
 
 #include "math/torch_random.h"
 
-/* A draft on its way to its numbers. */
+/* A new model on its way to its numbers. */
 struct cook {
-    struct draft *draft;
-    const struct recipe *recipe;
+    struct new_model *new_model;
+    const struct weight_init *init;
     struct torch_random random;
     struct arena scratch; /* of one tensor */
 };
@@ -22,7 +22,7 @@ static float *take_scratch(struct cook *cook, size_t count, struct err *err)
 
 static void seed(struct cook *cook)
 {
-    torch_random_seed(&cook->random, cook->recipe->seed);
+    torch_random_seed(&cook->random, cook->init->seed);
 }
 
 /* --- bare attention: the words --------------------------------------------------------------- */
@@ -37,12 +37,12 @@ static size_t enough_for(size_t wanted, size_t count)
 
 static int draw_words(struct cook *cook, struct err *err)
 {
-    const struct recipe *recipe = cook->recipe;
-    const struct draft_tensor *wte = draft_tensor(cook->draft, PARAMETER_WTE, 0);
+    const struct weight_init *init = cook->init;
+    const struct new_model_tensor *wte = new_model_tensor(cook->new_model, PARAMETER_WTE, 0);
     size_t channels = wte->shape[1];
-    assert(recipe->source_rows <= wte->shape[0]);
-    size_t words = wte->shape[0] - recipe->source_rows;
-    size_t rows = recipe->table_rows ? recipe->table_rows : RECIPE_TABLE_ROWS;
+    assert(init->source_rows <= wte->shape[0]);
+    size_t words = wte->shape[0] - init->source_rows;
+    size_t rows = init->table_rows ? init->table_rows : WEIGHT_INIT_TABLE_ROWS;
     rows = rows > words ? rows : words;
     size_t count = enough_for(words * channels, rows * channels);
     float *table = take_scratch(cook, count, err);
@@ -52,15 +52,15 @@ static int draw_words(struct cook *cook, struct err *err)
     torch_random_normal(&cook->random, table, count, 0, 1);
     memcpy(wte->data, table, words * channels * sizeof *table);
     seed(cook);
-    torch_random_uniform(&cook->random, wte->data + words * channels,
-                         recipe->source_rows * channels, 0, 1);
+    torch_random_uniform(&cook->random, wte->data + words * channels, init->source_rows * channels,
+                         0, 1);
     return 0;
 }
 
 /* --- bare attention: projections ------------------------------------------------------------- */
 
 /* torch.rand for head `head` of `heads`, which stand side by side in a matrix. */
-static int draw_head(struct cook *cook, const struct draft_tensor *matrix, size_t head,
+static int draw_head(struct cook *cook, const struct new_model_tensor *matrix, size_t head,
                      size_t heads, struct err *err)
 {
     size_t width = matrix->shape[1] / heads;
@@ -76,10 +76,10 @@ static int draw_head(struct cook *cook, const struct draft_tensor *matrix, size_
 
 static int draw_heads(struct cook *cook, size_t layer, struct err *err)
 {
-    const struct config *config = &cook->draft->config;
-    const struct draft_tensor *q = draft_tensor(cook->draft, PARAMETER_Q, layer);
-    const struct draft_tensor *k = draft_tensor(cook->draft, PARAMETER_K, layer);
-    const struct draft_tensor *v = draft_tensor(cook->draft, PARAMETER_V, layer);
+    const struct config *config = &cook->new_model->config;
+    const struct new_model_tensor *q = new_model_tensor(cook->new_model, PARAMETER_Q, layer);
+    const struct new_model_tensor *k = new_model_tensor(cook->new_model, PARAMETER_K, layer);
+    const struct new_model_tensor *v = new_model_tensor(cook->new_model, PARAMETER_V, layer);
     size_t group = config->n_head / config->n_kv_head;
     for (size_t head = 0; head < config->n_head; head++) {
         if (draw_head(cook, q, head, config->n_head, err))
@@ -93,8 +93,8 @@ static int draw_heads(struct cook *cook, size_t layer, struct err *err)
 
 static int draw_rand(struct cook *cook, size_t layer, struct err *err)
 {
-    const struct draft_tensor *out = draft_tensor(cook->draft, PARAMETER_OUT, layer);
-    if (draft_tensor(cook->draft, PARAMETER_Q, layer) && draw_heads(cook, layer, err))
+    const struct new_model_tensor *out = new_model_tensor(cook->new_model, PARAMETER_OUT, layer);
+    if (new_model_tensor(cook->new_model, PARAMETER_Q, layer) && draw_heads(cook, layer, err))
         return -1;
     return out ? draw_head(cook, out, 0, 1, err) : 0;
 }
@@ -103,8 +103,9 @@ static int draw_rand(struct cook *cook, size_t layer, struct err *err)
  * reached on another way, with other roundings. */
 static int draw_linear(struct cook *cook, enum parameter_id id, size_t layer, struct err *err)
 {
-    const struct draft_tensor *matrix = draft_tensor(cook->draft, id, layer);
-    const struct draft_tensor *bias = draft_tensor(cook->draft, (enum parameter_id)(id + 1), layer);
+    const struct new_model_tensor *matrix = new_model_tensor(cook->new_model, id, layer);
+    const struct new_model_tensor *bias =
+        new_model_tensor(cook->new_model, (enum parameter_id)(id + 1), layer);
     if (!matrix)
         return 0;
     float *weight = take_scratch(cook, matrix->count, err);
@@ -136,15 +137,15 @@ static int draw_linears(struct cook *cook, size_t layer, struct err *err)
 
 static int draw_attention(struct cook *cook, struct err *err)
 {
-    bool linear = cook->recipe->way == RECIPE_LINEAR;
+    bool linear = cook->init->way == WEIGHT_INIT_LINEAR;
     if (draw_words(cook, err))
         return -1;
     seed(cook);
-    size_t layers = cook->draft->config.n_layer;
+    size_t layers = cook->new_model->config.n_layer;
     for (size_t layer = 0; layer < layers; layer++) {
         if ((linear ? draw_linears : draw_rand)(cook, layer, err))
             return -1;
-        progress_tell(cook->recipe->progress, layer + 1, layers);
+        progress_tell(cook->init->progress, layer + 1, layers);
     }
     return 0;
 }
@@ -166,14 +167,14 @@ enum { BLOCK_STEPS = sizeof block_steps / sizeof *block_steps };
 
 static void skip_matrix(struct cook *cook, enum parameter_id id, size_t layer)
 {
-    const struct draft_tensor *matrix = draft_tensor(cook->draft, id, layer);
+    const struct new_model_tensor *matrix = new_model_tensor(cook->new_model, id, layer);
     if (matrix)
         torch_random_skip_normal(&cook->random, matrix->count);
 }
 
 static void draw_matrix(struct cook *cook, enum parameter_id id, size_t layer, double spread)
 {
-    const struct draft_tensor *matrix = draft_tensor(cook->draft, id, layer);
+    const struct new_model_tensor *matrix = new_model_tensor(cook->new_model, id, layer);
     if (matrix)
         torch_random_normal(&cook->random, matrix->data, matrix->count, 0, spread);
 }
@@ -183,14 +184,14 @@ static void skip_making(struct cook *cook)
 {
     skip_matrix(cook, PARAMETER_WTE, 0);
     skip_matrix(cook, PARAMETER_WPE, 0);
-    for (size_t layer = 0; layer < cook->draft->config.n_layer; layer++)
+    for (size_t layer = 0; layer < cook->new_model->config.n_layer; layer++)
         for (size_t i = 0; i < BLOCK_STEPS; i++)
             skip_matrix(cook, block_steps[i].id, layer);
 }
 
 static void draw_block(struct cook *cook, size_t layer)
 {
-    const struct config *config = &cook->draft->config;
+    const struct config *config = &cook->new_model->config;
     double spread = config->initializer_range;
     double less = spread / sqrt(2 * (double)config->n_layer);
     for (size_t i = 0; i < BLOCK_STEPS; i++) {
@@ -202,14 +203,14 @@ static void draw_block(struct cook *cook, size_t layer)
 
 static void fill_scales(struct cook *cook, enum parameter_id id, size_t layer)
 {
-    const struct draft_tensor *scale = draft_tensor(cook->draft, id, layer);
+    const struct new_model_tensor *scale = new_model_tensor(cook->new_model, id, layer);
     for (size_t i = 0; scale && i < scale->count; i++)
         scale->data[i] = 1;
 }
 
 static void draw_gpt2(struct cook *cook)
 {
-    const struct config *config = &cook->draft->config;
+    const struct config *config = &cook->new_model->config;
     seed(cook);
     skip_making(cook);
     draw_matrix(cook, PARAMETER_WTE, 0, config->initializer_range);
@@ -218,7 +219,7 @@ static void draw_gpt2(struct cook *cook)
         draw_block(cook, layer);
         fill_scales(cook, PARAMETER_LN_1, layer);
         fill_scales(cook, PARAMETER_LN_2, layer);
-        progress_tell(cook->recipe->progress, layer + 1, config->n_layer);
+        progress_tell(cook->init->progress, layer + 1, config->n_layer);
     }
     fill_scales(cook, PARAMETER_LN_F, 0);
     /* The head is made, uniform, when all else is initialised; then it is initialised, too. */
@@ -226,15 +227,15 @@ static void draw_gpt2(struct cook *cook)
     draw_matrix(cook, PARAMETER_LM_HEAD, 0, config->initializer_range);
 }
 
-int recipe_draw(struct draft *draft, const struct recipe *recipe, struct err *err)
+int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err)
 {
-    struct cook cook = {.draft = draft, .recipe = recipe};
+    struct cook cook = {.new_model = new_model, .init = init};
     int failed = 0;
-    if (draft->config.kind == MODEL_TRANSFORMER)
+    if (new_model->config.kind == MODEL_TRANSFORMER)
         return err_unsupported(err,
                                "expected a model of type \"gpt2\" or \"attention\", found type "
                                "\"transformer\": there is no recipe for its weights");
-    if (draft->config.kind == MODEL_GPT2)
+    if (new_model->config.kind == MODEL_GPT2)
         draw_gpt2(&cook);
     else
         failed = draw_attention(&cook, err);

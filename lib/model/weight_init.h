@@ -1,4 +1,5 @@
-/* recipe.h: the numbers that a model begins with, drawn as PyTorch draws them from the same seed.
+/* weight_init.h: the numbers that a model begins with, drawn as PyTorch draws them from the same
+ * seed.
  *
  * Which numbers a tensor gets depends on what was drawn before it, so a recipe is an order.
  *
@@ -6,12 +7,12 @@
  *
  *     torch.manual_seed(123); nn.Embedding(50000, 3)       its first rows are the words
  *     torch.manual_seed(123)                               … and layer by layer:
- * RECIPE_RAND: torch.rand for W_query, W_key, W_value of head 0, then of head 1, …, at last for the
- * output projection; a key/value head is drawn with the first query head that looks at it; biases
- * are 0.
+ * WEIGHT_INIT_RAND: torch.rand for W_query, W_key, W_value of head 0, then of head 1, …, at last
+ * for the output projection; a key/value head is drawn with the first query head that looks at it;
+ * biases are 0.
  *
- * RECIPE_LINEAR: nn.Linear for all heads of W_query together, of W_key, of W_value, and for the
- * output projection: its weight, then its bias.
+ * WEIGHT_INIT_LINEAR: nn.Linear for all heads of W_query together, of W_key, of W_value, and for
+ * the output projection: its weight, then its bias.
  *
  * GPT-2, as GPT2LMHeadModel(config) of transformers does it: every matrix normal with the spread
  * `initializer_range`, those that end a branch of the residual stream 1/√(2 n_layer) of that;
@@ -19,8 +20,8 @@
  * are initialised, and those at the ends of branches a third time; only the last counts. (That is
  * the order since 4.27; some releases of 5 leave the third out.)
  *
- *     struct recipe recipe = {.seed = 123};
- *     if (draft_open(&draft, …) || recipe_draw(&draft, &recipe, err)) ...
+ *     struct weight_init init = {.seed = 123};
+ *     if (new_model_open(&new_model, …) || weight_init_draw(&new_model, &init, err)) ...
  */
 #ifndef ATTN_MODEL_RECIPE_H
 #define ATTN_MODEL_RECIPE_H
@@ -31,31 +32,33 @@
 
 #include "base/err.h"
 #include "base/progress_sink.h"
-#include "model/draft.h"
+#include "model/new_model.h"
 
-enum recipe_way { RECIPE_RAND, RECIPE_LINEAR };
+enum weight_init_way { WEIGHT_INIT_RAND, WEIGHT_INIT_LINEAR };
 
-enum { RECIPE_TABLE_ROWS = 50000 }; /* of the embedding in textbooks */
+enum { WEIGHT_INIT_TABLE_ROWS = 50000 }; /* of the embedding in textbooks */
 
-struct recipe {
+struct weight_init {
     uint64_t seed;
 
     /* Of bare attention: */
-    enum recipe_way way;
-    size_t table_rows; /* of nn.Embedding; 0: RECIPE_TABLE_ROWS; never fewer than there are words */
+    enum weight_init_way way;
+    size_t table_rows; /* of nn.Embedding; 0: WEIGHT_INIT_TABLE_ROWS; never fewer than there are
+                          words */
     const struct progress_sink *progress; /* of the layers that are drawn; NULL: not told */
     size_t source_rows; /* of so many words, the last, torch.rand makes a second text */
 };
 
-/* Fill a draft that is all 0. Refused, as not supported: a type for which there is no recipe. */
-int recipe_draw(struct draft *draft, const struct recipe *recipe, struct err *err);
+/* Fill a new model that is all 0. Refused, as not supported: a type for which there is no recipe.
+ */
+int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
 
 enum { ORIGIN_SEED = 123 };
 
 struct origin {
     const char *name;   /* of the bundled model */
     bool given;         /* its numbers were written by hand, or trained */
-    size_t source_rows; /* as in struct recipe */
+    size_t source_rows; /* as in struct weight_init */
 };
 
 const struct origin *origin_find(const char *name);

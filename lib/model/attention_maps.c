@@ -8,7 +8,7 @@ static bool is_wanted(const struct pass *pass, enum site site, size_t layer)
     return pass_watches(pass, site, layer) && site_exists(pass->config, site);
 }
 
-bool squares_are_wanted(const struct pass *pass, enum site site)
+bool attention_maps_are_wanted(const struct pass *pass, enum site site)
 {
     for (size_t layer = 0; layer < pass->layers; layer++)
         if (is_wanted(pass, site, layer))
@@ -34,15 +34,15 @@ static int count_cells(const struct pass *pass, size_t *total)
     return 0;
 }
 
-int squares_init(struct pass *pass)
+int attention_maps_init(struct pass *pass)
 {
     struct squares *squares = &pass->scratch.squares;
     size_t heads = pass->batch->count * pass->config->n_head;
     size_t total = 0;
     if (count_cells(pass, &total))
         return -1;
-    for (int i = 0; i < SQUARES; i++) {
-        if (!squares_are_wanted(pass, (enum site)(SITE_SCORES + i)))
+    for (int i = 0; i < ATTENTION_MAPS; i++) {
+        if (!attention_maps_are_wanted(pass, (enum site)(SITE_SCORES + i)))
             continue;
         squares->places[i] = arena_alloc(pass->arena, heads, sizeof(float *), pass->err);
         if (!pass->tap->lend)
@@ -58,7 +58,7 @@ static int borrow(struct pass *pass, enum site site, size_t layer, float **place
     const struct batch *batch = pass->batch;
     size_t heads = pass->config->n_head;
     for (size_t s = 0; s < batch->count; s++) {
-        struct square_room room = {
+        struct attention_map_room room = {
             .site = site_of(pass->part, site),
             .layer = (int)layer,
             .sequence = s,
@@ -79,11 +79,11 @@ static void use_own(const struct pass *pass, float **places, float *own)
             *places++ = own;
 }
 
-int squares_begin(struct pass *pass, size_t layer)
+int attention_maps_begin(struct pass *pass, size_t layer)
 {
     struct squares *squares = &pass->scratch.squares;
     size_t heads = pass->batch->count * pass->config->n_head;
-    for (int i = 0; i < SQUARES; i++) {
+    for (int i = 0; i < ATTENTION_MAPS; i++) {
         enum site site = (enum site)(SITE_SCORES + i);
         float **places = squares->places[i];
         for (size_t k = 0; places && k < heads; k++)
@@ -98,13 +98,13 @@ int squares_begin(struct pass *pass, size_t layer)
     return 0;
 }
 
-float *squares_at(const struct pass *pass, enum site site, size_t sequence, size_t head)
+float *attention_maps_at(const struct pass *pass, enum site site, size_t sequence, size_t head)
 {
     float *const *places = pass->scratch.squares.places[site - SITE_SCORES];
     return places ? places[sequence * pass->config->n_head + head] : NULL;
 }
 
-enum pass_state squares_announce(struct pass *pass, enum site site, size_t layer)
+enum pass_state attention_maps_announce(struct pass *pass, enum site site, size_t layer)
 {
     const struct batch *batch = pass->batch;
     const float *own = pass->scratch.squares.own[site - SITE_SCORES];

@@ -1,4 +1,4 @@
-#include "model/draft.h"
+#include "model/new_model.h"
 
 #include <check.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "scratch.h"
 #include "tiny_model.h"
 
-Suite *draft_suite(void);
+Suite *new_model_suite(void);
 
 /* clang-format off */
 static const char gpt2[] =
@@ -23,21 +23,21 @@ static const char encoder[] =
           "n_encoder_layer": 3});
 /* clang-format on */
 
-static struct draft draft;
+static struct new_model new_model;
 static struct err err;
 
 static void open_draft(const char *text)
 {
     err_clear(&err);
-    ck_assert_msg(!draft_open(&draft, "fresh", text, strlen(text), &err), "%s", err.text);
+    ck_assert_msg(!new_model_open(&new_model, "fresh", text, strlen(text), &err), "%s", err.text);
 }
 
 /* The place of a name in the list of tensors. */
-static const struct draft_tensor *named(const char *name)
+static const struct new_model_tensor *named(const char *name)
 {
-    for (size_t i = 0; i < draft.count; i++)
-        if (strcmp(draft.tensors[i].name, name) == 0)
-            return &draft.tensors[i];
+    for (size_t i = 0; i < new_model.count; i++)
+        if (strcmp(new_model.tensors[i].name, name) == 0)
+            return &new_model.tensors[i];
     ck_abort_msg("there is no %s", name);
     return NULL;
 }
@@ -45,19 +45,20 @@ static const struct draft_tensor *named(const char *name)
 START_TEST(every_tensor_of_the_config_is_there)
 {
     open_draft(gpt2);
-    ck_assert_uint_eq(draft.count, 4 + 3 * 12);
-    ck_assert_str_eq(draft.tensors[1].name, "wpe.weight");
-    ck_assert_str_eq(draft.tensors[2].name, "h.0.ln_1.weight");
-    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_WPE, 0), named("wpe.weight"));
-    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_LN_1, 0), named("h.0.ln_1.weight"));
-    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_MLP_PROJ, 2), named("h.2.mlp.c_proj.weight"));
-    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_LN_F_SHIFT, 0), &draft.tensors[39]);
-    ck_assert_str_eq(draft.tensors[39].name, "ln_f.bias");
-    ck_assert_ptr_null(draft_tensor(&draft, PARAMETER_LM_HEAD, 0));
-    ck_assert_ptr_null(draft_tensor(&draft, PARAMETER_Q, 1));
+    ck_assert_uint_eq(new_model.count, 4 + 3 * 12);
+    ck_assert_str_eq(new_model.tensors[1].name, "wpe.weight");
+    ck_assert_str_eq(new_model.tensors[2].name, "h.0.ln_1.weight");
+    ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_WPE, 0), named("wpe.weight"));
+    ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_LN_1, 0), named("h.0.ln_1.weight"));
+    ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_MLP_PROJ, 2),
+                     named("h.2.mlp.c_proj.weight"));
+    ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_LN_F_SHIFT, 0), &new_model.tensors[39]);
+    ck_assert_str_eq(new_model.tensors[39].name, "ln_f.bias");
+    ck_assert_ptr_null(new_model_tensor(&new_model, PARAMETER_LM_HEAD, 0));
+    ck_assert_ptr_null(new_model_tensor(&new_model, PARAMETER_Q, 1));
     ck_assert_uint_eq(named("h.1.mlp.c_fc.weight")->count, 6 * 7);
     ck_assert_uint_eq(named("h.1.mlp.c_fc.bias")->count, 7);
-    draft_release(&draft);
+    new_model_release(&new_model);
 }
 END_TEST
 
@@ -65,15 +66,15 @@ END_TEST
 START_TEST(an_encoder_stands_behind_its_decoder)
 {
     open_draft(encoder);
-    ck_assert_uint_eq(draft.count, 1 + 2 * 26 + 3 * 16 + 4);
-    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_CROSS_OUT, 1),
+    ck_assert_uint_eq(new_model.count, 1 + 2 * 26 + 3 * 16 + 4);
+    ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_CROSS_OUT, 1),
                      named("h.1.cross_attn.out_proj.weight"));
-    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_LN_1, 2), named("enc.0.ln_1.weight"));
-    ck_assert_ptr_eq(draft_tensor(&draft, PARAMETER_LN_1, 4), named("enc.2.ln_1.weight"));
-    ck_assert_ptr_null(draft_tensor(&draft, PARAMETER_CROSS_OUT, 2));
-    ck_assert_str_eq(draft.tensors[1 + 2 * 26].name, "enc.0.ln_1.weight");
-    ck_assert_str_eq(draft.tensors[draft.count - 4].name, "enc.ln_f.weight");
-    draft_release(&draft);
+    ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_LN_1, 2), named("enc.0.ln_1.weight"));
+    ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_LN_1, 4), named("enc.2.ln_1.weight"));
+    ck_assert_ptr_null(new_model_tensor(&new_model, PARAMETER_CROSS_OUT, 2));
+    ck_assert_str_eq(new_model.tensors[1 + 2 * 26].name, "enc.0.ln_1.weight");
+    ck_assert_str_eq(new_model.tensors[new_model.count - 4].name, "enc.ln_f.weight");
+    new_model_release(&new_model);
 }
 END_TEST
 
@@ -82,44 +83,44 @@ START_TEST(a_draft_is_a_model_at_any_time)
 {
     struct model model = {0};
     open_draft(attention);
-    for (size_t i = 0; i < draft.count; i++)
-        for (size_t k = 0; k < draft.tensors[i].count; k++)
-            draft.tensors[i].data[k] = (float)(100 * i + k);
-    ck_assert_msg(!model_open_folder(&model, &draft.folder, &err), "%s", err.text);
+    for (size_t i = 0; i < new_model.count; i++)
+        for (size_t k = 0; k < new_model.tensors[i].count; k++)
+            new_model.tensors[i].data[k] = (float)(100 * i + k);
+    ck_assert_msg(!model_open_folder(&model, &new_model.folder, &err), "%s", err.text);
     ck_assert_str_eq(model.name, "fresh");
     for (size_t i = 0; i < weights_parameter_count(&model.weights); i++) {
         struct parameter_info info = weights_parameter(&model.weights, i);
         if (!info.entry)
             continue;
-        const struct draft_tensor *tensor = named(info.name);
+        const struct new_model_tensor *tensor = named(info.name);
         size_t last = info.entry->count - 1;
         ck_assert_uint_eq(info.entry->count, tensor->count);
         ck_assert_float_eq(((const float *)info.entry->data)[last],
-                           (float)(100 * (size_t)(tensor - draft.tensors) + last));
+                           (float)(100 * (size_t)(tensor - new_model.tensors) + last));
     }
     model_release(&model);
-    draft_release(&draft);
+    new_model_release(&new_model);
 }
 END_TEST
 
 START_TEST(files_are_saved_with_the_config_last)
 {
     open_draft(attention);
-    draft_add_file(&draft, "vocab.json", "{}", 2);
-    draft_add_file(&draft, "merges.txt", "", 0);
-    ck_assert_uint_eq(draft.folder.file_count, 4);
-    ck_assert_str_eq(draft.files[0].name, "model.safetensors");
-    ck_assert_str_eq(draft.files[1].name, "vocab.json");
-    ck_assert_str_eq(draft.files[2].name, "merges.txt");
-    ck_assert_str_eq(draft.files[3].name, "config.json");
+    new_model_add_file(&new_model, "vocab.json", "{}", 2);
+    new_model_add_file(&new_model, "merges.txt", "", 0);
+    ck_assert_uint_eq(new_model.folder.file_count, 4);
+    ck_assert_str_eq(new_model.files[0].name, "model.safetensors");
+    ck_assert_str_eq(new_model.files[1].name, "vocab.json");
+    ck_assert_str_eq(new_model.files[2].name, "merges.txt");
+    ck_assert_str_eq(new_model.files[3].name, "config.json");
     struct target_folder target = {0};
     ck_assert_msg(!target_folder_open(&target, "saved", false, &err), "%s", err.text);
-    ck_assert_msg(!folder_save(&draft.folder, &target, NULL, &err), "%s", err.text);
+    ck_assert_msg(!folder_save(&new_model.folder, &target, NULL, &err), "%s", err.text);
     target_folder_close(&target);
     ck_assert_uint_eq(scratch_count("saved"), 4);
     scratch_expect("saved/config.json", attention);
     scratch_expect("saved/vocab.json", "{}");
-    draft_release(&draft);
+    new_model_release(&new_model);
 }
 END_TEST
 
@@ -132,10 +133,10 @@ START_TEST(a_gpt2_says_for_which_library_it_is)
     } cases[] = {{gpt2, true}, {attention, false}};
     for (size_t i = 0; i < 2; i++) {
         open_draft(cases[i].config);
-        const char *header = draft.files[0].bytes + 8;
+        const char *header = new_model.files[0].bytes + 8;
         bool says = strncmp(header, "{\"__metadata__\":{\"format\":\"pt\"},", 32) == 0;
         ck_assert(says == cases[i].says);
-        draft_release(&draft);
+        new_model_release(&new_model);
     }
 }
 END_TEST
@@ -156,9 +157,9 @@ START_TEST(a_config_that_is_none_is_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *text = cases[i].text;
         err_clear(&err);
-        ck_assert_int_eq(draft_open(&draft, "fresh", text, strlen(text), &err), -1);
+        ck_assert_int_eq(new_model_open(&new_model, "fresh", text, strlen(text), &err), -1);
         ck_assert_str_eq(err.text, cases[i].message);
-        ck_assert_ptr_null(draft.tensors);
+        ck_assert_ptr_null(new_model.tensors);
     }
 }
 END_TEST
@@ -169,9 +170,9 @@ START_TEST(an_allocation_that_fails_is_an_error)
     for (;; nth++) {
         err_clear(&err);
         heap_fail_at(nth, 0);
-        int failed = draft_open(&draft, "fresh", gpt2, strlen(gpt2), &err);
+        int failed = new_model_open(&new_model, "fresh", gpt2, strlen(gpt2), &err);
         heap_fail_at(0, 0);
-        draft_release(&draft);
+        new_model_release(&new_model);
         if (!failed)
             break;
         ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
@@ -180,10 +181,10 @@ START_TEST(an_allocation_that_fails_is_an_error)
 }
 END_TEST
 
-Suite *draft_suite(void)
+Suite *new_model_suite(void)
 {
-    Suite *suite = suite_create("draft");
-    TCase *tests = tcase_create("draft");
+    Suite *suite = suite_create("new_model");
+    TCase *tests = tcase_create("new_model");
     tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
     tcase_add_test(tests, every_tensor_of_the_config_is_there);
     tcase_add_test(tests, an_encoder_stands_behind_its_decoder);

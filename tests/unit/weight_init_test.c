@@ -1,4 +1,4 @@
-#include "model/recipe.h"
+#include "model/weight_init.h"
 
 #include <check.h>
 #include <string.h>
@@ -10,18 +10,18 @@
 #include "tiny_model.h"
 #include "torch_models.h"
 
-Suite *recipe_suite(void);
+Suite *weight_init_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static struct draft draft;
+static struct new_model new_model;
 static struct err err;
 
-static void draw(const char *config, const struct recipe *recipe)
+static void draw(const char *config, const struct weight_init *init)
 {
     err_clear(&err);
-    int failed = draft_open(&draft, "fresh", config, strlen(config), &err) ||
-                 recipe_draw(&draft, recipe, &err);
+    int failed = new_model_open(&new_model, "fresh", config, strlen(config), &err) ||
+                 weight_init_draw(&new_model, init, &err);
     ck_assert_msg(!failed, "%s", err.text);
 }
 
@@ -29,7 +29,7 @@ static void draw(const char *config, const struct recipe *recipe)
 
 static const struct reference {
     const char *config;
-    struct recipe recipe;
+    struct weight_init init;
     const struct torch_digest *tensors;
     size_t count;
 } references[] = {
@@ -37,7 +37,7 @@ static const struct reference {
     {torch_narrow_config, {.seed = 12}, torch_narrow, COUNT(torch_narrow)},
     {torch_rand_config, {.seed = 13}, torch_rand, COUNT(torch_rand)},
     {torch_linear_config,
-     {.seed = 14, .way = RECIPE_LINEAR, .table_rows = 11},
+     {.seed = 14, .way = WEIGHT_INIT_LINEAR, .table_rows = 11},
      torch_linear,
      COUNT(torch_linear)},
     {torch_source_config, {.seed = 15, .source_rows = 4}, torch_source, COUNT(torch_source)},
@@ -52,7 +52,7 @@ static const struct torch_digest *find(const struct reference *reference, const 
 }
 
 /* What PyTorch does not list is 1 in scales of norms and 0 elsewhere. */
-static void must_be_constant(const struct draft_tensor *tensor)
+static void must_be_constant(const struct new_model_tensor *tensor)
 {
     bool is_scale = strstr(tensor->name, "ln_") && strstr(tensor->name, ".weight");
     for (size_t i = 0; i < tensor->count; i++)
@@ -64,9 +64,9 @@ START_TEST(models_have_the_bits_that_pytorch_gives_them)
 {
     const struct reference *reference = &references[_i];
     size_t found = 0;
-    draw(reference->config, &reference->recipe);
-    for (size_t i = 0; i < draft.count; i++) {
-        const struct draft_tensor *tensor = &draft.tensors[i];
+    draw(reference->config, &reference->init);
+    for (size_t i = 0; i < new_model.count; i++) {
+        const struct new_model_tensor *tensor = &new_model.tensors[i];
         const struct torch_digest *expected = find(reference, tensor->name);
         found += expected != NULL;
         if (!expected)
@@ -76,7 +76,7 @@ START_TEST(models_have_the_bits_that_pytorch_gives_them)
                           tensor->name);
     }
     ck_assert_uint_eq(found, reference->count);
-    draft_release(&draft);
+    new_model_release(&new_model);
 }
 END_TEST
 
@@ -85,14 +85,14 @@ START_TEST(a_projection_is_a_linear_module)
     static const char config[] =
         "{\"model_type\": \"attention\", \"vocab_size\": 1, \"n_embd\": 7, "
         "\"d_k\": 3, \"d_v\": 3, \"bias\": true}";
-    draw(config, &(struct recipe){.seed = 42, .way = RECIPE_LINEAR});
-    const struct draft_tensor *q = draft_tensor(&draft, PARAMETER_Q, 0);
-    const struct draft_tensor *bias = draft_tensor(&draft, PARAMETER_Q_BIAS, 0);
+    draw(config, &(struct weight_init){.seed = 42, .way = WEIGHT_INIT_LINEAR});
+    const struct new_model_tensor *q = new_model_tensor(&new_model, PARAMETER_Q, 0);
+    const struct new_model_tensor *bias = new_model_tensor(&new_model, PARAMETER_Q_BIAS, 0);
     for (size_t in = 0; in < 7; in++)
         for (size_t out = 0; out < 3; out++)
             ck_assert_float_eq(q->data[in * 3 + out], torch_linear_weight[out * 7 + in]);
     ck_assert_mem_eq(bias->data, torch_linear_bias, sizeof torch_linear_bias);
-    draft_release(&draft);
+    new_model_release(&new_model);
 }
 END_TEST
 
@@ -108,9 +108,9 @@ START_TEST(words_are_the_first_rows_of_a_table)
         {12, torch_embedding}, {6, torch_small_embedding}, {3, torch_small_embedding},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        draw(config, &(struct recipe){.seed = 123, .table_rows = cases[i].rows});
-        ck_assert_mem_eq(draft.tensors[0].data, cases[i].expected, sizeof torch_embedding);
-        draft_release(&draft);
+        draw(config, &(struct weight_init){.seed = 123, .table_rows = cases[i].rows});
+        ck_assert_mem_eq(new_model.tensors[0].data, cases[i].expected, sizeof torch_embedding);
+        new_model_release(&new_model);
     }
 }
 END_TEST
@@ -134,24 +134,24 @@ START_TEST(worked_examples_come_back_to_the_byte)
         const struct origin *origin = origin_find(name);
         struct file config = file_of(name, "config.json");
         struct file weights = file_of(name, "model.safetensors");
-        const struct recipe recipe = {
+        const struct weight_init init = {
             .seed = ORIGIN_SEED,
             .source_rows = origin ? origin->source_rows : 0,
         };
         err_clear(&err);
-        int failed = draft_open(&draft, "fresh", config.bytes, config.size, &err) ||
-                     recipe_draw(&draft, &recipe, &err);
-        if (draft.config.kind == MODEL_TRANSFORMER) { /* trained */
+        int failed = new_model_open(&new_model, "fresh", config.bytes, config.size, &err) ||
+                     weight_init_draw(&new_model, &init, &err);
+        if (new_model.config.kind == MODEL_TRANSFORMER) { /* trained */
             ck_assert(failed && err.kind == ERR_UNSUPPORTED);
-            draft_release(&draft);
+            new_model_release(&new_model);
             continue;
         }
         ck_assert_msg(!failed, "%s", err.text);
-        ck_assert_uint_eq(draft.files[0].size, weights.size);
-        bool same = memcmp(draft.files[0].bytes, weights.bytes, weights.size) == 0;
+        ck_assert_uint_eq(new_model.files[0].size, weights.size);
+        bool same = memcmp(new_model.files[0].bytes, weights.bytes, weights.size) == 0;
         ck_assert_msg(same == !(origin && origin->given), "%s", name);
         drawn += same;
-        draft_release(&draft);
+        new_model_release(&new_model);
     }
     ck_assert_uint_ge(drawn, 3);
 }
@@ -159,18 +159,18 @@ END_TEST
 
 START_TEST(an_allocation_that_fails_is_an_error)
 {
-    static const struct recipe ways[] = {{.seed = 1}, {.seed = 1, .way = RECIPE_LINEAR}};
+    static const struct weight_init ways[] = {{.seed = 1}, {.seed = 1, .way = WEIGHT_INIT_LINEAR}};
     for (size_t i = 0; i < COUNT(ways); i++) {
         size_t nth = 1;
         for (;; nth++) {
             err_clear(&err);
-            ck_assert_int_eq(
-                draft_open(&draft, "fresh", torch_linear_config, strlen(torch_linear_config), NULL),
-                0);
+            ck_assert_int_eq(new_model_open(&new_model, "fresh", torch_linear_config,
+                                            strlen(torch_linear_config), NULL),
+                             0);
             heap_fail_at(nth, 0);
-            int failed = recipe_draw(&draft, &ways[i], &err);
+            int failed = weight_init_draw(&new_model, &ways[i], &err);
             heap_fail_at(0, 0);
-            draft_release(&draft);
+            new_model_release(&new_model);
             if (!failed)
                 break;
             ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
@@ -180,10 +180,10 @@ START_TEST(an_allocation_that_fails_is_an_error)
 }
 END_TEST
 
-Suite *recipe_suite(void)
+Suite *weight_init_suite(void)
 {
-    Suite *suite = suite_create("recipe");
-    TCase *tests = tcase_create("recipe");
+    Suite *suite = suite_create("weight_init");
+    TCase *tests = tcase_create("weight_init");
     tcase_add_loop_test(tests, models_have_the_bits_that_pytorch_gives_them, 0, COUNT(references));
     tcase_add_test(tests, a_projection_is_a_linear_module);
     tcase_add_test(tests, words_are_the_first_rows_of_a_table);

@@ -5,7 +5,7 @@
 
 #include "dice.h"
 
-Suite *key_set_suite(void);
+Suite *bitset_suite(void);
 
 enum { LIMIT = 10000, WORDS = 200 };
 
@@ -15,22 +15,22 @@ static void fill_and_empty(size_t limit, size_t count)
 {
     static bool is_in[LIMIT];
     static uint32_t keys[LIMIT];
-    struct key_set set = key_set_of(words, limit);
+    struct bitset set = bitset_of(words, limit);
     uint32_t dice = (uint32_t)(limit + count);
     size_t fresh = 0;
     memset(is_in, 0, sizeof is_in);
     for (size_t i = 0; i < count; i++) {
         size_t key = dice_bits(&dice) % limit;
-        ck_assert_int_eq(key_set_add(&set, key), !is_in[key]);
+        ck_assert_int_eq(bitset_add(&set, key), !is_in[key]);
         fresh += !is_in[key];
         is_in[key] = true;
     }
-    ck_assert_uint_eq(key_set_empty(&set, keys), fresh);
+    ck_assert_uint_eq(bitset_empty(&set, keys), fresh);
     for (size_t i = 0; i < fresh; i++) {
         ck_assert(is_in[keys[i]]);
         ck_assert(i == 0 || keys[i] > keys[i - 1]);
     }
-    for (size_t i = 0; i < key_set_words(limit); i++)
+    for (size_t i = 0; i < bitset_words(limit); i++)
         ck_assert_uint_eq(words[i], 0);
 }
 
@@ -39,7 +39,7 @@ START_TEST(keys_come_out_once_and_rising)
 {
     static const size_t limits[] = {1, 2, 63, 64, 65, 128, 4095, 4096, 4097, LIMIT};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        ck_assert_uint_le(key_set_words(limits[i]), WORDS);
+        ck_assert_uint_le(bitset_words(limits[i]), WORDS);
         for (size_t count = 0; count < LIMIT; count = 3 * count + 1)
             fill_and_empty(limits[i], count);
     }
@@ -51,20 +51,20 @@ START_TEST(the_last_key_has_a_place)
     static const size_t limits[] = {1, 64, 65, 4096, 4097, LIMIT};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         uint32_t key = 0;
-        struct key_set set = key_set_of(words, limits[i]);
-        ck_assert(key_set_add(&set, limits[i] - 1));
-        ck_assert(!key_set_add(&set, limits[i] - 1));
-        ck_assert_uint_eq(key_set_empty(&set, &key), 1);
+        struct bitset set = bitset_of(words, limits[i]);
+        ck_assert(bitset_add(&set, limits[i] - 1));
+        ck_assert(!bitset_add(&set, limits[i] - 1));
+        ck_assert_uint_eq(bitset_empty(&set, &key), 1);
         ck_assert_uint_eq(key, limits[i] - 1);
-        ck_assert_uint_eq(key_set_empty(&set, &key), 0);
+        ck_assert_uint_eq(bitset_empty(&set, &key), 0);
     }
 }
 END_TEST
 
-Suite *key_set_suite(void)
+Suite *bitset_suite(void)
 {
-    Suite *suite = suite_create("key_set");
-    TCase *tests = tcase_create("key_set");
+    Suite *suite = suite_create("bitset");
+    TCase *tests = tcase_create("bitset");
     tcase_add_test(tests, keys_come_out_once_and_rising);
     tcase_add_test(tests, the_last_key_has_a_place);
     suite_add_tcase(suite, tests);
