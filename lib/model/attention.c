@@ -5,22 +5,22 @@
 
 #include "math/nontemporal.h"
 #include "math/rng.h"
-#include "model/attention_job.h"
+#include "model/attention_head.h"
 
-const struct attention_way *attention_way(enum attention_kind kind)
+const struct attention_method *attention_method(enum attention_kind kind)
 {
-    static const struct attention_way *const ways[ATTENTION_KINDS] = {
+    static const struct attention_method *const methods[ATTENTION_KINDS] = {
         [ATTENTION_DENSE] = &attention_dense,
         [ATTENTION_SPARSE] = &attention_sparse,
         [ATTENTION_LINEAR] = &attention_linear,
         [ATTENTION_BLOCKED] = &attention_blocked,
     };
-    return ways[kind];
+    return methods[kind];
 }
 
-static const struct attention_way *way_of(const struct pass *pass)
+static const struct attention_method *method_of(const struct pass *pass)
 {
-    return attention_way(pass_attention_kind(pass));
+    return attention_method(pass_attention_kind(pass));
 }
 
 static struct matrix head_part(struct matrix whole, struct span rows, size_t head, size_t width)
@@ -30,7 +30,7 @@ static struct matrix head_part(struct matrix whole, struct span rows, size_t hea
 
 /* A number for a head: the same for all texts, so that what is drawn for one does not depend on
  * which others are looked at, nor in which order. */
-static uint64_t dropout_key(const struct layer_job *layer, size_t head)
+static uint64_t dropout_key(const struct attention_layer *layer, size_t head)
 {
     const struct pass *pass = layer->pass;
     uint64_t seed = splitmix64(splitmix64(pass->config->mechanism.seed));
@@ -38,7 +38,8 @@ static uint64_t dropout_key(const struct layer_job *layer, size_t head)
     return splitmix64(splitmix64(seed + place) + head);
 }
 
-static struct head_job job_of(const struct layer_job *layer, size_t sequence, size_t head)
+static struct attention_head head_of(const struct attention_layer *layer, size_t sequence,
+                                     size_t head)
 {
     const struct pass *pass = layer->pass;
     const struct config *c = pass->config;
@@ -46,7 +47,7 @@ static struct head_job job_of(const struct layer_job *layer, size_t sequence, si
     size_t group = head / (c->n_head / c->n_kv_head);
     struct span queries = pass->batch->queries[sequence];
     struct span keys = pass->batch->keys[sequence];
-    return (struct head_job){
+    return (struct attention_head){
         .layer = layer,
         .q = head_part(s->q, queries, head, c->d_k),
         .k = head_part(s->k, keys, group, c->d_k),
@@ -67,7 +68,7 @@ static struct head_job job_of(const struct layer_job *layer, size_t sequence, si
 }
 
 /* Remember the fault of the lowest round. */
-static void note_fault(struct layer_job *layer, size_t round, enum head_fault fault)
+static void note_fault(struct attention_layer *layer, size_t round, enum head_fault fault)
 {
     size_t found = round * HEAD_FAULTS + fault;
     size_t lowest = atomic_load(&layer->first_fault);
@@ -79,17 +80,17 @@ static void note_fault(struct layer_job *layer, size_t round, enum head_fault fa
 /* One round: a head of a sequence. */
 static void compute_head(void *context, size_t round, size_t thread)
 {
-    struct layer_job *layer = context;
+    struct attention_layer *layer = context;
     const struct pass *pass = layer->pass;
     size_t head = round % pass->config->n_head;
     struct span heads = pass_heads(pass, SITE_CONTEXT, layer->layer);
     if (head < heads.first || head >= heads.first + heads.count)
         return;
-    struct head_job job = job_of(layer, round / pass->config->n_head, head);
+    struct attention_head job = head_of(layer, round / pass->config->n_head, head);
     job.memory = &pass->scratch.attention[thread];
     if (!layer->wants_context && !job.scores && !job.softmax && !job.masked && !job.weights)
         return;
-    enum head_fault fault = way_of(pass)->compute(&job);
+    enum head_fault fault = method_of(pass)->compute(&job);
     nontemporal_fence();
     if (fault != HEAD_SOUND)
         note_fault(layer, round, fault);
@@ -115,7 +116,7 @@ static enum pass_state announce_all(struct pass *pass, size_t layer)
 /* One round: a key/value head of a sequence. */
 static void store_head(void *context, size_t round, size_t thread)
 {
-    const struct layer_job *job = context;
+    const struct attention_layer *job = context;
     const struct pass *pass = job->pass;
     const struct config *c = pass->config;
     const struct scratch *s = &pass->scratch;
@@ -132,7 +133,7 @@ static void store_head(void *context, size_t round, size_t thread)
 void attention_store(struct pass *pass, size_t layer)
 {
     const struct config *c = pass->config;
-    struct layer_job job = {.pass = pass, .layer = layer};
+    struct attention_layer job = {.pass = pass, .layer = layer};
     struct loop loop = {
         .rounds = pass->batch->count * c->n_kv_head,
         .work = (double)pass->batch->key_tokens * (double)(c->n_kv_head * (c->d_k + c->d_v)),
@@ -141,24 +142,24 @@ void attention_store(struct pass *pass, size_t layer)
     pool_run(pass->machine->pool, loop, &job);
 }
 
-static int prepare(struct layer_job *job)
+static int prepare(struct attention_layer *job)
 {
     struct pass *pass = job->pass;
     if ((!pass->scratch.attention && attention_take_memory(pass)) ||
         attention_maps_begin(pass, job->layer))
         return -1;
-    return way_of(pass)->prepare(job);
+    return method_of(pass)->prepare(job);
 }
 
 enum pass_state attention(struct pass *pass, size_t layer)
 {
-    struct layer_job job = {
+    struct attention_layer job = {
         .pass = pass,
         .layer = layer,
         .scale = mechanism_scale(pass->config, layer),
         .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
-        .masks_behind = pass->config->mechanism.renormalise && pass->batch->causal,
+        .renormalises = pass->config->mechanism.renormalise && pass->batch->causal,
     };
     size_t heads = pass->config->n_head;
     size_t rounds = pass->batch->count * heads;

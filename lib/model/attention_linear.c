@@ -23,7 +23,7 @@ struct room {
     float *totals;
 };
 
-static struct room room_of(const struct head_job *head)
+static struct room room_of(const struct attention_head *head)
 {
     size_t width = head->q.columns;
     float *row = head->memory->row;
@@ -34,10 +34,10 @@ static struct room room_of(const struct head_job *head)
     };
 }
 
-static bool measure(struct attention_size *size, const struct attention_demand *demand)
+static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
-    const struct config *c = demand->config;
-    size_t keys = demand->squares ? strip_round_up(demand->keys, KEY_PANEL) : 0;
+    const struct config *c = problem->config;
+    size_t keys = problem->squares ? strip_round_up(problem->keys, KEY_PANEL) : 0;
     size->rows = 1;
     size->stride = keys;
     size->context_stride = c->d_v;
@@ -46,7 +46,7 @@ static bool measure(struct attention_size *size, const struct attention_demand *
     return num_multiply(&size->panels, keys, c->d_k);
 }
 
-static int prepare(struct layer_job *layer)
+static int prepare(struct attention_layer *layer)
 {
     (void)layer;
     return 0;
@@ -69,7 +69,7 @@ static struct matrix phi_of(struct matrix room, struct matrix x)
 }
 
 /* Keys of a cache that are not in its sums yet. */
-static void catch_up(const struct head_job *head, const struct running_sum *sum,
+static void catch_up(const struct attention_head *head, const struct running_sum *sum,
                      struct cache_sum *kept)
 {
     struct room room = room_of(head);
@@ -86,7 +86,7 @@ static void catch_up(const struct head_job *head, const struct running_sum *sum,
 }
 
 /* The sums over what comes before the first query. */
-static struct running_sum begin_sum(const struct head_job *head, struct cache_sum *kept)
+static struct running_sum begin_sum(const struct attention_head *head, struct cache_sum *kept)
 {
     struct running_sum sum = {head->memory->sums, head->k.columns, head->v.columns};
     if (kept)
@@ -111,7 +111,7 @@ static enum head_fault divide_rows(struct matrix context, const float *totals)
 }
 
 /* Every query after its own key. */
-static enum head_fault follow(const struct head_job *head, const struct running_sum *sum)
+static enum head_fault follow(const struct attention_head *head, const struct running_sum *sum)
 {
     struct room room = room_of(head);
     enum head_fault fault = HEAD_SOUND;
@@ -125,7 +125,7 @@ static enum head_fault follow(const struct head_job *head, const struct running_
 }
 
 /* Every query after all keys. */
-static enum head_fault add_and_ask(const struct head_job *head, const struct running_sum *sum)
+static enum head_fault add_and_ask(const struct attention_head *head, const struct running_sum *sum)
 {
     struct room room = room_of(head);
     enum head_fault fault = HEAD_SOUND;
@@ -139,7 +139,7 @@ static enum head_fault add_and_ask(const struct head_job *head, const struct run
     return fault;
 }
 
-static enum head_fault compute_context(const struct head_job *head)
+static enum head_fault compute_context(const struct attention_head *head)
 {
     bool causal = head->layer->pass->batch->causal;
     struct cache_sum *kept =
@@ -154,10 +154,10 @@ static enum head_fault compute_context(const struct head_job *head)
 /* --- squares that are watched ----------------------------------------------------------------- */
 
 /* φ of all keys, as panels. */
-static void turn_phi(const struct head_job *head)
+static void pack_phi(const struct attention_head *head)
 {
     size_t width = head->k.columns;
-    strip_turn_keys(head, 0, head->keys);
+    strip_pack_keys(head, 0, head->keys);
     for (size_t key = 0; key < head->keys; key += KEY_PANEL) {
         struct matrix to = {head->memory->panels + key * width, width, KEY_PANEL, KEY_PANEL};
         struct matrix from = to;
@@ -166,7 +166,7 @@ static void turn_phi(const struct head_job *head)
     }
 }
 
-static enum head_fault compute_square_row(const struct head_job *head, size_t query)
+static enum head_fault compute_square_row(const struct attention_head *head, size_t query)
 {
     const struct attention_memory *memory = head->memory;
     size_t visible = strip_visible(head, query);
@@ -189,18 +189,18 @@ static enum head_fault compute_square_row(const struct head_job *head, size_t qu
     return HEAD_SOUND;
 }
 
-static enum head_fault compute_squares(const struct head_job *head)
+static enum head_fault compute_squares(const struct attention_head *head)
 {
     enum head_fault fault = HEAD_SOUND;
     if (!head->scores && !head->masked && !head->weights)
         return HEAD_SOUND;
-    turn_phi(head);
+    pack_phi(head);
     for (size_t query = 0; query < head->q.rows && fault == HEAD_SOUND; query++)
         fault = compute_square_row(head, query);
     return fault;
 }
 
-static enum head_fault compute(const struct head_job *head)
+static enum head_fault compute(const struct attention_head *head)
 {
     enum head_fault fault = compute_squares(head);
     if (fault == HEAD_SOUND && head->layer->wants_context)
@@ -208,4 +208,4 @@ static enum head_fault compute(const struct head_job *head)
     return fault;
 }
 
-const struct attention_way attention_linear = {measure, prepare, compute};
+const struct attention_method attention_linear = {measure, prepare, compute};

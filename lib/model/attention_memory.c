@@ -3,7 +3,7 @@
 
 #include "base/num.h"
 #include "model/attention.h"
-#include "model/attention_job.h"
+#include "model/attention_head.h"
 
 /* A buffer of a thread: where its pointer and its size stand. All are of floats or of what is as
  * large. */
@@ -47,11 +47,11 @@ static bool count_floats(size_t *count, const struct attention_size *size, size_
 
 /* The bytes that a thread takes for such a text; false: more than can be counted. */
 static bool measure(struct attention_size *size, size_t *bytes, enum attention_kind kind,
-                    const struct attention_demand *demand)
+                    const struct attention_problem *problem)
 {
     *size = (struct attention_size){.one = 1};
     *bytes = 0;
-    if (!attention_way(kind)->measure(size, demand))
+    if (!attention_method(kind)->measure(size, problem))
         return false;
     for (size_t i = 0; i < BUFFERS; i++) {
         size_t count = 0;
@@ -66,16 +66,16 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
 {
     enum attention_kind kind = config->mechanism.kind;
     enum attention_kind across = kind == ATTENTION_SPARSE ? ATTENTION_DENSE : kind;
-    struct attention_demand demand = {.config = config,
-                                      .queries = queries,
-                                      .keys = keys,
-                                      .fresh_keys = keys,
-                                      .causal = config->causal};
-    struct attention_demand of_encoder = demand;
+    struct attention_problem problem = {.config = config,
+                                        .queries = queries,
+                                        .keys = keys,
+                                        .fresh_keys = keys,
+                                        .causal = config->causal};
+    struct attention_problem of_encoder = problem;
     struct attention_size size;
     size_t bytes[3] = {0};
     of_encoder.causal = false;
-    bool counted = measure(&size, &bytes[0], kind, &demand);
+    bool counted = measure(&size, &bytes[0], kind, &problem);
     if (config->n_encoder_layer) /* three passes, each with its own */
         counted = counted && measure(&size, &bytes[1], kind, &of_encoder) &&
                   measure(&size, &bytes[2], across, &of_encoder);
@@ -102,10 +102,10 @@ size_t attention_whole_bytes(const struct config *config, size_t queries, size_t
                : SIZE_MAX;
 }
 
-static struct attention_demand demand_of(const struct pass *pass)
+static struct attention_problem problem_of(const struct pass *pass)
 {
     const struct batch *batch = pass->batch;
-    struct attention_demand demand = {
+    struct attention_problem problem = {
         .config = pass->config,
         .queries = batch->longest_queries,
         .keys = batch->longest_keys,
@@ -114,11 +114,11 @@ static struct attention_demand demand_of(const struct pass *pass)
         .causal = batch->causal,
     };
     for (size_t s = 0; s < batch->count; s++)
-        if (!pass_cache(pass, s) && batch->keys[s].count > demand.fresh_keys)
-            demand.fresh_keys = batch->keys[s].count;
+        if (!pass_cache(pass, s) && batch->keys[s].count > problem.fresh_keys)
+            problem.fresh_keys = batch->keys[s].count;
     for (int i = 0; i < ATTENTION_MAPS; i++)
-        demand.squares |= attention_maps_are_wanted(pass, (enum site)(SITE_SCORES + i));
-    return demand;
+        problem.squares |= attention_maps_are_wanted(pass, (enum site)(SITE_SCORES + i));
+    return problem;
 }
 
 static int take_for_thread(struct pass *pass, struct attention_memory *memory,
@@ -149,10 +149,10 @@ static int take_for_thread(struct pass *pass, struct attention_memory *memory,
 int attention_take_memory(struct pass *pass)
 {
     size_t threads = pool_threads(pass->machine->pool);
-    struct attention_demand demand = demand_of(pass);
+    struct attention_problem problem = problem_of(pass);
     struct attention_size size;
     size_t bytes = 0;
-    if (!measure(&size, &bytes, pass_attention_kind(pass), &demand))
+    if (!measure(&size, &bytes, pass_attention_kind(pass), &problem))
         return err_memory(pass->err, SIZE_MAX);
     struct attention_memory *memory = arena_alloc(pass->arena, threads, sizeof *memory, pass->err);
     if (!memory)

@@ -22,40 +22,40 @@ static const struct pattern *pattern_of(const struct config *config)
 }
 
 /* Columns that a strip's stretches can need. */
-static size_t widest_reach(const struct attention_demand *demand)
+static size_t widest_reach(const struct attention_problem *problem)
 {
-    const struct pattern *p = pattern_of(demand->config);
-    size_t all = strip_round_up(demand->keys, STEP);
-    size_t window = demand->causal ? p->window : 2 * p->window;
+    const struct pattern *p = pattern_of(problem->config);
+    size_t all = strip_round_up(problem->keys, STEP);
+    size_t window = problem->causal ? p->window : 2 * p->window;
     size_t some = window ? window + 3 * STEP : 0;
-    return p->global || demand->scores || some > all ? all : some;
+    return p->global || problem->scores || some > all ? all : some;
 }
 
 /* The panels that keys of a reach can stand in, which begins anywhere. What is always in reach
  * keeps all panels. */
-static size_t panels_of(const struct attention_demand *demand, size_t reach)
+static size_t panels_of(const struct attention_problem *problem, size_t reach)
 {
-    size_t all = strip_round_up(demand->fresh_keys, KEY_PANEL);
+    size_t all = strip_round_up(problem->fresh_keys, KEY_PANEL);
     size_t some = strip_round_up(reach + KEY_PANEL - STEP, KEY_PANEL);
     if (reach == 0)
         return 0;
-    return pattern_of(demand->config)->global || demand->scores || some > all ? all : some;
+    return pattern_of(problem->config)->global || problem->scores || some > all ? all : some;
 }
 
-static bool measure(struct attention_size *size, const struct attention_demand *demand)
+static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
-    const struct config *c = demand->config;
-    size_t rows = demand->queries < STEP ? demand->queries : STEP;
-    size_t reach = widest_reach(demand);
+    const struct config *c = problem->config;
+    size_t rows = problem->queries < STEP ? problem->queries : STEP;
+    size_t reach = widest_reach(problem);
     size->rows = strip_rows_of_size(strip_row_size(rows));
     size->stride = matrix_stride(reach ? reach : 1);
     size->context_stride = c->d_v;
     size->single_rows = rows;
-    size->single_room = pattern_singles(pattern_of(c), demand->keys);
-    size->part_rows = demand->keys > CHAIN ? size->rows : 0;
+    size->single_room = pattern_singles(pattern_of(c), problem->keys);
+    size->part_rows = problem->keys > CHAIN ? size->rows : 0;
     if (size->single_room) /* gathered, and single weights */
-        size->row = demand->keys + rows * size->single_room;
-    return num_multiply(&size->panels, panels_of(demand, reach), c->d_k);
+        size->row = problem->keys + rows * size->single_room;
+    return num_multiply(&size->panels, panels_of(problem, reach), c->d_k);
 }
 
 /* The random keys of every query of a sequence, the same for all layers and heads. */
@@ -97,7 +97,7 @@ static int draw_keys(struct pass *pass)
 }
 
 /* Of a window alone most strips are alike. */
-static void fetch_usual(struct layer_job *layer)
+static void fetch_usual(struct attention_layer *layer)
 {
     const struct pattern *pattern = pattern_of(layer->pass->config);
     size_t before = pattern->window ? strip_round_up(pattern->window - 1, STEP) : 0;
@@ -106,7 +106,7 @@ static void fetch_usual(struct layer_job *layer)
         strip_fetch_whole(layer, before + STEP + behind);
 }
 
-static int prepare(struct layer_job *layer)
+static int prepare(struct attention_layer *layer)
 {
     struct pass *pass = layer->pass;
     bool single = false;
@@ -130,12 +130,12 @@ static int prepare(struct layer_job *layer)
 /* --- the work --------------------------------------------------------------------------------- */
 
 /* context = weights · v: keys low, the window, single keys. */
-static void compute_context(const struct head_job *head, const struct strip *strip,
+static void compute_context(const struct attention_head *head, const struct strip *strip,
                             const struct sparse_reach *reach, const struct sparse_row *rows)
 {
     const struct attention_memory *memory = head->memory;
     size_t rows_of_kernel = strip_rows_of_size(strip_row_size(strip->rows));
-    const struct stretch keys[] = {reach->low, reach->window};
+    const struct key_range keys[] = {reach->low, reach->window};
     bool low = reach->low.end > 0;
     bool window = reach->window.end > reach->window.first;
     if (window && !low && strip_is_whole(head, strip, reach->window)) {
@@ -151,14 +151,14 @@ static void compute_context(const struct head_job *head, const struct strip *str
 }
 
 /* `turned`: the keys that have been turned so far. */
-static enum head_fault compute_strip(const struct head_job *head, const struct strip *strip,
+static enum head_fault compute_strip(const struct attention_head *head, const struct strip *strip,
                                      size_t *turned)
 {
     const struct attention_memory *memory = head->memory;
     struct sparse_row rows[STEP];
     sparse_rows_begin(rows, head, strip);
     struct sparse_reach reach = sparse_reach_of(head, rows, strip->rows);
-    *turned = strip_turn_keys(head, *turned, reach.window.end);
+    *turned = strip_pack_keys(head, *turned, reach.window.end);
     strip_scores(head, strip, reach.low, memory->scores);
     strip_scores(head, strip, reach.window, memory->scores + reach.low.end);
     enum head_fault fault = sparse_rows_weigh(rows, strip->rows, head, &reach);
@@ -167,7 +167,7 @@ static enum head_fault compute_strip(const struct head_job *head, const struct s
     return fault;
 }
 
-static enum head_fault compute(const struct head_job *head)
+static enum head_fault compute(const struct attention_head *head)
 {
     enum head_fault fault = HEAD_SOUND;
     size_t turned = 0;
@@ -178,4 +178,4 @@ static enum head_fault compute(const struct head_job *head)
     return fault;
 }
 
-const struct attention_way attention_sparse = {measure, prepare, compute};
+const struct attention_method attention_sparse = {measure, prepare, compute};

@@ -32,7 +32,7 @@ size_t pattern_draw(const struct pattern *pattern, const struct view *view, stru
     return bitset_empty(set, drawn);
 }
 
-void pattern_stretches(struct sight *sight, const struct pattern *pattern, const struct view *view)
+void pattern_ranges(struct sight *sight, const struct pattern *pattern, const struct view *view)
 {
     sight->low =
         view->query < pattern->global ? view->visible : smaller(pattern->global, view->visible);
@@ -62,7 +62,7 @@ void pattern_look(struct sight *sight, const struct pattern *pattern, const stru
     size_t step = pattern->stride;
     size_t strided = step ? view->query % step : view->visible; /* the next one of each part */
     size_t drawn = 0;
-    pattern_stretches(sight, pattern, view);
+    pattern_ranges(sight, pattern, view);
     sight->singles = singles;
     for (; strided < view->visible; strided += step) {
         for (; drawn < view->drawn_count && view->drawn[drawn] < strided; drawn++)

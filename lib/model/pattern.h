@@ -68,7 +68,7 @@ size_t pattern_draw(const struct pattern *pattern, const struct view *view, stru
                     uint32_t *drawn);
 
 /* The two stretches of what a query sees; no single keys. */
-void pattern_stretches(struct sight *sight, const struct pattern *pattern, const struct view *view);
+void pattern_ranges(struct sight *sight, const struct pattern *pattern, const struct view *view);
 
 /* What a query sees; `singles` is room for them. */
 void pattern_look(struct sight *sight, const struct pattern *pattern, const struct view *view,

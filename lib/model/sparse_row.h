@@ -25,24 +25,25 @@ struct sparse_row {
 /* What a strip computes by kernels: keys low, then those of the window, side by side in its
  * scores. */
 struct sparse_reach {
-    struct stretch low, window;
+    struct key_range low, window;
 };
 
 /* Find out what the queries of a strip see. The rows live as long as the strip is worked on. */
-void sparse_rows_begin(struct sparse_row *rows, const struct head_job *head,
+void sparse_rows_begin(struct sparse_row *rows, const struct attention_head *head,
                        const struct strip *strip);
 
 /* The stretches that all queries of a strip see together, in whole steps. */
-struct sparse_reach sparse_reach_of(const struct head_job *head, const struct sparse_row *rows,
-                                    size_t count);
+struct sparse_reach sparse_reach_of(const struct attention_head *head,
+                                    const struct sparse_row *rows, size_t count);
 
 /* The scores of a strip's queries, those of the reach from the strip, become weights; squares that
  * are wanted are written. Weights of stretches stand in the strip afterwards, where all others are
  * 0. */
 enum head_fault sparse_rows_weigh(const struct sparse_row *rows, size_t count,
-                                  const struct head_job *head, const struct sparse_reach *reach);
+                                  const struct attention_head *head,
+                                  const struct sparse_reach *reach);
 
 /* Add the values of single keys, weighed, to a query's row of memory->context. */
-void sparse_row_add_singles(const struct sparse_row *row, const struct head_job *head);
+void sparse_row_add_singles(const struct sparse_row *row, const struct attention_head *head);
 
 #endif

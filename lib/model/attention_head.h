@@ -1,8 +1,8 @@
-/* attention_job.h: what attention's own files share: the work on one layer, and on one head of it;
+/* attention_head.h: what attention's own files share: the work on one layer, and on one head of it;
  * and what a kind of attention must be able to do.
  */
-#ifndef ATTN_MODEL_ATTENTION_JOB_H
-#define ATTN_MODEL_ATTENTION_JOB_H
+#ifndef ATTN_MODEL_ATTENTION_HEAD_H
+#define ATTN_MODEL_ATTENTION_HEAD_H
 
 #include <stdatomic.h>
 
@@ -52,7 +52,7 @@ struct attention_size {
 };
 
 /* What the memory must be large enough for: the longest text of a batch. */
-struct attention_demand {
+struct attention_problem {
     const struct config *config;
     size_t queries, keys;
     size_t fresh_keys; /* those that are in no cache */
@@ -63,12 +63,12 @@ struct attention_demand {
 };
 
 /* What all heads of one layer share. */
-struct layer_job {
+struct attention_layer {
     struct pass *pass;
     size_t layer;
     float scale;
     bool wants_context;
-    bool masks_behind; /* the softmax, which is over all keys: see mechanism.h */
+    bool renormalises; /* the softmax, which is over all keys: see mechanism.h */
     bool bf16;         /* products are made of rounded numbers */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
     struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* …; add to what is there */
@@ -78,8 +78,8 @@ struct layer_job {
 };
 
 /* One head of one sequence. */
-struct head_job {
-    const struct layer_job *layer;
+struct attention_head {
+    const struct attention_layer *layer;
     const struct attention_memory *memory;
     struct matrix q, k, v, context; /* this head's columns, this sequence's rows */
     struct cache *cache;            /* NULL, or where all keys and values are */
@@ -99,23 +99,23 @@ enum head_fault {
 };
 
 /* One kind of attention. */
-struct attention_way {
+struct attention_method {
     /* Say how much memory a thread needs; false: more than can be counted. */
-    bool (*measure)(struct attention_size *size, const struct attention_demand *demand);
+    bool (*measure)(struct attention_size *size, const struct attention_problem *problem);
     /* Before the heads of a layer: fetch kernels. 0; or -1 with an error. */
-    int (*prepare)(struct layer_job *layer);
+    int (*prepare)(struct attention_layer *layer);
     /* One head of one sequence: its squares where they are wanted, and its context. */
-    enum head_fault (*compute)(const struct head_job *head);
+    enum head_fault (*compute)(const struct attention_head *head);
 };
 
 /* The way of a kind. */
-const struct attention_way *attention_way(enum attention_kind kind);
+const struct attention_method *attention_method(enum attention_kind kind);
 
 /* Every thread's memory, for the longest sequence of the batch; one layer uses it after the other.
  */
 int attention_take_memory(struct pass *pass);
 
-extern const struct attention_way attention_dense, attention_sparse, attention_linear,
+extern const struct attention_method attention_dense, attention_sparse, attention_linear,
     attention_blocked;
 
 #endif
