@@ -4,7 +4,7 @@
 
 #include "model/pass.h"
 
-/* Put the layer's keys and values of sequences with a cache behind what is in it. */
+/* Put the layer's keys and values of sequences with a cache after what is in it. */
 void attention_store(struct pass *pass, size_t layer);
 
 /* context [T, H·dv] from q, k and v in the pass's scratch (context is left out when nothing after

@@ -4,7 +4,7 @@
 #include "math/bf16.h"
 #include "math/tensor.h"
 
-/* Rows that a kernel may read behind the last query's. */
+/* Rows that a kernel may read after the last query's. */
 static size_t padded_queries(size_t queries)
 {
     return strip_round_up(queries, STEP);

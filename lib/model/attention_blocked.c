@@ -3,7 +3,7 @@
  *
  * Of every query the largest score so far and the sum so far are kept. A block whose scores are
  * larger makes what was summed before smaller by e^(old - new); at the end everything is divided by
- * the sum. The weights are what dense attention has, but for rounding. Watched squares are written
+ * the sum. The weights are what dense attention has, but for rounding. Watched maps are written
  * on the way, and put right at the end of a strip.
  */
 #include <math.h>
@@ -61,7 +61,7 @@ static int prepare(struct attention_layer *layer)
     return 0;
 }
 
-/* --- squares that are watched ----------------------------------------------------------------- */
+/* --- attention maps that are watched ------------------------------------------------------- */
 
 /* Raw scores, the future included, panel by panel. */
 static enum head_fault put_scores(const struct attention_head *head, const struct strip *strip)
@@ -84,15 +84,14 @@ static enum head_fault put_scores(const struct attention_head *head, const struc
 static void put_block(const struct attention_head *head, size_t query, struct key_range keys,
                       const float *scaled)
 {
-    float *const squares[] = {head->masked, head->weights};
+    float *const maps[] = {head->masked, head->weights};
     for (size_t i = 0; i < 2; i++)
-        if (squares[i])
-            memcpy(squares[i] + query * head->keys + keys.first, scaled,
+        if (maps[i])
+            memcpy(maps[i] + query * head->keys + keys.first, scaled,
                    (keys.end - keys.first) * sizeof *scaled);
 }
 
-static void finish_squares(const struct attention_head *head, size_t query, float largest,
-                           float sum)
+static void finish_maps(const struct attention_head *head, size_t query, float largest, float sum)
 {
     size_t visible = strip_visible(head, query);
     size_t future = head->keys - visible;
@@ -167,7 +166,7 @@ static enum head_fault finish(const struct attention_head *head, const struct st
         if (!(so_far.sum[i] >= 1.0f) || isinf(so_far.sum[i]) || !isfinite(so_far.largest[i]))
             return HEAD_NO_NUMBER;
         divide_row(context, head->v.columns, so_far.sum[i]);
-        finish_squares(head, strip->first + i, so_far.largest[i], so_far.sum[i]);
+        finish_maps(head, strip->first + i, so_far.largest[i], so_far.sum[i]);
     }
     if (head->layer->wants_context)
         strip_write_context(head, strip);

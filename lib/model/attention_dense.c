@@ -1,9 +1,9 @@
 /* attention_dense.c: every query against every key that the mask allows, strip by strip.
  *
- * A strip is 64 queries of one head against all keys they may see: small enough to stay in cache,
- * large enough for the kernels. The strip of scores is scaled, masked, turned into weights where it
+ * A strip is 32 queries of one head against all keys they may see: small enough to stay in cache,
+ * large enough for the kernels. The strip of scores is scaled, masked, made weights where it
  * lies, and multiplied with the values. What is watched is copied out of the strip on the way;
- * nothing else of the [T, S] square is ever stored.
+ * nothing else of the [T, S] map is ever stored.
  */
 #include <math.h>
 
@@ -102,9 +102,9 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
 static enum head_fault weigh_rows(const struct attention_head *head, struct matrix rows,
                                   size_t query)
 {
-    bool behind = head->layer->renormalises;
+    bool after = head->layer->renormalises;
     bool sound = put_scores(head, rows, query);
-    enum head_fault fault = (behind ? mask_after : mask_before)(head, rows, query);
+    enum head_fault fault = (after ? mask_after : mask_before)(head, rows, query);
     for (size_t row = 0; row < rows.rows && fault == HEAD_SOUND; row++) {
         float *weights = rows.data + row * rows.stride;
         size_t visible = strip_visible(head, query + row);

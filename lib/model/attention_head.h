@@ -1,5 +1,4 @@
-/* attention_head.h: what attention's own files share: the work on one layer, and on one head of it;
- * and what a kind of attention must be able to do.
+/* attention_head.h: what attention's own files share: a layer, a head of it, a kind of attention.
  */
 #ifndef ATTN_MODEL_ATTENTION_HEAD_H
 #define ATTN_MODEL_ATTENTION_HEAD_H
@@ -57,7 +56,7 @@ struct attention_problem {
     size_t queries, keys;
     size_t fresh_keys; /* those that are in no cache */
     bool scores;       /* raw scores are wanted in some layer */
-    bool squares;      /* any square is */
+    bool maps;         /* any attention map is */
     bool bf16;         /* products are made of rounded numbers */
     bool causal;
 };
@@ -104,11 +103,10 @@ struct attention_method {
     bool (*measure)(struct attention_size *size, const struct attention_problem *problem);
     /* Before the heads of a layer: fetch kernels. 0; or -1 with an error. */
     int (*prepare)(struct attention_layer *layer);
-    /* One head of one sequence: its squares where they are wanted, and its context. */
+    /* One head of one sequence: its maps where they are wanted, and its context. */
     enum head_fault (*compute)(const struct attention_head *head);
 };
 
-/* The way of a kind. */
 const struct attention_method *attention_method(enum attention_kind kind);
 
 /* Every thread's memory, for the longest sequence of the batch; one layer uses it after the other.

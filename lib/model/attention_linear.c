@@ -37,7 +37,7 @@ static struct room room_of(const struct attention_head *head)
 static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
     const struct config *c = problem->config;
-    size_t keys = problem->squares ? strip_round_up(problem->keys, KEY_PANEL) : 0;
+    size_t keys = problem->maps ? strip_round_up(problem->keys, KEY_PANEL) : 0;
     size->rows = 1;
     size->stride = keys;
     size->context_stride = c->d_v;
@@ -73,7 +73,7 @@ static void catch_up(const struct attention_head *head, const struct running_sum
                      struct cache_sum *kept)
 {
     struct room room = room_of(head);
-    struct matrix k = matrix_rows(room.q, 0, 1); /* nobody asks meanwhile */
+    struct matrix k = matrix_rows(room.q, 0, 1); /* not in use meanwhile */
     size_t past = head->keys - head->k.rows;
     for (; kept->count < past; kept->count++) {
         const float *from = strip_panel(head, kept->count) + kept->count % KEY_PANEL;
@@ -151,7 +151,7 @@ static enum head_fault compute_context(const struct attention_head *head)
     return fault;
 }
 
-/* --- squares that are watched ----------------------------------------------------------------- */
+/* --- attention maps that are watched ------------------------------------------------------- */
 
 /* φ of all keys, as panels. */
 static void pack_phi(const struct attention_head *head)
@@ -166,7 +166,7 @@ static void pack_phi(const struct attention_head *head)
     }
 }
 
-static enum head_fault compute_square_row(const struct attention_head *head, size_t query)
+static enum head_fault compute_map_row(const struct attention_head *head, size_t query)
 {
     const struct attention_memory *memory = head->memory;
     size_t visible = strip_visible(head, query);
@@ -189,20 +189,20 @@ static enum head_fault compute_square_row(const struct attention_head *head, siz
     return HEAD_SOUND;
 }
 
-static enum head_fault compute_squares(const struct attention_head *head)
+static enum head_fault compute_maps(const struct attention_head *head)
 {
     enum head_fault fault = HEAD_SOUND;
     if (!head->scores && !head->masked && !head->weights)
         return HEAD_SOUND;
     pack_phi(head);
     for (size_t query = 0; query < head->q.rows && fault == HEAD_SOUND; query++)
-        fault = compute_square_row(head, query);
+        fault = compute_map_row(head, query);
     return fault;
 }
 
 static enum head_fault compute(const struct attention_head *head)
 {
-    enum head_fault fault = compute_squares(head);
+    enum head_fault fault = compute_maps(head);
     if (fault == HEAD_SOUND && head->layer->wants_context)
         fault = compute_context(head);
     return fault;

@@ -36,7 +36,7 @@ static int count_cells(const struct pass *pass, size_t *total)
 
 int attention_maps_init(struct pass *pass)
 {
-    struct squares *squares = &pass->scratch.squares;
+    struct attention_maps *maps = &pass->scratch.maps;
     size_t heads = pass->batch->count * pass->config->n_head;
     size_t total = 0;
     if (count_cells(pass, &total))
@@ -44,10 +44,10 @@ int attention_maps_init(struct pass *pass)
     for (int i = 0; i < ATTENTION_MAPS; i++) {
         if (!attention_maps_are_wanted(pass, (enum site)(SITE_SCORES + i)))
             continue;
-        squares->places[i] = arena_alloc(pass->arena, heads, sizeof(float *), pass->err);
+        maps->places[i] = arena_alloc(pass->arena, heads, sizeof(float *), pass->err);
         if (!pass->tap->lend)
-            squares->own[i] = arena_room(pass->arena, total, sizeof(float), pass->err);
-        if (!squares->places[i] || (!pass->tap->lend && !squares->own[i]))
+            maps->own[i] = arena_room(pass->arena, total, sizeof(float), pass->err);
+        if (!maps->places[i] || (!pass->tap->lend && !maps->own[i]))
             return -1;
     }
     return 0;
@@ -81,17 +81,17 @@ static void use_own(const struct pass *pass, float **places, float *own)
 
 int attention_maps_begin(struct pass *pass, size_t layer)
 {
-    struct squares *squares = &pass->scratch.squares;
+    struct attention_maps *maps = &pass->scratch.maps;
     size_t heads = pass->batch->count * pass->config->n_head;
     for (int i = 0; i < ATTENTION_MAPS; i++) {
         enum site site = (enum site)(SITE_SCORES + i);
-        float **places = squares->places[i];
+        float **places = maps->places[i];
         for (size_t k = 0; places && k < heads; k++)
             places[k] = NULL;
         if (!is_wanted(pass, site, layer))
             continue;
-        if (squares->own[i])
-            use_own(pass, places, squares->own[i]);
+        if (maps->own[i])
+            use_own(pass, places, maps->own[i]);
         else if (borrow(pass, site, layer, places))
             return -1;
     }
@@ -100,14 +100,14 @@ int attention_maps_begin(struct pass *pass, size_t layer)
 
 float *attention_maps_at(const struct pass *pass, enum site site, size_t sequence, size_t head)
 {
-    float *const *places = pass->scratch.squares.places[site - SITE_SCORES];
+    float *const *places = pass->scratch.maps.places[site - SITE_SCORES];
     return places ? places[sequence * pass->config->n_head + head] : NULL;
 }
 
 enum pass_state attention_maps_announce(struct pass *pass, enum site site, size_t layer)
 {
     const struct batch *batch = pass->batch;
-    const float *own = pass->scratch.squares.own[site - SITE_SCORES];
+    const float *own = pass->scratch.maps.own[site - SITE_SCORES];
     size_t heads = pass->config->n_head;
     if (!own || !is_wanted(pass, site, layer))
         return pass_after(pass, site, layer);

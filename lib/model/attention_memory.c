@@ -117,7 +117,7 @@ static struct attention_problem problem_of(const struct pass *pass)
         if (!pass_cache(pass, s) && batch->keys[s].count > problem.fresh_keys)
             problem.fresh_keys = batch->keys[s].count;
     for (int i = 0; i < ATTENTION_MAPS; i++)
-        problem.squares |= attention_maps_are_wanted(pass, (enum site)(SITE_SCORES + i));
+        problem.maps |= attention_maps_are_wanted(pass, (enum site)(SITE_SCORES + i));
     return problem;
 }
 

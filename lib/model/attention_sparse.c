@@ -1,13 +1,13 @@
 /* attention_sparse.c: every query against the keys of a pattern, and no others.
  *
- * Sixteen queries are worked on together. Most of what they see lies in two stretches, the global
+ * Sixteen queries are worked on together. Most of what they see lies in two ranges, the global
  * keys and the window: kernels compute those, rounded to whole steps, and what is not a query's own
  * is hidden from its softmax and has weight 0. Keys further off, strided and random, are taken one
  * by one, wherever they lie; sparse_row.h says in which order, so that a row's numbers have the
  * same bits however its keys were reached.
  *
- * Time and memory grow with the keys that are seen. Squares that are watched are filled in beside
- * that; raw scores are the one thing that makes all keys be computed.
+ * Time and memory grow with the keys that are seen. Attention maps that are watched are filled in
+ * beside that; raw scores are the one thing that makes all keys be computed.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ static const struct pattern *pattern_of(const struct config *config)
     return &config->mechanism.pattern;
 }
 
-/* Columns that a strip's stretches can need. */
+/* Columns that a strip's ranges can need. */
 static size_t widest_reach(const struct attention_problem *problem)
 {
     const struct pattern *p = pattern_of(problem->config);
@@ -101,9 +101,9 @@ static void fetch_usual(struct attention_layer *layer)
 {
     const struct pattern *pattern = pattern_of(layer->pass->config);
     size_t before = pattern->window ? strip_round_up(pattern->window - 1, STEP) : 0;
-    size_t behind = layer->pass->batch->causal ? 0 : before;
+    size_t after = layer->pass->batch->causal ? 0 : before;
     if (pattern->window && !pattern->stride && !pattern->random)
-        strip_fetch_whole(layer, before + STEP + behind);
+        strip_fetch_whole(layer, before + STEP + after);
 }
 
 static int prepare(struct attention_layer *layer)
@@ -150,15 +150,15 @@ static void compute_context(const struct attention_head *head, const struct stri
     strip_write_context(head, strip);
 }
 
-/* `turned`: the keys that have been turned so far. */
+/* `packed`: the keys that are packed. */
 static enum head_fault compute_strip(const struct attention_head *head, const struct strip *strip,
-                                     size_t *turned)
+                                     size_t *packed)
 {
     const struct attention_memory *memory = head->memory;
     struct sparse_row rows[STEP];
     sparse_rows_begin(rows, head, strip);
     struct sparse_reach reach = sparse_reach_of(head, rows, strip->rows);
-    *turned = strip_pack_keys(head, *turned, reach.window.end);
+    *packed = strip_pack_keys(head, *packed, reach.window.end);
     strip_scores(head, strip, reach.low, memory->scores);
     strip_scores(head, strip, reach.window, memory->scores + reach.low.end);
     enum head_fault fault = sparse_rows_weigh(rows, strip->rows, head, &reach);
@@ -170,10 +170,10 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
 static enum head_fault compute(const struct attention_head *head)
 {
     enum head_fault fault = HEAD_SOUND;
-    size_t turned = 0;
+    size_t packed = 0;
     for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STEP) {
         struct strip strip = strip_at(head, first, STEP);
-        fault = compute_strip(head, &strip, &turned);
+        fault = compute_strip(head, &strip, &packed);
     }
     return fault;
 }

@@ -164,7 +164,7 @@ const float *strip_values(const struct attention_head *head, size_t key)
     return head->v.data + key * head->v.stride;
 }
 
-/* The part of a stretch from `key` on that lies in one panel. */
+/* The part of a range from `key` on that lies in one panel. */
 static size_t part_of_panel(struct key_range keys, size_t key)
 {
     size_t in_panel = KEY_PANEL - key % KEY_PANEL;
@@ -291,13 +291,13 @@ void strip_write_context(const struct attention_head *head, const struct strip *
                memory->context + row * memory->context_stride, head->v.columns * sizeof(float));
 }
 
-void strip_put_row(const struct attention_head *head, float *square, size_t query,
-                   const float *from, size_t count, float others)
+void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,
+                   size_t count, float others)
 {
-    if (!square)
+    if (!map)
         return;
-    nontemporal_copy(square + query * head->keys, from, count);
-    nontemporal_fill(square + query * head->keys + count, head->keys - count, others);
+    nontemporal_copy(map + query * head->keys, from, count);
+    nontemporal_fill(map + query * head->keys + count, head->keys - count, others);
 }
 
 void strip_drop(const struct attention_head *head, float *weights, size_t query,

@@ -63,7 +63,7 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* The spans of each sequence, one behind the other. */
+/* The spans of each sequence, one after the other. */
 static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
 {
     struct span *queries = arena_alloc(arena, batch->count, sizeof *queries, err);

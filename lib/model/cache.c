@@ -193,8 +193,8 @@ void cache_add(struct cache *cache, size_t count)
     assert(pages_for(cache->count) <= cache->page_count);
 }
 
-/* Values behind the last token are multiplied with 0, so they must be numbers; keys there give
- * scores that nobody reads. */
+/* Values after the last token are multiplied with 0, so they must be numbers; keys there give
+ * scores that are never read. */
 static void clear_floats(struct cache *cache, size_t layer, size_t token)
 {
     size_t rows = KEY_PANEL - token % KEY_PANEL;
@@ -209,7 +209,7 @@ static void clear_pairs(struct cache *cache, size_t layer, size_t token)
                               c->d_v);
 }
 
-/* The values of a token and of all behind it, page by page. */
+/* The values of a token and of all after it, page by page. */
 static void clear_values(struct cache *cache, size_t layer, size_t first)
 {
     bool in_pairs = cache->precision == PRECISION_BF16;

@@ -44,7 +44,7 @@ size_t head_pairs_of_keys(size_t d_k);
 size_t head_pairs_of_values(size_t d_v);
 
 /* Put in one token, the `place`-th of a page; of values those of the token before it stay, that of
- * the token behind it becomes 0. */
+ * the token after it becomes 0. */
 void head_pairs_put_key(uint32_t *page, size_t place, const float *key, size_t d_k);
 void head_pairs_put_value(uint32_t *page, size_t place, const float *value, size_t d_v);
 
@@ -87,15 +87,15 @@ void cache_release(struct cache *cache);
 /* What the keys and values of so many tokens take. */
 size_t cache_bytes(const struct config *config, enum precision precision, size_t count);
 
-/* Have room for `count` tokens behind those in it, which are of the same precision. */
+/* Have room for `count` tokens after those in it, which are of the same precision. */
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err);
 
-/* Put the keys [T, dk] and values [T, dv] of one key/value head behind those of the tokens in it,
+/* Put the keys [T, dk] and values [T, dv] of one key/value head after those of the tokens in it,
  * where there must be room. They count as soon as every layer has them: with cache_add. */
 void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix k, struct matrix v);
 void cache_add(struct cache *cache, size_t count);
 
-/* Forget all but the first `count` tokens, and whatever was stored behind them. */
+/* Forget all but the first `count` tokens, and whatever was stored after them. */
 void cache_forget(struct cache *cache, size_t count);
 
 /* The panel [dk, KEY_PANEL] that key `key` stands in; and the rows of values, cache_stride floats

@@ -34,7 +34,7 @@ struct config {
     bool sinusoids;             /* positions are waves; else learned, where there are any */
     float epsilon;              /* of the layer norms */
     bool norm_first;            /* x + f(norm(x)); else norm(x + f(x)) */
-    bool final_norm;            /* behind the last layer */
+    bool final_norm;            /* after the last layer */
     float scale;                /* of the scores */
     bool scale_by_layer;        /* … and divided by the layer's number, counted from 1 */
     bool tied;                  /* the logits use the token embedding */

@@ -105,7 +105,7 @@ static int set_seed(struct mechanism *mechanism, struct word rest, struct err *e
     return 0;
 }
 
-/* What stands behind the name of one item: nothing, `:W` or `:K:SEED`. */
+/* What stands after the name of one item: nothing, `:W` or `:K:SEED`. */
 static int set_numbers(struct mechanism *mechanism, const struct attention_kind_row *row,
                        struct word rest, struct err *err)
 {
@@ -127,8 +127,8 @@ static int set_numbers(struct mechanism *mechanism, const struct attention_kind_
     if (*field)
         return err_usage(err, "--attention: '%s' stands twice", row->name);
     *field = (size_t)number;
-    const char *behind = digits.text + digits.size;
-    struct word seed = {behind, (size_t)(rest.text + rest.size - behind)};
+    const char *after = digits.text + digits.size;
+    struct word seed = {after, (size_t)(rest.text + rest.size - after)};
     return seeded ? set_seed(mechanism, seed, err) : 0;
 }
 

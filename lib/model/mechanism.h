@@ -75,7 +75,7 @@ float mechanism_scale(const struct config *config, size_t layer);
 /* The kinds of attention, for help. */
 struct attention_kind_row {
     const char *name;
-    const char *numbers; /* what stands behind a colon: "W"; NULL: nothing */
+    const char *numbers; /* what stands after a colon: "W"; NULL: nothing */
     enum attention_kind kind;
     size_t offset; /* of that number in struct mechanism */
     const char *about;

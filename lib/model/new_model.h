@@ -13,8 +13,8 @@
  *     if (folder_save(&new_model.folder, "fresh", err)) ...
  *     new_model_release(&new_model);
  */
-#ifndef ATTN_MODEL_DRAFT_H
-#define ATTN_MODEL_DRAFT_H
+#ifndef ATTN_MODEL_NEW_MODEL_H
+#define ATTN_MODEL_NEW_MODEL_H
 
 #include <stddef.h>
 
@@ -39,7 +39,7 @@ struct new_model {
     struct folder folder;
     struct folder_file files[NEW_MODEL_FILES_MAX]; /* the weights first, config.json last */
     struct config config;
-    struct new_model_tensor *tensors; /* embeddings, layer by layer, what stands behind them */
+    struct new_model_tensor *tensors; /* embeddings, layer by layer, what stands after them */
     size_t count;
     struct new_model_tensor *
         *rows; /* where each row of the table is, in every layer; NULL: nowhere */

@@ -2,7 +2,7 @@
  *
  * A matrix stands directly before its bias, a norm's scale before its shift: `id + 1` is the other.
  * What is in layers has the same rows in decoder and encoder; layers are counted through, those of
- * the encoder behind those of the decoder.
+ * the encoder after those of the decoder.
  */
 #ifndef ATTN_MODEL_PARAMETER_TABLE_H
 #define ATTN_MODEL_PARAMETER_TABLE_H

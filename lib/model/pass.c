@@ -64,7 +64,7 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
     *cross = *pass;
     cross->batch = batch;
     cross->part = PART_CROSS;
-    cross->scratch.squares = (struct squares){0};
+    cross->scratch.maps = (struct attention_maps){0};
     cross->scratch.attention = NULL;
     cross->scratch.drawn = NULL;
     if (!pass_goes_to(pass, SITE_RESID_PRE, 0))

@@ -27,10 +27,10 @@ enum {
     ATTENTION_MAPS = SITE_WEIGHTS - SITE_SCORES + 1,
 };
 
-/* Where a layer's squares go: scores, what leads from them to weights, and weights, [T, S] of every
- * head. They are as large as all else together, so each is written once, at the place where it
- * stays: memory that the tap lends, else a buffer of the pass that is announced. */
-struct squares {
+/* Where a layer's attention maps go: scores, what leads from them to weights, and weights, [T, S]
+ * of every head. They are as large as all else together, so each is written once, at the place
+ * where it stays: memory that the tap lends, else a buffer of the pass that is announced. */
+struct attention_maps {
     float *
         *places[ATTENTION_MAPS]; /* [sequence][head] in the layer that is next; NULL: no layer's */
     float *own[ATTENTION_MAPS];  /* [sequence][H, T, S] where they are not lent; NULL likewise */
@@ -49,7 +49,7 @@ struct scratch {
     struct matrix hidden;  /* [T, I] */
     struct matrix logits;  /* [V, T], or [V, sequences] where only the last are wanted; by rows
                               [T, V] and [sequences, V] */
-    struct squares squares;
+    struct attention_maps maps;
     struct attention_memory *attention; /* [thread] what it works in, from the first layer on */
     uint32_t **drawn; /* [sequence] random keys of every query, likewise; see attention_sparse.c */
 };
@@ -91,7 +91,8 @@ int pass_memory_take_keys(struct pass *pass);
 int pass_memory_take_logits(struct pass *pass);
 
 /* The bytes of the buffers that passes over one text of so many tokens use, and of the logits
- * where they are watched; attention.h tells what each thread takes, squares stand in neither. */
+ * where they are watched; attention.h tells what each thread takes, attention maps stand in
+ * neither. */
 size_t pass_memory_bytes(const struct config *config, size_t tokens);
 size_t pass_memory_logits_bytes(const struct config *config, size_t tokens);
 
@@ -187,7 +188,7 @@ struct cache *pass_cache(const struct pass *pass, size_t sequence);
 enum attention_kind pass_attention_kind(const struct pass *pass);
 enum precision pass_attention_precision(const struct pass *pass);
 
-/* --- squares --------------------------------------------------------------------------------- */
+/* --- attention maps ---------------------------------------------------------------------- */
 
 /* In any layer. */
 bool attention_maps_are_wanted(const struct pass *pass, enum site site);

@@ -48,7 +48,7 @@ void pattern_ranges(struct sight *sight, const struct pattern *pattern, const st
     sight->single_count = 0;
 }
 
-/* Keep a key that is in neither stretch: written first, and counted where it is, there is nothing
+/* Keep a key that is in neither range: written first, and counted where it is, there is nothing
  * to guess wrong. */
 static void keep_single(struct sight *sight, uint32_t *singles, size_t key)
 {

@@ -5,7 +5,7 @@
  *     global   the first `global` keys; and that many first queries see all
  *     random   the query's own, and `random` others, drawn by the seed for each query
  *
- * What comes of that for one query is its sight: keys in rising order, mostly in two stretches.
+ * What comes of that for one query is its sight: keys in rising order, mostly in two ranges.
  *
  *     uint32_t *singles = ...                       (pattern_singles of them)
  *     struct view view = {.query = 9, .visible = 10, .drawn = ..., .drawn_count = ...};
@@ -54,7 +54,7 @@ struct view {
 struct sight {
     size_t low;              /* keys 0 … low - 1, */
     size_t first, end;       /* keys first … end - 1, not below low, */
-    const uint32_t *singles; /* and these, rising, in neither stretch */
+    const uint32_t *singles; /* and these, rising, in neither range */
     size_t single_count;
 };
 
@@ -67,7 +67,7 @@ size_t pattern_singles(const struct pattern *pattern, size_t keys);
 size_t pattern_draw(const struct pattern *pattern, const struct view *view, struct bitset *set,
                     uint32_t *drawn);
 
-/* The two stretches of what a query sees; no single keys. */
+/* The two ranges of what a query sees; no single keys. */
 void pattern_ranges(struct sight *sight, const struct pattern *pattern, const struct view *view);
 
 /* What a query sees; `singles` is room for them. */

@@ -49,7 +49,7 @@ static void weigh(float *weights, const float *logits, size_t count, float max, 
 }
 
 /* The order in which candidates stay: the most likely first, of equals the lower id. Without
- * branches: nobody could predict them. */
+ * branches, which could not be predicted. */
 static bool comes_before(const struct candidate *a, const struct candidate *b)
 {
     return (a->logit > b->logit) | ((a->logit == b->logit) & (a->id < b->id));
@@ -76,7 +76,7 @@ static void choose_pivot(struct candidate *candidates, size_t count)
 }
 
 /* Move those that come before the first one, the pivot, before it; returns where it stands then.
- * Each is swapped with the first of those behind, and is then before or the first behind itself. */
+ * Each is swapped with the first of those after, and is then before or the first after itself. */
 static size_t part(struct candidate *candidates, size_t count)
 {
     const struct candidate pivot = candidates[0];

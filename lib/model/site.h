@@ -116,7 +116,7 @@ enum site site_like(enum site site);
 bool site_find(const char *name, size_t size, enum site *site);
 
 /* A layer's tensor is named `h.3.weights`, in an encoder `enc.3.weights`: what stands before its
- * number and what behind it. */
+ * number and what after it. */
 const char *site_stack(enum site site);
 const char *site_name_in_layer(enum site site);
 

@@ -164,14 +164,14 @@ void sparse_row_add_singles(const struct sparse_row *row, const struct attention
     }
 }
 
-/* --- rows of squares -------------------------------------------------------------------------- */
+/* --- rows of attention maps ---------------------------------------------------------------- */
 
 /* The numbers of a row: where those of the keys low, of the window, and of single keys lie. */
 struct numbers {
     float *low, *window, *singles;
 };
 
-/* A row of a square, which is written from left to right. */
+/* A row of a map, which is written from left to right. */
 struct put {
     float *to;
     size_t done;
@@ -187,14 +187,14 @@ static void put_piece(struct put *put, size_t key, const float *numbers, size_t 
     put->done = key + count;
 }
 
-/* Write a row of a square, if it is wanted. */
-static void put_row(const struct attention_head *head, float *square, const struct sparse_row *row,
+/* Write a row of a map, if it is wanted. */
+static void put_row(const struct attention_head *head, float *map, const struct sparse_row *row,
                     const struct numbers *numbers, float others)
 {
     const struct sight *sight = &row->sight;
-    struct put put = {square + row->query * head->keys, 0, others};
+    struct put put = {map + row->query * head->keys, 0, others};
     size_t i = 0;
-    if (!square)
+    if (!map)
         return;
     put_piece(&put, 0, numbers->low, sight->low);
     for (; i < sight->single_count && sight->singles[i] < sight->first; i++)
@@ -234,7 +234,7 @@ static size_t width_of(const struct sparse_reach *reach)
     return reach->low.end + reach->window.end - reach->window.first;
 }
 
-/* Where its stretches lie in a row of the strip. */
+/* Where its ranges lie in a row of the strip. */
 static void find_range(struct softmax_range *range, const struct sight *sight,
                        const struct sparse_reach *reach)
 {
@@ -251,7 +251,7 @@ static struct numbers in_strip(const struct sparse_row *row, const struct attent
     return (struct numbers){.low = strip, .window = strip + range->first};
 }
 
-/* Rows that see nothing but stretches, where they lie. */
+/* Rows that see nothing but ranges, where they lie. */
 static enum head_fault weigh_ranges(const struct sparse_row *rows, size_t count,
                                     const struct attention_head *head,
                                     const struct sparse_reach *reach)
@@ -276,7 +276,7 @@ static enum head_fault weigh_ranges(const struct sparse_row *rows, size_t count,
     return HEAD_SOUND;
 }
 
-/* A row with single keys, gathered; weights of stretches are put back into the strip, those of
+/* A row with single keys, gathered; weights of ranges are put back into the strip, those of
  * single keys beside it. */
 static enum head_fault weigh_gathered(const struct sparse_row *row,
                                       const struct attention_head *head,

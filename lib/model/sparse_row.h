@@ -1,6 +1,6 @@
 /* sparse_row.h: one query of sparse attention: its keys, their scores, its weights.
  *
- * Its keys are taken in one order, wherever their scores come from: those of its two stretches,
+ * Its keys are taken in one order, wherever their scores come from: those of its two ranges,
  * then single ones. So are its sums, and they have the same bits whatever queries it shares a strip
  * with.
  *
@@ -32,12 +32,12 @@ struct sparse_reach {
 void sparse_rows_begin(struct sparse_row *rows, const struct attention_head *head,
                        const struct strip *strip);
 
-/* The stretches that all queries of a strip see together, in whole steps. */
+/* The ranges that all queries of a strip see together, in whole steps. */
 struct sparse_reach sparse_reach_of(const struct attention_head *head,
                                     const struct sparse_row *rows, size_t count);
 
-/* The scores of a strip's queries, those of the reach from the strip, become weights; squares that
- * are wanted are written. Weights of stretches stand in the strip afterwards, where all others are
+/* The scores of a strip's queries, those of the reach from the strip, become weights; maps that
+ * are wanted are written. Weights of ranges stand in the strip afterwards, where all others are
  * 0. */
 enum head_fault sparse_rows_weigh(const struct sparse_row *rows, size_t count,
                                   const struct attention_head *head,

@@ -51,7 +51,7 @@ bool watch_from(const struct watch *watch, enum site site, size_t layer);
 /* True when any site of that part is watched. */
 bool watch_has_any(const struct watch *watch, enum site_part part);
 
-/* Of the heads that nobody looks at anything may stand in the values. */
+/* In heads that are not looked at the values may be anything. */
 struct announcement {
     enum site site;
     int layer;            /* -1 for sites outside the layers */
@@ -62,7 +62,7 @@ struct announcement {
 /* Returns 0 to go on; -1 with `err` ends the pass. */
 typedef int (*tap_sink)(void *context, const struct announcement *seen, struct err *err);
 
-/* The squares [T, S] of a layer's heads, before they are computed. */
+/* The attention maps [T, S] of a layer's heads, before they are computed. */
 struct attention_map_room {
     enum site site;
     int layer;
@@ -71,10 +71,10 @@ struct attention_map_room {
     float **heads; /* [H] all NULL: fill in where each is to be written, dense, row by row */
 };
 
-/* Squares are too large to be copied: who keeps them lends the memory that they are written to, in
- * place of being shown them. It is asked once for every watched site, layer and sequence. They are
- * whole when the next value is announced, or the pass is over. A head that is given no place is not
- * written, and where nothing else needs it not computed. Returns as a sink does. */
+/* Attention maps are too large to be copied: who keeps them lends the memory that they are written
+ * to, in place of being shown them. It is asked once for every watched site, layer and sequence.
+ * They are whole when the next value is announced, or the pass is over. A head that is given no
+ * place is not written, and where nothing else needs it not computed. Returns as a sink does. */
 typedef int (*tap_lender)(void *context, const struct attention_map_room *room, struct err *err);
 
 /* The token of the largest logit, the lowest of equal ones. */
@@ -89,7 +89,7 @@ struct tap {
     struct likeliest *likeliest; /* of a pass over one sequence whose last logits are watched: where
                                   * it comes to be known without them they are not announced. NULL:
                                   * they always are */
-    tap_lender lend;             /* NULL: squares are announced as all else is */
+    tap_lender lend;             /* NULL: maps are announced as all else is */
     void *context;
 };
 

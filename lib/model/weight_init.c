@@ -179,7 +179,7 @@ static void draw_matrix(struct cook *cook, enum parameter_id id, size_t layer, d
         torch_random_normal(&cook->random, matrix->data, matrix->count, 0, spread);
 }
 
-/* What is drawn when the modules are made, and nobody keeps. */
+/* What is drawn when the modules are made, and not kept. */
 static void skip_making(struct cook *cook)
 {
     skip_matrix(cook, PARAMETER_WTE, 0);

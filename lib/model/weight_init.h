@@ -23,8 +23,8 @@
  *     struct weight_init init = {.seed = 123};
  *     if (new_model_open(&new_model, …) || weight_init_draw(&new_model, &init, err)) ...
  */
-#ifndef ATTN_MODEL_RECIPE_H
-#define ATTN_MODEL_RECIPE_H
+#ifndef ATTN_MODEL_WEIGHT_INIT_H
+#define ATTN_MODEL_WEIGHT_INIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -124,7 +124,7 @@ static int load_matrix(struct weights *weights, enum parameter_id id, size_t lay
     return weights->packing && weight->data ? pack(weights, parameter, weight, err) : 0;
 }
 
-/* The table lists each matrix with its bias behind it. The matrix may be several side by side. */
+/* The table lists each matrix with its bias after it. The matrix may be several side by side. */
 static int load_linear(struct weights *weights, enum parameter_id matrix, size_t layer,
                        struct weight *weight, size_t parts, struct err *err)
 {

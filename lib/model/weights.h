@@ -65,7 +65,7 @@ int weights_open(struct weights *weights, const struct config *config, const str
 void weights_release(struct weights *weights);
 
 /* The parameters of a layer that lead up to its site `last`, read as float32 by now, or its
- * matrices rounded to bf16; those behind it are not looked at. Layers are counted through: see
+ * matrices rounded to bf16; those after it are not looked at. Layers are counted through: see
  * config_layers. */
 int weights_block(struct weights *weights, size_t layer, enum site last,
                   struct block_weights *block, struct err *err);
@@ -107,7 +107,7 @@ struct parameter_info weights_parameter(const struct weights *weights, size_t in
 /* --- matrices in bf16: weights_bf16.c -------------------------------------------------------- */
 
 /* The panels of a matrix [in, out]. Where the entry is several of these side by side, the panels of
- * one stand behind those of the other, pairs_size(part) apart. NULL with `err`. */
+ * one stand after those of the other, pairs_size(part) apart. NULL with `err`. */
 const uint32_t *weights_bf16_matrix(const struct safetensors_entry *entry,
                                     const struct weight *part, struct arena *arena,
                                     struct err *err);
