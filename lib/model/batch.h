@@ -64,9 +64,8 @@ static inline size_t batch_keys(const struct batch *batch, size_t sequence)
 /* Refuse a text of no tokens, or of more than the model has positions. */
 int batch_check_length(const struct config *config, size_t count, struct err *err);
 
-/* Check the sequences against the model and lay them out. Refused: an empty one, one longer than
- * the model has positions (what is in its cache counts), an id beyond the vocabulary, a missing or
- * unwanted source. */
+/* Check the sequences against the model and lay them out. Refused: lengths as above (what is in its
+ * cache counts), an id beyond the vocabulary, a missing or unwanted source. */
 int batch_init(struct batch *batch, const struct config *config, const struct sequence *sequences,
                size_t count, struct arena *arena, struct err *err);
 

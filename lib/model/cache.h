@@ -2,7 +2,9 @@
  *
  * A cache belongs to one sequence. Give it to a pass with the ids that come next: they are numbered
  * on from what it holds, see all of that and themselves, and are in it when the pass is done. The
- * numbers have the same bits as in one pass over the whole text.
+ * numbers have the same bits as in one pass over the whole text. A pass that attends in bf16 puts
+ * in rounded numbers, in pairs, and only such passes can read them. Memory comes in pages of
+ * KEY_PANEL tokens of all layers, when they are needed, and never moves.
  *
  *     struct cache cache = {0};
  *     if (cache_init(&cache, config, err)) ...
@@ -10,16 +12,6 @@
  *     ... forward ...                                   (it holds 6 tokens)
  *     struct sequence next = {.ids = &id, .count = 1, .cache = &cache};
  *     ... forward ...                                   (7)
- *     cache_release(&cache);
- *
- * With an encoder there is a second one, of the source:
- *
- *     struct sequence text = {ids, 1, source_ids, 8, &cache, &source_cache};
- *
- * Keys lie as attention reads them, in panels of KEY_PANEL keys turned on their side; values in
- * rows. What a pass that attends in bf16 puts in is rounded, in pairs, and only such
- * passes can read it. Memory comes in pages of KEY_PANEL tokens of all layers, when they are
- * needed, and never moves: it grows with the text, up to cache_bytes.
  */
 #ifndef ATTN_MODEL_CACHE_H
 #define ATTN_MODEL_CACHE_H
@@ -38,23 +30,6 @@ enum {
     KEY_PANEL = 64,
     HEAD_PAIRS_APART = KEY_PANEL / 2 * PAIR_COLUMNS, /* from some columns of values to the next */
 };
-
-/* The pairs of a page of keys, of values. */
-size_t head_pairs_of_keys(size_t d_k);
-size_t head_pairs_of_values(size_t d_v);
-
-/* Put in one token, the `place`-th of a page; of values those of the token before it stay, that of
- * the token after it becomes 0. */
-void head_pairs_put_key(uint32_t *page, size_t place, const float *key, size_t d_k);
-void head_pairs_put_value(uint32_t *page, size_t place, const float *value, size_t d_v);
-
-/* Take out the values of all tokens from one on. */
-void head_pairs_cut_values(uint32_t *page, size_t place, size_t d_v);
-
-/* Put in a whole page: keys from a panel [dk, KEY_PANEL] of floats; KEY_PANEL values, or as many as
- * there are. */
-void head_pairs_fill_keys(uint32_t *page, const float *panel, size_t d_k);
-void head_pairs_fill_values(uint32_t *page, struct matrix values);
 
 /* What linear attention keeps of the first `count` keys, for one head of one layer. */
 struct cache_sum {
@@ -87,30 +62,45 @@ void cache_release(struct cache *cache);
 /* What the keys and values of so many tokens take. */
 size_t cache_bytes(const struct config *config, enum precision precision, size_t count);
 
-/* Have room for `count` tokens after those in it, which are of the same precision. */
+/* Have room for `count` tokens more, of the same precision as those in it. */
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err);
 
-/* Put the keys [T, dk] and values [T, dv] of one key/value head after those of the tokens in it,
- * where there must be room. They count as soon as every layer has them: with cache_add. */
+/* Append the keys [T, dk] and values [T, dv] of one key/value head, where there must be room. They
+ * count as soon as every layer has them: with cache_add. Or forget all but the first `count`
+ * tokens, and whatever was stored after them. */
 void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix k, struct matrix v);
 void cache_add(struct cache *cache, size_t count);
-
-/* Forget all but the first `count` tokens, and whatever was stored after them. */
 void cache_forget(struct cache *cache, size_t count);
 
-/* The panel [dk, KEY_PANEL] that key `key` stands in; and the rows of values, cache_stride floats
- * apart, that begin with the same token. What is not stored yet reads as numbers, mostly 0. */
-const float *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t key);
-const float *cache_values(const struct cache *cache, size_t layer, size_t group, size_t key);
-size_t cache_stride(const struct config *config);
+/* The panel [dk, KEY_PANEL] that a key stands in; and the rows of values, a matrix's stride apart,
+ * that begin with that token. What is not stored yet reads as numbers, mostly 0. In bf16: the page
+ * of keys or values that a token stands in. */
+float *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token);
+float *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token);
+uint32_t *cache_key_pairs(const struct cache *cache, size_t layer, size_t group, size_t token);
+uint32_t *cache_value_pairs(const struct cache *cache, size_t layer, size_t group, size_t token);
 
 /* The running sums of a head, which the pass takes further. Linear attention only, in a cache with
  * room for a token. */
 struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head);
 
-/* The same in bf16: the page of keys or values that one stands in. */
-const uint32_t *cache_key_pairs(const struct cache *cache, size_t layer, size_t group, size_t key);
-const uint32_t *cache_value_pairs(const struct cache *cache, size_t layer, size_t group,
-                                  size_t key);
+/* --- pages of pairs: head_pairs.c ------------------------------------------------------------ */
+
+/* Keys are transposed, in pairs of neighbours: [dk / 2, KEY_PANEL]. Values are in pairs of tokens,
+ * PAIR_COLUMNS of them at a time: [dv / PAIR_COLUMNS][KEY_PANEL / 2, PAIR_COLUMNS], filled up with
+ * zeros. What is not put in must be zeros, too. The pairs of a page: */
+size_t head_pairs_of_keys(size_t d_k);
+size_t head_pairs_of_values(size_t d_v);
+
+/* Put in one token, the `place`-th of a page; of values those of the token before it stay, that of
+ * the token after it becomes 0. Take out the values of all tokens from one on. */
+void head_pairs_put_key(uint32_t *page, size_t place, const float *key, size_t d_k);
+void head_pairs_put_value(uint32_t *page, size_t place, const float *value, size_t d_v);
+void head_pairs_cut_values(uint32_t *page, size_t place, size_t d_v);
+
+/* Put in a whole page: keys from a panel [dk, KEY_PANEL] of floats; KEY_PANEL values, or as many as
+ * there are. */
+void head_pairs_fill_keys(uint32_t *page, const float *panel, size_t d_k);
+void head_pairs_fill_values(uint32_t *page, struct matrix values);
 
 #endif

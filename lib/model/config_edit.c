@@ -1,5 +1,6 @@
 #include "model/config_edit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -132,13 +133,9 @@ bool config_edit_has(const struct config_edit *edit, const char *key)
 int config_edit_add_words(struct config_edit *edit, size_t words, struct arena *arena,
                           struct err *err)
 {
-    struct buf text = {0};
-    const struct config_key *key = find_key("vocab_size", strlen("vocab_size"), err);
-    buf_format(&text, "%zu", words);
-    const char *value =
-        buf_check(&text, err) ? NULL : arena_text(arena, text.bytes, text.size, err);
-    buf_release(&text);
-    return value ? add(edit, key, value, arena, err) : -1;
+    char change[64];
+    int size = snprintf(change, sizeof change, "vocab_size=%zu", words);
+    return read_change(edit, change, (size_t)size, arena, err);
 }
 
 int config_edit_check(const struct config_edit *edit, const struct config *config, struct err *err)

@@ -1,9 +1,8 @@
-/* new_model.h: a model that is being made: every tensor its config asks for, to be filled, in
- * memory.
+/* new_model.h: a model that is being made: every tensor its config asks for, in memory, to be
+ * filled.
  *
- * The tensors lie in the bytes of a model.safetensors from the beginning, all 0. So the new model
- * is a folder at any time: it can be opened as a model, or saved as a directory that other programs
- * read.
+ * The tensors lie in the bytes of a model.safetensors from the beginning, all 0: at any time it can
+ * be opened as a model, or saved as a directory that other programs read.
  *
  *     struct new_model new_model = {0};
  *     if (new_model_open(&new_model, "fresh", text, size, err)) ...
@@ -39,17 +38,14 @@ struct new_model {
     struct folder folder;
     struct folder_file files[NEW_MODEL_FILES_MAX]; /* the weights first, config.json last */
     struct config config;
-    struct new_model_tensor *tensors; /* embeddings, layer by layer, what stands after them */
+    struct new_model_tensor *tensors; /* embeddings, layer by layer, what comes after them */
     size_t count;
-    struct new_model_tensor *
-        *rows; /* where each row of the table is, in every layer; NULL: nowhere */
+    struct new_model_tensor **rows; /* of the table, in every layer; NULL: it has none */
     struct arena arena;
 };
 
 /* Begin a model of a config, the text of a config.json; `name` is the folder's path, borrowed. The
- * new model must not move while its folder is used. Errors name the field. On failure nothing is
- * held.
- */
+ * new model must not move while its folder is used. Errors name the field. */
 int new_model_open(struct new_model *new_model, const char *name, const char *text, size_t size,
                    struct err *err);
 void new_model_release(struct new_model *new_model);

@@ -1,8 +1,7 @@
 /* sparse_row.h: one query of sparse attention: its keys, their scores, its weights.
  *
- * Its keys are taken in one order, wherever their scores come from: those of its two ranges,
- * then single ones. So are its sums, and they have the same bits whatever queries it shares a strip
- * with.
+ * Its keys are taken in one order, those of its two ranges, then single ones, and so are its sums:
+ * they have the same bits whatever queries it shares a strip with.
  *
  *     sparse_rows_begin(rows, head, &strip);
  *     struct sparse_reach reach = sparse_reach_of(head, rows, strip.rows);
@@ -22,8 +21,7 @@ struct sparse_row {
     struct sight sight;
 };
 
-/* What a strip computes by kernels: keys low, then those of the window, side by side in its
- * scores. */
+/* What a strip computes by kernels: keys low, then the window's, side by side in its scores. */
 struct sparse_reach {
     struct key_range low, window;
 };
@@ -36,9 +34,8 @@ void sparse_rows_begin(struct sparse_row *rows, const struct attention_head *hea
 struct sparse_reach sparse_reach_of(const struct attention_head *head,
                                     const struct sparse_row *rows, size_t count);
 
-/* The scores of a strip's queries, those of the reach from the strip, become weights; maps that
- * are wanted are written. Weights of ranges stand in the strip afterwards, where all others are
- * 0. */
+/* The scores of a strip's queries become weights; attention maps that are wanted are written.
+ * Weights of ranges stand in the strip afterwards, where all others are 0. */
 enum head_fault sparse_rows_weigh(const struct sparse_row *rows, size_t count,
                                   const struct attention_head *head,
                                   const struct sparse_reach *reach);

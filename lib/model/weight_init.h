@@ -1,24 +1,20 @@
 /* weight_init.h: the numbers that a model begins with, drawn as PyTorch draws them from the same
  * seed.
  *
- * Which numbers a tensor gets depends on what was drawn before it, so a recipe is an order.
+ * Which numbers a tensor gets depends on what was drawn before it. Bare attention, as textbooks
+ * write it down: `torch.manual_seed(123); nn.Embedding(50000, 3)`, whose first rows are the words;
+ * then the seed again, and layer by layer
  *
- * Bare attention, as textbooks write it down, line by line:
- *
- *     torch.manual_seed(123); nn.Embedding(50000, 3)       its first rows are the words
- *     torch.manual_seed(123)                               … and layer by layer:
- * WEIGHT_INIT_RAND: torch.rand for W_query, W_key, W_value of head 0, then of head 1, …, at last
- * for the output projection; a key/value head is drawn with the first query head that looks at it;
- * biases are 0.
- *
- * WEIGHT_INIT_LINEAR: nn.Linear for all heads of W_query together, of W_key, of W_value, and for
- * the output projection: its weight, then its bias.
+ *     RAND: torch.rand for W_query, W_key, W_value of head 0, of head 1, …, at last for the output
+ *     projection; a key/value head with the first query head that looks at it; biases are 0
+ *     LINEAR: nn.Linear for all heads of W_query together, of W_key, of W_value, and for the output
+ *     projection: its weight, then its bias
  *
  * GPT-2, as GPT2LMHeadModel(config) of transformers does it: every matrix normal with the spread
  * `initializer_range`, those that end a branch of the residual stream 1/√(2 n_layer) of that;
- * biases 0, scales of norms 1. All matrices are drawn when their modules are made, again when they
- * are initialised, and those at the ends of branches a third time; only the last counts. (That is
- * the order since 4.27; some releases of 5 leave the third out.)
+ * biases 0, scales of norms 1. All are drawn when their modules are made, again when they are
+ * initialised, and those at the ends of branches a third time; only the last counts. (That is the
+ * order since 4.27; some releases of 5 leave the third out.)
  *
  *     struct weight_init init = {.seed = 123};
  *     if (new_model_open(&new_model, …) || weight_init_draw(&new_model, &init, err)) ...
@@ -43,24 +39,25 @@ struct weight_init {
 
     /* Of bare attention: */
     enum weight_init_way way;
-    size_t table_rows; /* of nn.Embedding; 0: WEIGHT_INIT_TABLE_ROWS; never fewer than there are
-                          words */
+    size_t table_rows; /* of nn.Embedding; 0: WEIGHT_INIT_TABLE_ROWS; at least the words */
     const struct progress_sink *progress; /* of the layers that are drawn; NULL: not told */
     size_t source_rows; /* of so many words, the last, torch.rand makes a second text */
 };
 
-/* Fill a new model that is all 0. Refused, as not supported: a type for which there is no recipe.
- */
+/* Fill a new model that is all 0. Refused, as not supported: an encoder's. */
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
 
 enum { ORIGIN_SEED = 123 };
 
+/* Where the numbers of a worked example in models/ come from, if they aren't simply drawn from that
+ * seed: nothing makes given ones but copying. */
 struct origin {
     const char *name;   /* of the bundled model */
     bool given;         /* its numbers were written by hand, or trained */
     size_t source_rows; /* as in struct weight_init */
 };
 
+/* NULL: drawn, nothing special. */
 const struct origin *origin_find(const char *name);
 
 #endif

@@ -114,29 +114,23 @@ static int round_matrix(struct weights *weights, struct parameter *parameter, st
     return entry && !weight->pairs ? -1 : 0;
 }
 
-/* Read the matrix of a weight, float by float or packed; it stays away where the model has none. */
-static int load_matrix(struct weights *weights, enum parameter_id id, size_t layer,
-                       struct weight *weight, struct err *err)
-{
-    struct parameter *parameter = parameter_at(weights, id, layer);
-    if (load(weights, id, layer, &weight->data, err))
-        return -1;
-    return weights->packing && weight->data ? pack(weights, parameter, weight, err) : 0;
-}
-
-/* The table lists each matrix with its bias after it. The matrix may be several side by side. */
+/* A matrix, in float32, packed or rounded, and its bias, which comes after it in the table. The
+ * matrix may be several side by side. */
 static int load_linear(struct weights *weights, enum parameter_id matrix, size_t layer,
                        struct weight *weight, size_t parts, struct err *err)
 {
     size_t shape[2];
+    struct parameter *parameter = parameter_at(weights, matrix, layer);
     parameter_shape(shape, matrix, weights->config);
     weight->in = shape[0];
     weight->out = weight->stride = shape[1];
     if (load(weights, matrix + 1, layer, &weight->bias, err))
         return -1;
     if (weights->precision == PRECISION_BF16)
-        return round_matrix(weights, parameter_at(weights, matrix, layer), weight, parts, err);
-    return load_matrix(weights, matrix, layer, weight, err);
+        return round_matrix(weights, parameter, weight, parts, err);
+    if (load(weights, matrix, layer, &weight->data, err))
+        return -1;
+    return weights->packing ? pack(weights, parameter, weight, err) : 0;
 }
 
 /* One of several matrices that stand side by side; rounded, each has panels of its own. */

@@ -1,8 +1,7 @@
 /* weights.h: a model's parameters as the forward pass wants them: borrowed views of the file.
  *
- * One table names every tensor with its shape; weights_open checks all of them against the file
- * before anything runs. float32 tensors are used where they lie in the mapped file; other types are
- * read as float32 when they are first used, so what is never used is never touched.
+ * weights_open checks every tensor against the config before anything runs. float32 tensors are
+ * used where they lie in the mapped file; others are read as float32 when they are first used.
  *
  *     struct block_weights block;
  *     if (weights_block(weights, layer, SITE_RESID_POST, &block, err)) ...
@@ -80,8 +79,7 @@ int weights_unembedding(struct weights *weights, const float **matrix, struct er
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err);
 
-/* Is it packed, in float32 or in bf16, for a product with rows of tokens? If so: the weight [C, V].
- */
+/* Is that matrix packed, in float32 or in bf16, for a product with rows of tokens? Then: [C, V]. */
 bool weights_unembedding_is_packed(const struct weights *weights);
 int weights_packed_unembedding(struct weights *weights, struct weight *weight, struct err *err);
 
