@@ -49,14 +49,15 @@ static int hold_pairs(struct pass *pass)
 
 int pass_init(struct pass *pass)
 {
-    if (pass_memory_take_stream(pass))
+    bool stream_alone = !pass->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0);
+    if (pass_memory_take(pass, stream_alone))
         return -1;
-    if (!pass->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0))
+    if (stream_alone)
         return 0;
-    if (pass_memory_take_layer(pass) || attention_maps_init(pass) ||
-        pass_memory_take_logits(pass) || reserve_caches(pass) || hold_pairs(pass))
-        return -1;
-    return 0;
+    return attention_maps_init(pass) || pass_memory_take_logits(pass) || reserve_caches(pass) ||
+                   hold_pairs(pass)
+               ? -1
+               : 0;
 }
 
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch)

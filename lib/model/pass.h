@@ -83,10 +83,10 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
 void pass_keep_caches(struct pass *pass);
 void pass_forget_caches(struct pass *pass);
 
-/* Take what a pass over its batch uses: the stream; all else of its layers; of these only the keys
- * and values; the logits, where they are watched. All live as long as the run's arena. */
-int pass_memory_take_stream(struct pass *pass);
-int pass_memory_take_layer(struct pass *pass);
+/* Take what a pass over its batch uses: the buffers of its layers, or the stream alone; of another
+ * pass over the same stream, keys and values; the logits, where they are watched. All live as long
+ * as the run's arena. */
+int pass_memory_take(struct pass *pass, bool stream_alone);
 int pass_memory_take_keys(struct pass *pass);
 int pass_memory_take_logits(struct pass *pass);
 

@@ -5,38 +5,32 @@
 
 #include "math/rows.h"
 
-/* "'h.0.scores' head 1" */
-struct place_name {
-    char site[SITE_NAME_BYTES];
-    char head[32];
-};
-
-static struct place_name name_of(const struct pass *pass, const struct place_in_pass *place)
+/* "'h.0.scores' head 1: expected …, found … (text 0)" */
+static enum pass_state fail_at(struct pass *pass, const struct place_in_pass *place,
+                               const char *what)
 {
-    struct place_name name = {.head = ""};
-    site_tensor_name(name.site, site_of(pass->part, place->site), (int)place->layer);
+    char site[SITE_NAME_BYTES];
+    char head[32] = "";
+    site_tensor_name(site, site_of(pass->part, place->site), (int)place->layer);
     if (place->head != NO_HEAD)
-        snprintf(name.head, sizeof name.head, " head %zu", place->head);
-    return name;
+        snprintf(head, sizeof head, " head %zu", place->head);
+    err_set(pass->err, "'%s'%s: expected %s (text %zu)", site, head, what,
+            pass->batch->first + place->sequence);
+    return PASS_FAILED;
 }
 
 enum pass_state pass_fail_number(struct pass *pass, const struct place_in_pass *place)
 {
-    struct place_name name = name_of(pass, place);
     bool in_layer = site_rows[place->site].in_layer;
     int layer = in_layer ? (int)(pass->first_layer + place->layer) : -1;
-    if (!weights_check_finite(pass->weights, layer, pass->err))
-        err_set(pass->err, "'%s'%s: expected finite numbers, found infinity or nan (text %zu)",
-                name.site, name.head, pass->batch->first + place->sequence);
-    return PASS_FAILED;
+    if (weights_check_finite(pass->weights, layer, pass->err))
+        return PASS_FAILED;
+    return fail_at(pass, place, "finite numbers, found infinity or nan");
 }
 
 enum pass_state pass_fail_weight(struct pass *pass, const struct place_in_pass *place)
 {
-    struct place_name name = name_of(pass, place);
-    err_set(pass->err, "'%s'%s: expected rows that sum to more than 0, found one of 0 (text %zu)",
-            name.site, name.head, pass->batch->first + place->sequence);
-    return PASS_FAILED;
+    return fail_at(pass, place, "rows that sum to more than 0, found one of 0");
 }
 
 enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)

@@ -1,13 +1,10 @@
-/* shape.h: models of a well-known shape: their sizes by name, and one with random weights made in
- * memory, to measure with, without a download.
+/* shape.h: models of a well-known shape (--shape): their sizes by name, and one with random weights
+ * made in memory, to measure with. Same shape, same weights, on every machine; no tokenizer.
+ * (Weights to begin a training with are drawn otherwise: weight_init.h.)
  *
- * What is made is a folder like any other, with the files that a checkpoint of that shape has, but
- * for the tokenizer: it is run on ids. Same shape, same weights, on every machine. (Weights to
- * begin a training with are drawn otherwise: weight_init.h.)
- *
- *     struct new_model new_model = {0};
- *     if (shape_make(&new_model, "gpt2", err) || model_open_folder(&model, &new_model.folder, err))
- * ... new_model_release(&new_model);
+ *     struct new_model made = {0};
+ *     if (shape_make(&made, "gpt2", err) || model_open_folder(&model, &made.folder, err)) ...
+ *     new_model_release(&made);
  */
 #ifndef ATTN_MODEL_SHAPE_H
 #define ATTN_MODEL_SHAPE_H
