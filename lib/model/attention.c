@@ -67,7 +67,6 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
     };
 }
 
-/* Remember the fault of the lowest round. */
 static void note_fault(struct attention_layer *layer, size_t round, enum head_fault fault)
 {
     size_t found = round * HEAD_FAULTS + fault;
@@ -77,7 +76,6 @@ static void note_fault(struct attention_layer *layer, size_t round, enum head_fa
             break;
 }
 
-/* One round: a head of a sequence. */
 static void compute_head(void *context, size_t round, size_t thread)
 {
     struct attention_layer *layer = context;
@@ -113,7 +111,6 @@ static enum pass_state announce_all(struct pass *pass, size_t layer)
     return tap_heads(pass, SITE_CONTEXT, layer, pass->scratch.context);
 }
 
-/* One round: a key/value head of a sequence. */
 static void store_head(void *context, size_t round, size_t thread)
 {
     const struct attention_layer *job = context;

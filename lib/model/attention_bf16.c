@@ -4,16 +4,11 @@
 #include "math/bf16.h"
 #include "math/tensor.h"
 
-/* Rows that a kernel may read after the last query's. */
-static size_t padded_queries(size_t queries)
-{
-    return strip_round_up(queries, STEP);
-}
-
 bool attention_bf16_measure(struct attention_size *size, const struct attention_problem *problem)
 {
     const struct config *c = problem->config;
     struct attention_pairs_size *pairs = &size->pairs;
+    size_t queries = strip_round_up(problem->queries, STEP); /* kernels read whole steps */
     size_t pages = strip_round_up(problem->fresh_keys, KEY_PANEL) / KEY_PANEL;
     size->panels = KEY_PANEL * c->d_k;
     size->context_stride = strip_round_up(c->d_v, PAIR_COLUMNS);
@@ -22,7 +17,7 @@ bool attention_bf16_measure(struct attention_size *size, const struct attention_
     pairs->weights = size->rows * pairs->weight_stride;
     return num_multiply(&pairs->keys, pages, head_pairs_of_keys(c->d_k)) &&
            num_multiply(&pairs->values, pages, head_pairs_of_values(c->d_v)) &&
-           num_multiply(&pairs->queries, padded_queries(problem->queries), pairs->query_stride);
+           num_multiply(&pairs->queries, queries, pairs->query_stride);
 }
 
 void attention_bf16_score_shape(struct kernel_shape *shape, const struct attention_layer *layer)

@@ -1,5 +1,4 @@
 #include "base/num.h"
-#include "model/model.h"
 #include "model/pass.h"
 
 /* Watched, and something the mechanism makes. */

@@ -150,7 +150,6 @@ static void compute_context(const struct attention_head *head, const struct stri
     strip_write_context(head, strip);
 }
 
-/* `packed`: the keys that are packed. */
 static enum head_fault compute_strip(const struct attention_head *head, const struct strip *strip,
                                      size_t *packed)
 {

@@ -128,7 +128,6 @@ void strip_transpose_panel(const struct attention_head *head, size_t key, float 
               matrix_rows(keys, key, count));
 }
 
-/* The slot of a key's panel. */
 static float *slot_of(const struct attention_head *head, size_t key)
 {
     size_t slot = key / KEY_PANEL % head->memory->panel_slots;

@@ -2,20 +2,15 @@
 
 #include <assert.h>
 
-static int too_long(const struct config *config, size_t count, struct err *err)
-{
-    err_set(err, "the text is too long: expected at most %zu tokens (n_positions), found %zu",
-            config->n_positions, count);
-    return err_about(err, ERR_ABOUT_LENGTH);
-}
-
 int batch_check_length(const struct config *config, size_t count, struct err *err)
 {
     if (count == 0)
         return err_set(err, "the text is empty: expected at least one token");
-    if (config->n_positions && count > config->n_positions)
-        return too_long(config, count, err);
-    return 0;
+    if (!config->n_positions || count <= config->n_positions)
+        return 0;
+    err_set(err, "the text is too long: expected at most %zu tokens (n_positions), found %zu",
+            config->n_positions, count);
+    return err_about(err, ERR_ABOUT_LENGTH);
 }
 
 /* Ids that follow `past` others. */
@@ -63,7 +58,6 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* The spans of each sequence, one after the other. */
 static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
 {
     struct span *queries = arena_alloc(arena, batch->count, sizeof *queries, err);
@@ -97,7 +91,6 @@ static void find_longest_keys(struct batch *batch)
         batch->longest_keys = larger(batch->longest_keys, batch_keys(batch, s));
 }
 
-/* Let every sequence look at itself. */
 static void look_at_themselves(struct batch *batch)
 {
     batch->keys = batch->queries;

@@ -34,7 +34,6 @@ void cache_release(struct cache *cache)
     *cache = (struct cache){0};
 }
 
-/* Of rows of values. */
 static size_t value_stride(const struct config *config)
 {
     return matrix_stride(config->n_kv_head * config->d_v);

@@ -41,7 +41,6 @@ static const struct size_row {
     {"d_v", NULL, DIMENSION_MAX, SIZE(d_v), ATTENTION},
 };
 
-/* Fill in the sizes that are given; the others stay as they are. */
 static int read_sizes(struct config *config, const struct json *root, struct err *err)
 {
     for (size_t i = 0; i < sizeof size_rows / sizeof *size_rows; i++) {
@@ -93,7 +92,6 @@ static int read_token_id(long long *id, const struct json *root, const char *key
     return json_integer(root, key, 0, INT32_MAX, id, err);
 }
 
-/* vocab_size and n_embd must be given where a type has no default for them. */
 static int check_required(const struct config *config, struct err *err)
 {
     if (config->vocab_size && config->n_embd)
@@ -102,7 +100,6 @@ static int check_required(const struct config *config, struct err *err)
                    config->vocab_size ? "n_embd" : "vocab_size");
 }
 
-/* Heads of equal width must fill the channels. */
 static int check_heads(const struct config *config, struct err *err)
 {
     if (config->n_embd % config->n_head)
@@ -167,7 +164,6 @@ static int parse_gpt2(struct config *config, const struct json *root, struct err
 
 /* --- "attention" ----------------------------------------------------------------------------- */
 
-/* All heads side by side are a dimension like any other. */
 static int check_width(const struct config *config, const char *key, size_t size, struct err *err)
 {
     size_t width = config->n_head * size;
@@ -220,7 +216,6 @@ static int read_attention_type(struct config *config, const struct json *root, s
     return 0;
 }
 
-/* Without an output projection a further layer must fit the width of the heads side by side. */
 static int check_stack(const struct config *config, struct err *err)
 {
     size_t width = config->n_head * config->d_v;

@@ -96,7 +96,6 @@ static const char *make_value(const char *bytes, size_t size, struct arena *aren
     return value;
 }
 
-/* One KEY=VALUE of so many bytes. */
 static int read_change(struct config_edit *edit, const char *item, size_t size, struct arena *arena,
                        struct err *err)
 {
@@ -167,7 +166,6 @@ static const struct config_change *change_of(const struct config_edit *edit, str
     return NULL;
 }
 
-/* True when no later change has the key. */
 static bool is_last(const struct config_edit *edit, const struct config_change *change)
 {
     for (const struct config_change *at = change + 1; at < edit->changes + edit->count; at++)
@@ -176,7 +174,6 @@ static bool is_last(const struct config_edit *edit, const struct config_change *
     return true;
 }
 
-/* A text on its way out. */
 struct writer {
     struct buf *out;
     const char *from; /* what lies before it is written */

@@ -96,6 +96,6 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
     if (pass_init(&pass))
         return -1;
     bool failed = run_pass(&pass) == PASS_FAILED;
-    (failed ? pass_forget_caches : pass_keep_caches)(&pass);
+    pass_end_caches(&pass, !failed);
     return failed ? -1 : 0;
 }

@@ -33,7 +33,6 @@ const struct attention_kind_row attention_kind_rows[] = {
 
 const size_t attention_kind_row_count = sizeof attention_kind_rows / sizeof *attention_kind_rows;
 
-/* A piece of an option's text. */
 struct word {
     const char *text;
     size_t size;
@@ -88,7 +87,6 @@ static const struct attention_kind_row *find_attention(struct word name)
     return names_find(&index, names, name.text, name.size) ? &attention_kind_rows[index] : NULL;
 }
 
-/* `:SEED`, or nothing. */
 static int set_seed(struct mechanism *mechanism, struct word rest, struct err *err)
 {
     long long seed = 0;

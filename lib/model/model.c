@@ -81,7 +81,6 @@ const char *hub_name_model(const char *name)
     return slash ? slash + 1 : name;
 }
 
-/* A file is in the directory that was meant. */
 static int found_file(const char *known, const char *name, struct err *err)
 {
     const char *slash = strrchr(name, '/');

@@ -13,7 +13,6 @@ struct new_model_tensor *new_model_tensor(const struct new_model *new_model, enu
     return new_model->rows[parameter_index(id, layer)];
 }
 
-/* The tensor comes next, if the model has it. */
 static int add_tensor(struct new_model *new_model, enum parameter_id id, size_t layer,
                       struct err *err)
 {
@@ -32,7 +31,6 @@ static int add_tensor(struct new_model *new_model, enum parameter_id id, size_t 
     return 0;
 }
 
-/* Rows of the table from one up to another, of one layer. */
 static int add_tensors(struct new_model *new_model, int first, int end, size_t layer,
                        struct err *err)
 {

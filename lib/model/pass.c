@@ -74,25 +74,21 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
                                                                                                : 0;
 }
 
-void pass_keep_caches(struct pass *pass)
+static void end_cache(struct cache *cache, size_t past, size_t fresh, bool keep)
 {
-    const struct batch *batch = pass->batch;
-    for (size_t s = 0; s < batch->count; s++) {
-        if (batch->sequences[s].cache)
-            cache_add(batch->sequences[s].cache, batch->queries[s].count);
-        if (batch->sequences[s].source_cache)
-            cache_add(batch->sequences[s].source_cache, batch->sources[s].count);
-    }
+    if (cache && keep)
+        cache_add(cache, fresh);
+    else if (cache)
+        cache_forget(cache, past);
 }
 
-void pass_forget_caches(struct pass *pass)
+void pass_end_caches(struct pass *pass, bool keep)
 {
     const struct batch *batch = pass->batch;
     for (size_t s = 0; s < batch->count; s++) {
-        if (batch->sequences[s].cache)
-            cache_forget(batch->sequences[s].cache, batch->past[s]);
-        if (batch->sequences[s].source_cache)
-            cache_forget(batch->sequences[s].source_cache, batch->past_sources[s]);
+        const struct sequence *text = &batch->sequences[s];
+        end_cache(text->cache, batch->past[s], batch->queries[s].count, keep);
+        end_cache(text->source_cache, batch->past_sources[s], batch->sources[s].count, keep);
     }
 }
 

@@ -80,8 +80,7 @@ int pass_init(struct pass *pass);
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch);
 
 /* What was stored in the caches counts from now on; or it is forgotten. */
-void pass_keep_caches(struct pass *pass);
-void pass_forget_caches(struct pass *pass);
+void pass_end_caches(struct pass *pass, bool keep);
 
 /* Take what a pass over its batch uses: the buffers of its layers, or the stream alone; of another
  * pass over the same stream, keys and values; the logits, where they are watched. All live as long

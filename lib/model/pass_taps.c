@@ -46,7 +46,6 @@ enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
     return PASS_ON;
 }
 
-/* True when every element is finite. */
 static bool is_sound(const struct tensor *values)
 {
     size_t last = values->rank - 1;

@@ -132,7 +132,6 @@ static float least_logit(const struct candidate *candidates, size_t count)
     return least;
 }
 
-/* Drop those below a logit or a weight. */
 static size_t drop_below(struct candidate *candidates, size_t count, float logit, double weight)
 {
     size_t kept = 0;

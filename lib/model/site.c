@@ -154,19 +154,12 @@ const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int lay
     return name;
 }
 
-/* The width of a site that has a row for every token. */
 static size_t channels(const struct config *c, enum site site)
 {
     if (site_like(site) == SITE_MLP_ACT)
         return c->n_inner;
     bool joined = site == SITE_ATTN_OUT && !c->out_proj; /* the heads side by side */
     return joined ? c->n_head * c->d_v : c->n_embd;
-}
-
-/* How many key/value heads so many query heads look at, at most. */
-static size_t groups(const struct config *c, size_t heads)
-{
-    return heads < c->n_kv_head ? heads : c->n_kv_head;
 }
 
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
@@ -191,7 +184,7 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
         sizes[2] = like == SITE_CONTEXT ? config->d_v : config->d_k;
         break;
     case AXES_GROUP_TOKEN_DIM:
-        sizes[0] = groups(config, heads);
+        sizes[0] = heads < config->n_kv_head ? heads : config->n_kv_head;
         sizes[1] = keys;
         sizes[2] = like == SITE_V ? config->d_v : config->d_k;
         break;

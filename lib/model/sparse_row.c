@@ -15,7 +15,6 @@ static const struct pattern *pattern_of(const struct attention_head *head)
 
 /* --- what is seen ----------------------------------------------------------------------------- */
 
-/* The random keys of a query. */
 static void find_drawn(struct view *view, const struct attention_head *head, size_t query)
 {
     size_t random = pattern_of(head)->random;
@@ -187,7 +186,6 @@ static void put_piece(struct put *put, size_t key, const float *numbers, size_t 
     put->done = key + count;
 }
 
-/* Write a row of a map, if it is wanted. */
 static void put_row(const struct attention_head *head, float *map, const struct sparse_row *row,
                     const struct numbers *numbers, float others)
 {

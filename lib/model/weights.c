@@ -87,7 +87,6 @@ static int load_norm(struct weights *weights, enum parameter_id scale, size_t la
                : 0;
 }
 
-/* Pack a matrix, once. */
 static int pack(struct weights *weights, struct parameter *parameter, struct weight *weight,
                 struct err *err)
 {
