@@ -149,13 +149,7 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
 
 static enum head_fault compute(const struct attention_head *head)
 {
-    enum head_fault fault = HEAD_SOUND;
-    strip_begin(head);
-    for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STRIP) {
-        struct strip strip = strip_at(head, first, STRIP);
-        fault = compute_strip(head, &strip);
-    }
-    return fault;
+    return strip_for_each(head, compute_strip);
 }
 
 const struct attention_method attention_dense = {measure, prepare, compute};

@@ -9,7 +9,6 @@
  * added in their order. (One chain over thousands of keys would lose four times as much to
  * rounding.) Where a chain begins depends on the key alone: not on the strip or a cache.
  *
- *     strip_begin(head);
  *     strip_scores(head, &strip, range, memory->scores);
  *     ... weights in place of scores ...
  *     strip_context(head, &strip, &range, 1, memory->scores);
@@ -59,8 +58,9 @@ void strip_fetch_whole(struct attention_layer *layer, size_t keys);
 
 /* --- a head ---------------------------------------------------------------------------------- */
 
-/* Before its strips. */
-void strip_begin(const struct attention_head *head);
+/* Work on all its strips, until one fails. */
+typedef enum head_fault strip_work(const struct attention_head *head, const struct strip *strip);
+enum head_fault strip_for_each(const struct attention_head *head, strip_work *work);
 
 /* The keys from one on, a multiple of KEY_PANEL, as a panel [dk, KEY_PANEL]; those that do not
  * exist are 0. */

@@ -55,13 +55,6 @@ static bool word_number(struct word word, long long min, long long max, long lon
 
 /* --- attention -------------------------------------------------------------------------------- */
 
-void attention_kind_row_write(struct buf *out, const struct attention_kind_row *row)
-{
-    buf_text(out, row->name);
-    if (row->numbers)
-        buf_format(out, ":%s", row->numbers);
-}
-
 static int unknown_attention(struct word word, struct err *err)
 {
     struct buf known = {0};
@@ -71,7 +64,9 @@ static int unknown_attention(struct word word, struct err *err)
         bool last = i + 1 == attention_kind_row_count;
         const char *joint = last ? " or " : ", ";
         buf_text(&known, i == 0 ? "" : joint);
-        attention_kind_row_write(&known, &attention_kind_rows[i]);
+        buf_text(&known, attention_kind_rows[i].name);
+        if (attention_kind_rows[i].numbers)
+            buf_format(&known, ":%s", attention_kind_rows[i].numbers);
     }
     err_usage(err, "--attention: expected %s, found '%.*s'%s", known.bytes ? known.bytes : "",
               (int)word.size, word.text,

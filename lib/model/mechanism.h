@@ -57,12 +57,6 @@ static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block
     return mechanism->without >> part & 1;
 }
 
-/* Can its products be made in bf16? Single keys of a pattern and running sums are float32. */
-static inline bool mechanism_has_bf16(enum attention_kind kind)
-{
-    return kind == ATTENTION_DENSE || kind == ATTENTION_BLOCKED;
-}
-
 /* Refuse, as wrong usage, what does not fit together or does not fit the model. */
 int mechanism_check(const struct mechanism *mechanism, const struct config *config,
                     struct err *err);
@@ -83,9 +77,6 @@ struct attention_kind_row {
 
 extern const struct attention_kind_row attention_kind_rows[];
 extern const size_t attention_kind_row_count;
-
-/* "window:W"; "dense". */
-void attention_kind_row_write(struct buf *out, const struct attention_kind_row *row);
 
 /* Read an option's text; errors are usage, and begin with the option's name. "dense", "window:W"
  * and so on, where `+` joins the sparse ones: random keys without a seed of their own take the

@@ -11,7 +11,8 @@ enum attention_kind pass_attention_kind(const struct pass *pass)
 
 enum precision pass_attention_precision(const struct pass *pass)
 {
-    bool rounded = mechanism_has_bf16(pass_attention_kind(pass));
+    enum attention_kind kind = pass_attention_kind(pass);
+    bool rounded = kind == ATTENTION_DENSE || kind == ATTENTION_BLOCKED;
     return rounded ? pass->weights->precision : PRECISION_FP32;
 }
 
