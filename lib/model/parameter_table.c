@@ -28,10 +28,10 @@ static int features_of(const struct config *c)
 /* A matrix with its bias, a norm's scale with its shift. */
 #define LINEAR(id, name, in, out, needs, bias_needs)  \
     [id] = {name ".weight", {in, out}, needs, false}, \
-    [id##_BIAS] = {name ".bias", {out}, bias_needs, false}
+    [(id) + 1] = {name ".bias", {out}, bias_needs, false}
 #define NORM(id, name, needs)                       \
     [id] = {name ".weight", {DIM_C}, needs, false}, \
-    [id##_SHIFT] = {name ".bias", {DIM_C}, needs, false}
+    [(id) + 1] = {name ".bias", {DIM_C}, needs, false}
 
 const struct parameter_row parameter_rows[PARAMETERS] = {
     [PARAMETER_WTE] = {"wte.weight", {DIM_V, DIM_C}, ANY, false},
@@ -81,7 +81,7 @@ size_t parameter_count(const struct config *config)
 
 bool parameter_is_used(enum parameter_id id, size_t layer, const struct config *config)
 {
-    bool of_decoder = id >= PARAMETER_LN_CROSS && id <= PARAMETER_CROSS_OUT_BIAS;
+    bool of_decoder = id >= PARAMETER_LN_CROSS && id < PARAMETER_LN_2;
     return !(parameter_rows[id].needs & ~features_of(config)) &&
            !(of_decoder && layer >= config->n_layer);
 }

@@ -1,6 +1,6 @@
 /* parameter_table.h: every tensor a model may have: its name, its shape, and when it is needed.
  *
- * A matrix stands directly before its bias, a norm's scale before its shift: `id + 1` is the other.
+ * A matrix and its bias are two rows, and a norm's scale and shift: `id + 1` is the other.
  * What is in layers has the same rows in decoder and encoder; layers are counted through, those of
  * the encoder after those of the decoder.
  */
@@ -16,42 +16,25 @@ enum parameter_id {
     PARAMETER_WTE,
     PARAMETER_WPE,
     PARAMETER_ENCODER_LN_F,
-    PARAMETER_ENCODER_LN_F_SHIFT,
-    PARAMETER_LN_F,
-    PARAMETER_LN_F_SHIFT,
-    PARAMETER_LM_HEAD,
+    PARAMETER_LN_F = PARAMETER_ENCODER_LN_F + 2,
+    PARAMETER_LM_HEAD = PARAMETER_LN_F + 2,
     PARAMETERS_OF_MODEL, /* from here on: once in every layer */
     PARAMETER_LN_1 = PARAMETERS_OF_MODEL,
-    PARAMETER_LN_1_SHIFT,
-    PARAMETER_C_ATTN,
-    PARAMETER_C_ATTN_BIAS,
-    PARAMETER_ATTN_PROJ,
-    PARAMETER_ATTN_PROJ_BIAS,
-    PARAMETER_Q, /* from here to OUT_BIAS as from CROSS_Q to CROSS_OUT_BIAS */
-    PARAMETER_Q_BIAS,
-    PARAMETER_K,
-    PARAMETER_K_BIAS,
-    PARAMETER_V,
-    PARAMETER_V_BIAS,
-    PARAMETER_OUT,
-    PARAMETER_OUT_BIAS,
-    PARAMETER_LN_CROSS, /* to CROSS_OUT_BIAS: in the decoder alone */
-    PARAMETER_LN_CROSS_SHIFT,
-    PARAMETER_CROSS_Q,
-    PARAMETER_CROSS_Q_BIAS,
-    PARAMETER_CROSS_K,
-    PARAMETER_CROSS_K_BIAS,
-    PARAMETER_CROSS_V,
-    PARAMETER_CROSS_V_BIAS,
-    PARAMETER_CROSS_OUT,
-    PARAMETER_CROSS_OUT_BIAS,
-    PARAMETER_LN_2,
-    PARAMETER_LN_2_SHIFT,
-    PARAMETER_FC,
-    PARAMETER_FC_BIAS,
-    PARAMETER_MLP_PROJ,
-    PARAMETER_MLP_PROJ_BIAS,
-    PARAMETERS,
+    PARAMETER_C_ATTN = PARAMETER_LN_1 + 2,
+    PARAMETER_ATTN_PROJ = PARAMETER_C_ATTN + 2,
+    PARAMETER_Q = PARAMETER_ATTN_PROJ + 2,
+    PARAMETER_K = PARAMETER_Q + 2,
+    PARAMETER_V = PARAMETER_K + 2,
+    PARAMETER_OUT = PARAMETER_V + 2,
+    PARAMETER_LN_CROSS = PARAMETER_OUT + 2, /* to CROSS_OUT: in the decoder alone */
+    PARAMETER_CROSS_Q = PARAMETER_LN_CROSS + 2,
+    PARAMETER_CROSS_K = PARAMETER_CROSS_Q + 2,
+    PARAMETER_CROSS_V = PARAMETER_CROSS_K + 2,
+    PARAMETER_CROSS_OUT = PARAMETER_CROSS_V + 2,
+    PARAMETER_LN_2 = PARAMETER_CROSS_OUT + 2,
+    PARAMETER_FC = PARAMETER_LN_2 + 2,
+    PARAMETER_MLP_PROJ = PARAMETER_FC + 2,
+    PARAMETERS = PARAMETER_MLP_PROJ + 2,
     PARAMETERS_OF_LAYER = PARAMETERS - PARAMETERS_OF_MODEL,
 };
 

@@ -7,7 +7,7 @@
  *     struct parameters weights = parameters_of(&new_model);
  *     struct parameters gradients;
  *     if (parameters_take(&gradients, &new_model, &arena, err)) ...
- *     float *bias = parameter_at(&gradients, PARAMETER_FC_BIAS, layer);
+ *     float *bias = parameter_at(&gradients, PARAMETER_FC + 1, layer);
  */
 #ifndef ATTN_TRAIN_PARAMETERS_H
 #define ATTN_TRAIN_PARAMETERS_H

@@ -52,7 +52,7 @@ START_TEST(every_tensor_of_the_config_is_there)
     ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_LN_1, 0), named("h.0.ln_1.weight"));
     ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_MLP_PROJ, 2),
                      named("h.2.mlp.c_proj.weight"));
-    ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_LN_F_SHIFT, 0), &new_model.tensors[39]);
+    ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_LN_F + 1, 0), &new_model.tensors[39]);
     ck_assert_str_eq(new_model.tensors[39].name, "ln_f.bias");
     ck_assert_ptr_null(new_model_tensor(&new_model, PARAMETER_LM_HEAD, 0));
     ck_assert_ptr_null(new_model_tensor(&new_model, PARAMETER_Q, 1));
