@@ -59,10 +59,9 @@ int cache_init(struct cache *cache, const struct config *config, struct err *err
 void cache_init_source(struct cache *cache, const struct config *config);
 void cache_release(struct cache *cache);
 
-/* What the keys and values of so many tokens take. */
+/* What the keys and values of so many tokens take. Have room for so many more, of the same
+ * precision as those in it. */
 size_t cache_bytes(const struct config *config, enum precision precision, size_t count);
-
-/* Have room for `count` tokens more, of the same precision as those in it. */
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err);
 
 /* Append the keys [T, dk] and values [T, dv] of one key/value head, where there must be room. They

@@ -1,7 +1,6 @@
 /* config_edit.h: a config.json with other values: `n_layer=2,n_head=4`.
  *
- * The text is changed, not made anew: what this program does not read stays as it was, for those
- * programs that do.
+ * The text is changed, not made anew: what this program does not read stays as it was.
  *
  *     struct config_edit edit = {0};
  *     struct buf text = {0};

@@ -28,14 +28,11 @@ struct bitset {
 };
 
 /* The words that a set of keys below `limit` takes; and the empty set that they are when all of
- * them are 0. They belong to the caller. */
+ * them are 0. They belong to the caller. Put a key in; false, if it is there already. Take all keys
+ * out, in rising order; returns how many there were. */
 size_t bitset_words(size_t limit);
 struct bitset bitset_of(uint64_t *words, size_t limit);
-
-/* Put a key in; false, if it is there already. */
 bool bitset_add(struct bitset *set, size_t key);
-
-/* Take all keys out, in rising order; returns how many there were. */
 size_t bitset_empty(struct bitset *set, uint32_t *keys);
 
 struct pattern {
@@ -67,11 +64,9 @@ size_t pattern_singles(const struct pattern *pattern, size_t keys);
 size_t pattern_draw(const struct pattern *pattern, const struct view *view, struct bitset *set,
                     uint32_t *drawn);
 
-/* The two ranges of what a query sees; no single keys. */
-void pattern_ranges(struct sight *sight, const struct pattern *pattern, const struct view *view);
-
-/* What a query sees; `singles` is room for them. */
+/* What a query sees; `singles` is room for them. The two ranges of that, no single keys. */
 void pattern_look(struct sight *sight, const struct pattern *pattern, const struct view *view,
                   uint32_t *singles);
+void pattern_ranges(struct sight *sight, const struct pattern *pattern, const struct view *view);
 
 #endif

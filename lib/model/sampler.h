@@ -1,14 +1,10 @@
 /* sampler.h: which token comes next: the most likely one, or one drawn at random.
  *
- * Drawing is Hugging Face's: the logits are divided by the temperature; below the k-th largest they
- * are left out (all that equal it stay); of the rest, the most likely first, those stay before
- * which the probabilities sum to less than p, and at least one. Where that leaves a choice between
- * equals, the lower id comes first.
- *
- * What stays is drawn from by one random number u in [0, 1): the ids are walked in their order
- * until the weights passed exceed u times their sum. The numbers are splitmix64's, its upper 53
- * bits each, from the seed on. Nothing here hangs on libm or on the processor: the same logits and
- * the same seed give the same tokens everywhere.
+ * Drawing is Hugging Face's: temperature, then top_k (all that equal the k-th stay), then top_p
+ * (the most likely first, those before which the probabilities sum to less than p, and at least
+ * one; of equals the lower id). Of what stays one is drawn by a number u in [0, 1): in the order of
+ * ids, the first where the weights passed exceed u times their sum. The numbers are splitmix64's
+ * upper 53 bits. Nothing here hangs on libm or the processor: same logits, same seed, same tokens.
  *
  *     struct sampling how = {.temperature = 0.8, .top_k = 40, .top_p = 1, .seed = 1};
  *     struct sampler sampler;

@@ -101,11 +101,8 @@ static inline uint64_t site_bit(enum site site)
     return (uint64_t)1 << site;
 }
 
-/* True when a site's first axis is that of heads. */
+/* Is its first axis that of heads? Is its first axis of tokens the source's? */
 bool site_has_heads(enum site site);
-
-/* True when a site says nothing of the sentence, but of the source alone: its first axis of tokens
- * is the source's. */
 bool site_is_of_source(enum site site);
 
 /* A site of the sentence, or the same of another part, or itself where that has none; and back. */
@@ -115,15 +112,13 @@ enum site site_like(enum site site);
 /* The site of that name; false when there is none. */
 bool site_find(const char *name, size_t size, enum site *site);
 
-/* A layer's tensor is named `h.3.weights`, in an encoder `enc.3.weights`: what stands before its
- * number and what after it. */
-const char *site_stack(enum site site);
-const char *site_name_in_layer(enum site site);
-
 enum { SITE_NAME_BYTES = 32 };
 
-/* Write the tensor's name, `h.3.weights` or `ln_f`; returns `name`. */
+/* Write the tensor's name, `h.3.weights`, in an encoder `enc.3.weights`, or `ln_f`; returns `name`.
+ * What stands before the layer's number, and after it. */
 const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int layer);
+const char *site_stack(enum site site);
+const char *site_name_in_layer(enum site site);
 
 /* Does a model of this config have the site? (Bare attention has no norms, for example.) */
 bool site_exists(const struct config *config, enum site site);

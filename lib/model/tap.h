@@ -43,8 +43,7 @@ void watch_add(struct watch *watch, enum site site, size_t layer);
 
 bool watch_has(const struct watch *watch, enum site site, size_t layer);
 
-/* True when anything after `site` of `layer`, in the order of the pass, is watched; or from it on.
- */
+/* Is anything after `site` of `layer`, in the order of the pass, watched? From it on? */
 bool watch_after(const struct watch *watch, enum site site, size_t layer);
 bool watch_from(const struct watch *watch, enum site site, size_t layer);
 
