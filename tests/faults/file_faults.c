@@ -32,10 +32,10 @@ enum {
 static const struct fault {
     const char *call, *error;
 } faults[] = {
-    {"openat", "EACCES"},    {"openat", "EMFILE"},  {"read", "EIO"},      {"read", "EINTR"},
-    {"write", "ENOSPC"},     {"write", "EIO"},      {"write", "EINTR"},   {"pread64", "EIO"},
-    {"fsync", "EIO"},        {"syncfs", "EIO"},     {"close", "EIO"},     {"rename", "EACCES"},
-    {"mmap", "ENOMEM"},      {"mkdir", "EACCES"},   {"ftruncate", "EIO"}, {"lseek", "EIO"},
+    {"openat", "EACCES"},    {"openat", "EMFILE"},  {"read", "EIO"},       {"read", "EINTR"},
+    {"write", "ENOSPC"},     {"write", "EIO"},      {"write", "EINTR"},    {"pread64", "EIO"},
+    {"fsync", "EIO"},        {"syncfs", "EIO"},     {"close", "EIO"},      {"rename", "EACCES"},
+    {"mmap", "ENOMEM"},      {"mkdir", "EACCES"},   {"ftruncate", "EIO"},  {"lseek", "EIO"},
     {"renameat2", "EACCES"}, {"getdents64", "EIO"}, {"newfstatat", "EIO"},
 };
 
