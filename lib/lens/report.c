@@ -92,6 +92,14 @@ const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept)
     return name;
 }
 
+size_t kept_cells(const struct kept *kept)
+{
+    size_t cells = 1;
+    for (size_t axis = 0; axis < kept->rank; axis++)
+        cells *= kept->shape[axis];
+    return cells;
+}
+
 size_t kept_sheet_count(const struct kept *kept)
 {
     return kept->heads ? kept->shape[0] : 1;

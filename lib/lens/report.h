@@ -23,7 +23,7 @@
 #include "text/token_list.h"
 
 /* A tensor that was kept: dense, with only the heads that were asked for. One whose site has heads
- * or a layer but which has none itself is the mean over them (mean.h). */
+ * or a layer but which has none itself is the mean over them (derive.h). */
 struct kept {
     enum site site;
     int layer; /* -1: belongs to no layer */
@@ -85,6 +85,9 @@ struct report {
 const struct reading *report_queries(const struct report *report, enum site_part part);
 const struct reading *report_keys(const struct report *report, enum site_part part);
 
+/* The numbers of a tensor, counted. */
+size_t kept_cells(const struct kept *kept);
+
 /* True for the mean over heads, and for the mean over layers. */
 bool kept_is_mean_of_heads(const struct kept *kept);
 bool kept_is_mean_of_layers(const struct kept *kept);
@@ -103,7 +106,7 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
 size_t report_sheet_count(const struct report *report);
 struct sheet report_sheet(const struct report *report, size_t index);
 
-/* The tensor behind that sheet, with no other head than the sheet's. */
+/* The tensor of that sheet, with no other head than the sheet's. */
 struct kept report_kept(const struct report *report, size_t index);
 
 /* Append the text on one line, for headings: blanks stay, all else that a terminal could trip over

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "lens/fold.h"
 #include "report_fixture.h"
 
 Suite *derive_suite(void);
@@ -33,7 +32,7 @@ static struct report with_words(const struct report *fixture)
 START_TEST(attention_to_a_word_is_a_sum_and_from_it_a_mean)
 {
     struct report report = with_words(&fixture_plain);
-    ck_assert_int_eq(fold_words(&report, &arena, NULL), 0);
+    ck_assert_int_eq(derive_words(&report, &arena, NULL), 0);
     struct sheet sheet = report_sheet(&report, 0);
     ck_assert_uint_eq(sheet.rows.size, 2);
     ck_assert_uint_eq(sheet.columns.size, 2);
@@ -50,7 +49,7 @@ END_TEST
 START_TEST(a_vector_of_a_word_is_the_mean_of_its_tokens)
 {
     struct report report = with_words(&fixture_layers);
-    ck_assert_int_eq(fold_words(&report, &arena, NULL), 0);
+    ck_assert_int_eq(derive_words(&report, &arena, NULL), 0);
     const struct kept *embedding = &report.tensors[0];
     const struct kept *keys = &report.tensors[1];
     ck_assert_uint_eq(embedding->shape[0], 2);
@@ -65,7 +64,7 @@ START_TEST(words_of_a_source_are_columns)
 {
     struct report report = with_words(&fixture_cross);
     struct derivation how = {.hide_first = true};
-    ck_assert_int_eq(fold_words(&report, &arena, NULL), 0); /* the sentence keeps its tokens */
+    ck_assert_int_eq(derive_words(&report, &arena, NULL), 0); /* the sentence keeps its tokens */
     struct sheet sheet = report_sheet(&report, 1);
     ck_assert_uint_eq(sheet.columns.size, 2);
     ck_assert_float_eq(sheet_cell(&sheet, 0, 1), 0.5f);
@@ -135,7 +134,7 @@ START_TEST(means_words_and_hiding_go_together)
 {
     struct report report = with_words(&fixture_layers);
     struct derivation how = {true, true, false, true};
-    ck_assert_int_eq(fold_words(&report, &arena, NULL), 0);
+    ck_assert_int_eq(derive_words(&report, &arena, NULL), 0);
     ck_assert_int_eq(derive(&report, &how, NULL, &arena, NULL), 0);
     const struct kept *weights = &report.tensors[2];
     double sum = (0.75 + 0.9) / 2 + (0.5 + 0.7) / 2 + (1 + 0.875) / 2 + 0;

@@ -8,7 +8,7 @@
 #include "base/heap.h"
 #include "canvas_witness.h"
 #include "draw/letters.h"
-#include "lens/fold.h"
+#include "lens/derive.h"
 #include "report_fixture.h"
 
 Suite *figure_suite(void);
@@ -167,7 +167,7 @@ START_TEST(what_is_hidden_or_has_its_own_range_is_said)
     ck_assert_uint_eq(canvas_witness_texts("every row has its own range"), 4);
     struct arena arena = {0};
     report = fixture_plain;
-    ck_assert_int_eq(fold_hide_first(&report, &arena, NULL), 0);
+    ck_assert_int_eq(derive_hide_first(&report, &arena, NULL), 0);
     draw(&report, &style_default);
     ck_assert_uint_eq(canvas_witness_texts("the first token is hidden"), 1);
     arena_release(&arena);

@@ -1,4 +1,4 @@
-#include "lens/mean.h"
+#include "lens/derive.h"
 
 #include <check.h>
 #include <math.h>
@@ -26,7 +26,7 @@ static const struct kept *find(const struct report *report, enum site site)
 START_TEST(heads_become_their_mean)
 {
     struct report report = fixture_layers;
-    ck_assert_int_eq(mean_over_heads(&report, &arena, NULL), 0);
+    ck_assert_int_eq(derive_mean_of_heads(&report, &arena, NULL), 0);
     ck_assert_uint_eq(report.tensor_count, fixture_layers.tensor_count);
     const struct kept *weights = find(&report, SITE_WEIGHTS);
     ck_assert_uint_eq(weights->rank, 2);
@@ -41,7 +41,7 @@ END_TEST
 START_TEST(what_has_no_heads_stays)
 {
     struct report report = fixture_layers;
-    ck_assert_int_eq(mean_over_heads(&report, &arena, NULL), 0);
+    ck_assert_int_eq(derive_mean_of_heads(&report, &arena, NULL), 0);
     ck_assert_mem_eq(find(&report, SITE_EMBEDDING), &fixture_layers.tensors[0],
                      sizeof(struct kept));
 }
@@ -50,7 +50,7 @@ END_TEST
 START_TEST(minus_infinity_stays_what_it_is)
 {
     struct report report = fixture_layers;
-    ck_assert_int_eq(mean_over_heads(&report, &arena, NULL), 0);
+    ck_assert_int_eq(derive_mean_of_heads(&report, &arena, NULL), 0);
     const struct kept *masked = find(&report, SITE_MASKED);
     ck_assert(isinf(masked->data[1]) && masked->data[1] < 0);
     ck_assert_float_eq(masked->data[0], 0.75f);
@@ -61,7 +61,7 @@ START_TEST(layers_become_their_mean_where_the_first_stood)
 {
     static const enum site sites[] = {SITE_EMBEDDING, SITE_K, SITE_WEIGHTS, SITE_MASKED};
     struct report report = fixture_layers;
-    ck_assert_int_eq(mean_over_layers(&report, &arena, NULL), 0);
+    ck_assert_int_eq(derive_mean_of_layers(&report, &arena, NULL), 0);
     ck_assert_uint_eq(report.tensor_count, 4);
     for (size_t i = 0; i < 4; i++)
         ck_assert_int_eq(report.tensors[i].site, sites[i]);
@@ -89,9 +89,9 @@ START_TEST(means_say_so_in_their_names)
         struct report report = fixture_layers;
         char text[SHEET_NAME_BYTES];
         if (cases[i].heads)
-            ck_assert_int_eq(mean_over_heads(&report, &arena, NULL), 0);
+            ck_assert_int_eq(derive_mean_of_heads(&report, &arena, NULL), 0);
         if (cases[i].layers)
-            ck_assert_int_eq(mean_over_layers(&report, &arena, NULL), 0);
+            ck_assert_int_eq(derive_mean_of_layers(&report, &arena, NULL), 0);
         const struct kept *weights = find(&report, SITE_WEIGHTS);
         struct sheet sheet = kept_sheet(&report, weights, 0);
         ck_assert_str_eq(kept_name(text, weights), cases[i].name);

@@ -1,4 +1,4 @@
-#include "lens/spans.h"
+#include "lens/derive.h"
 
 #include <check.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void check_words(struct reading reading, const struct tokenizer *tokenize
 {
     struct buf found = {0};
     size_t tokens = 0;
-    ck_assert_int_eq(spans_find(&reading, tokenizer, &arena, NULL), 0);
+    ck_assert_int_eq(word_spans_find(&reading, tokenizer, &arena, NULL), 0);
     for (size_t i = 0; i < reading.word_count; i++) {
         ck_assert_uint_eq(reading.words[i].first, tokens);
         tokens += reading.words[i].count;
@@ -122,7 +122,7 @@ END_TEST
 START_TEST(a_word_has_its_place_before_its_name)
 {
     struct reading reading = read_cut("dess|ert| first", true);
-    ck_assert_int_eq(spans_find(&reading, NULL, &arena, NULL), 0);
+    ck_assert_int_eq(word_spans_find(&reading, NULL, &arena, NULL), 0);
     ck_assert_str_eq(reading.word_labels[1].exact, "1:first");
     ck_assert_str_eq(reading.word_labels[1].plain, "first");
 }

@@ -1,10 +1,16 @@
-#include "lens/spans.h"
-
+/* word_spans.c: which tokens of a text make a word together.
+ *
+ * Two neighbours belong together when nothing stands between them and the text would go on as one
+ * word there: both sides are letters or digits (`dess` `ert`), an apostrophe stands between letters
+ * (`don` `'t`), or a character was cut in two. Marks stay alone, and scripts without blanks keep
+ * the words that the tokenizer made of them.
+ */
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
+#include "lens/derive.h"
 #include "lens/reading.h"
 #include "lens/wording.h"
 #include "text/label.h"
@@ -33,7 +39,7 @@ static uint32_t before(const struct script *script, size_t at, size_t *start)
     return 0;
 }
 
-static uint32_t behind(const struct script *script, size_t at, size_t *end)
+static uint32_t after(const struct script *script, size_t at, size_t *end)
 {
     uint32_t c = 0;
     *end = at + utf8_decode(&c, script->text + at, script->size - at);
@@ -70,11 +76,11 @@ static bool goes_on(struct script *script, size_t at)
     if (label_is_rest(script->text + at, script->size - at) || is_inside_character(script, at))
         return true;
     uint32_t last = before(script, at, &start);
-    uint32_t first = behind(script, at, &end);
+    uint32_t first = after(script, at, &end);
     if (is_word(last) && is_word(first))
         return true;
     if (is_word(last) && is_apostrophe(first))
-        return is_word(behind(script, end, &ignored));
+        return is_word(after(script, end, &ignored));
     return is_apostrophe(last) && is_word(first) && is_word(before(script, start, &ignored));
 }
 
@@ -163,8 +169,8 @@ static int find_in_ids(struct reading *reading, const struct tokenizer *tokenize
     return failed ? -1 : 0;
 }
 
-int spans_find(struct reading *reading, const struct tokenizer *tokenizer, struct arena *arena,
-               struct err *err)
+int word_spans_find(struct reading *reading, const struct tokenizer *tokenizer, struct arena *arena,
+                    struct err *err)
 {
     struct script script = {reading->text, reading->size, reading->tokens, reading->labels, 0};
     return reading->text ? find(reading, &script, arena, err)
