@@ -4,6 +4,7 @@
 
 #include "lens/wording.h"
 #include "model/forward.h"
+#include "model/sampler.h"
 
 static bool keeps(const struct continuation *text, enum site site)
 {
@@ -101,7 +102,7 @@ static int read_on(struct continuation *text, struct likeliest *choice, struct e
         return -1;
     if (forward(&run, &tap, arena, err))
         return -1;
-    return keeps_any(text) ? collection_add(&text->collection, intake.capture.lists, past, err) : 0;
+    return keeps_any(text) ? capture_concat_add(&text->passes, intake.capture.lists, past, err) : 0;
 }
 
 /* The prompt's own words; for ids, those they stand for. */
@@ -129,7 +130,7 @@ static int take_room(struct continuation *text, size_t prompt_count, struct err 
         text->room = positions;
     text->ids = arena_alloc(&text->arena, text->room, sizeof *text->ids, err);
     text->tokens = arena_alloc(&text->arena, text->room, sizeof *text->tokens, err);
-    text->collection = (struct collection){.tokens = text->room, .arena = &text->arena};
+    text->passes = (struct capture_concat){.tokens = text->room, .arena = &text->arena};
     return text->ids && text->tokens ? 0 : -1;
 }
 
@@ -249,8 +250,21 @@ int continuation_report(struct continuation *text, struct report *report, struct
     };
     if (keeps_any(text) && text->cache.count < text->count && read_on(text, NULL, err))
         return -1;
-    struct kept_list all = collection_finish(&text->collection, text->count);
+    struct kept_list all = capture_concat_finish(&text->passes, text->count);
     if (read_whole(text, &subject.sentence, arena, err))
         return -1;
     return viewer_report(text->viewer, &look, &all, arena, err);
+}
+
+void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen)
+{
+    uint32_t best[CHOICE_BEST];
+    double total = logsumexp(logits, count);
+    *choice = (struct choice){
+        .chosen = {chosen, (float)((double)logits[chosen] - total)},
+        .best_count = count < CHOICE_BEST ? count : CHOICE_BEST,
+    };
+    topk(best, choice->best_count, logits, count);
+    for (size_t i = 0; i < choice->best_count; i++)
+        choice->best[i] = (struct likely){best[i], (float)((double)logits[best[i]] - total)};
 }

@@ -23,7 +23,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "lens/collection.h"
+#include "lens/capture.h"
 #include "lens/report.h"
 #include "lens/selection.h"
 #include "lens/viewer.h"
@@ -64,12 +64,12 @@ struct continuation {
     uint32_t chosen;     /* the last choice, the end of the text included */
     struct sampler sampler;
     struct cache cache, source_cache;
-    struct collection collection;
+    struct capture_concat passes;
     struct arena arena; /* what lives as long as the text */
     struct arena step;  /* what lives as long as a pass; its memory serves for the next */
 };
 
-/* Begin behind a prompt, the subject's sentence; it is borrowed, as viewer and selection are.
+/* Begin after a prompt, the subject's sentence; it is borrowed, as viewer and selection are.
  * Refused, as not supported: models without logits, and those whose attention looks ahead, or at a
  * source alone. On failure nothing is held. */
 int continuation_open(struct continuation *text, struct viewer *viewer,
@@ -84,5 +84,23 @@ int continuation_next(struct continuation *text, bool *more, struct err *err);
  * `arena`'s, the rest is the continuation's. */
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
+
+enum { CHOICE_BEST = 5 };
+
+/* A token and the logarithm of its probability, as the model gives it: before any temperature and
+ * whatever is left out. */
+struct likely {
+    uint32_t id;
+    float logprob;
+};
+
+struct choice {
+    struct likely chosen;
+    struct likely best[CHOICE_BEST]; /* the most likely first */
+    size_t best_count;               /* fewer in a vocabulary of fewer words */
+};
+
+/* How likely a chosen token was, and which ones were most likely: of the logits [count]. */
+void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen);
 
 #endif

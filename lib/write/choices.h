@@ -10,7 +10,7 @@
 
 #include "base/stream.h"
 #include "format/json_writer.h"
-#include "lens/choice.h"
+#include "lens/continuation.h"
 #include "text/tokenizer.h"
 
 struct choices {
