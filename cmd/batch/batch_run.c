@@ -7,8 +7,7 @@
 #include "batch_work.h"
 #include "../command.h"
 #include "lens/derive.h"
-#include "lens/tally_sheet.h"
-#include "lens/tally_sink.h"
+#include "lens/tally.h"
 #include "../settings.h"
 
 /* Of the texts that share a pass. A wide model has use for many tokens: its weights come from far;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "lens/tally_sheet.h"
+#include "lens/tally.h"
 #include "../settings.h"
 
 static const char *take_text(struct buf *text, struct arena *arena, struct err *err)

@@ -37,7 +37,7 @@ done:
     return failed;
 }
 
-/* A token by its own bytes; by its number where nobody knows the bytes. */
+/* A token by its own bytes; by its number where the bytes are not known. */
 static int label_id(struct label *label, struct thing thing, uint32_t id, struct arena *arena,
                     struct err *err)
 {
@@ -223,6 +223,14 @@ const struct label *labels_of_numbers(size_t count, struct arena *arena, struct 
         labels[i] = (struct label){.text = text, .exact = text, .plain = text};
     }
     return labels;
+}
+
+int axis_of_numbers(struct axis *axis, const char *name, size_t size, struct arena *arena,
+                    struct err *err)
+{
+    *axis = (struct axis){.name = name, .size = size};
+    axis->labels = labels_of_numbers(size, arena, err);
+    return axis->labels ? 0 : -1;
 }
 
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,

@@ -58,4 +58,8 @@ const struct label *labels_of_numbers(size_t count, struct arena *arena, struct 
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
                                     struct arena *arena, struct err *err);
 
+/* An axis with the labels "0", "1", … */
+int axis_of_numbers(struct axis *axis, const char *name, size_t size, struct arena *arena,
+                    struct err *err);
+
 #endif

@@ -22,8 +22,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "lens/measure.h"
+#include "lens/measured.h"
+#include "lens/selection.h"
 #include "math/exact_sum.h"
 #include "math/tensor.h"
+#include "model/tap.h"
 
 struct tally_size {
     size_t layers, heads;
@@ -81,5 +84,37 @@ bool tally_next(struct tally_walk *walk);
  * counted, when the entry has no place here; out of memory is an error. */
 bool tally_fits(const struct tally *tally, const struct tally_entry *entry);
 int tally_merge(struct tally *tally, const struct tally_entry *entry, struct err *err);
+
+/* Where one text of the batch is counted, and what of it. */
+struct tally_subject {
+    struct tally *tally;
+    const struct selection *selection; /* its layers and heads */
+};
+
+/* A sink that counts the attention it sees and keeps none of it:
+ *
+ *     struct tap tap = {.sink = tally_sink_see, .context = &sink};
+ *     if (viewer_watch(&viewer, &look, tap, err)) ...
+ */
+struct tally_sink {
+    const struct tally_subject *subjects; /* [count], borrowed */
+    size_t layers;
+    bool *counted; /* [count, layers] */
+};
+
+int tally_sink_init(struct tally_sink *sink, const struct tally_subject *subjects, size_t count,
+                    size_t layers, struct arena *arena, struct err *err);
+
+/* A tap_sink; `context` is the sink. A layer of a text counts once: when a pass failed, because of
+ * one of its texts, the others can be run again, alone (tally_sink_only), and nothing counts twice.
+ * The text that failed counts up to the layer at which it did, in whatever company. */
+int tally_sink_see(void *context, const struct announcement *seen, struct err *err);
+
+/* The same sink for a pass over subject `index` alone. */
+struct tally_sink tally_sink_only(const struct tally_sink *sink, size_t index);
+
+/* All measures of a tally as sheets, in the order of their table: fills in `measured`'s items. */
+int tally_measure(struct measured *measured, const struct tally *tally, struct arena *arena,
+                  struct err *err);
 
 #endif

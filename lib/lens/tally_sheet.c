@@ -1,12 +1,13 @@
-#include "lens/tally_sheet.h"
-
+/* tally_sheet.c: what a tally holds, as sheets: layers × heads of measures of rows, queries × keys
+ * of each head for measures of cells. */
 #include <math.h>
 
 #include "base/buf.h"
 #include "lens/reading.h"
+#include "lens/tally.h"
 
 /* What the entries of one measure span. */
-struct span_of {
+struct extents {
     size_t queries, keys; /* one more than the highest of each */
     size_t pairs;         /* of a layer and a head */
     size_t *rows;         /* [layers] the row of each, NO_PLACE: nothing was counted of it … */
@@ -46,186 +47,134 @@ static size_t *no_places(size_t count, struct arena *arena, struct err *err)
     return places;
 }
 
-static int find_span(struct span_of *span, const struct tally *tally, enum measure measure,
-                     struct arena *arena, struct err *err)
+static int find_extents(struct extents *extents, const struct tally *tally, enum measure measure,
+                        struct arena *arena, struct err *err)
 {
     struct tally_walk walk = {.tally = tally};
     const struct tally_size *size = &tally->size;
     size_t last_pair = NO_PLACE;
-    *span = (struct span_of){0};
-    span->rows = no_places(size->layers, arena, err);
-    span->columns = no_places(size->heads, arena, err);
-    if (!span->rows || !span->columns)
+    *extents = (struct extents){0};
+    extents->rows = no_places(size->layers, arena, err);
+    extents->columns = no_places(size->heads, arena, err);
+    if (!extents->rows || !extents->columns)
         return -1;
     while (next_of(&walk, measure)) {
         size_t pair = walk.entry.layer * size->heads + walk.entry.head;
-        span->pairs += pair != last_pair;
+        extents->pairs += pair != last_pair;
         last_pair = pair;
-        span->rows[walk.entry.layer] = span->columns[walk.entry.head] = 0;
-        grow(&span->queries, walk.entry.query);
-        grow(&span->keys, walk.entry.key);
+        extents->rows[walk.entry.layer] = extents->columns[walk.entry.head] = 0;
+        grow(&extents->queries, walk.entry.query);
+        grow(&extents->keys, walk.entry.key);
     }
-    span->row_count = number(span->rows, size->layers);
-    span->column_count = number(span->columns, size->heads);
+    extents->row_count = number(extents->rows, size->layers);
+    extents->column_count = number(extents->columns, size->heads);
     return 0;
 }
 
-/* An axis with the numbers that have a place. */
+/* An axis with the numbers below `count` that have a place. */
 static int make_chosen_axis(struct axis *axis, const char *name, const size_t *places, size_t count,
                             struct arena *arena, struct err *err)
 {
-    const struct label *numbers = labels_of_numbers(count, arena, err);
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-    if (!numbers || !labels)
+    if (!labels || axis_of_numbers(axis, name, count, arena, err))
         return -1;
-    *axis = (struct axis){.name = name, .labels = labels};
+    axis->size = 0;
     for (size_t i = 0; i < count; i++)
         if (places[i] != NO_PLACE)
-            labels[axis->size++] = numbers[i];
+            labels[axis->size++] = axis->labels[i];
+    axis->labels = labels;
     return 0;
 }
 
-static int make_axis(struct axis *axis, const char *name, size_t size, struct arena *arena,
-                     struct err *err)
-{
-    *axis = (struct axis){.name = name, .size = size};
-    axis->labels = labels_of_numbers(size, arena, err);
-    return axis->labels ? 0 : -1;
-}
-
-/* Where the numbers of a sheet are to be written. */
-struct cells {
-    float *values;
-    uint64_t *counts;
+/* The sheets of one measure while they are made: the values and counts of the last one. */
+struct filling {
+    struct sheet *sheets;
+    const uint64_t **counts;
+    size_t count;
+    float *last_values;
+    uint64_t *last_counts;
 };
 
-static void set_cell(struct cells *cells, size_t place, const struct tally_entry *entry)
+/* Another sheet after the others, like this one. */
+static int add_sheet(struct filling *filling, struct sheet sheet, float value, struct arena *arena,
+                     struct err *err)
 {
-    cells->values[place] = (float)tally_value(entry);
-    cells->counts[place] = entry->cell.count;
-}
-
-/* A sheet of zeros after the others. */
-static int add_sheet(struct tally_sheets *sheets, struct cells *cells, const struct axis *rows,
-                     const struct axis *columns, struct arena *arena, struct err *err)
-{
-    size_t size = rows->size * columns->size;
-    cells->values = arena_alloc(arena, size, sizeof *cells->values, err);
-    cells->counts = arena_alloc(arena, size, sizeof *cells->counts, err);
-    if (!cells->values || !cells->counts)
+    size_t cells = sheet.rows.size * sheet.columns.size;
+    filling->last_values = arena_alloc(arena, cells, sizeof *filling->last_values, err);
+    filling->last_counts = arena_alloc(arena, cells, sizeof *filling->last_counts, err);
+    if (!filling->last_values || !filling->last_counts)
         return -1;
-    sheets->counts[sheets->count] = cells->counts;
-    sheets->items[sheets->count++] = (struct sheet){
-        .layer = -1, .head = -1, .rows = *rows, .columns = *columns, .values = cells->values};
+    for (size_t i = 0; i < cells; i++)
+        filling->last_values[i] = value;
+    sheet.values = filling->last_values;
+    filling->counts[filling->count] = filling->last_counts;
+    filling->sheets[filling->count++] = sheet;
     return 0;
 }
 
-static int fill_heads(struct tally_sheets *sheets, const struct tally *tally, enum measure measure,
-                      const struct span_of *span, struct arena *arena, struct err *err)
+/* Layers and heads that nothing was counted of have no place; a pair of them of which nothing was
+ * is NaN. */
+static int fill(struct measurement *item, const struct tally *tally, enum measure measure,
+                struct arena *arena, struct err *err)
 {
-    struct axis rows;
-    struct axis columns;
-    struct cells cells;
+    struct extents extents;
     struct tally_walk walk = {.tally = tally};
-    if (make_chosen_axis(&rows, "layer", span->rows, tally->size.layers, arena, err) ||
-        make_chosen_axis(&columns, "head", span->columns, tally->size.heads, arena, err))
+    struct filling filling = {0};
+    struct sheet sheet = {.tensor = measure_rows[measure].name, .layer = -1, .head = -1};
+    const struct tally_size *size = &tally->size;
+    if (find_extents(&extents, tally, measure, arena, err))
         return -1;
-    if (add_sheet(sheets, &cells, &rows, &columns, arena, err))
+    if (!extents.pairs)
+        return 0;
+    size_t count = item->of_cells ? extents.pairs : 1;
+    filling.sheets = arena_alloc(arena, count, sizeof *filling.sheets, err);
+    filling.counts = arena_alloc(arena, count, sizeof *filling.counts, err);
+    if (!filling.sheets || !filling.counts)
         return -1;
-    sheets->items[0].tensor = measure_rows[measure].name;
-    for (size_t i = 0; i < span->row_count * span->column_count; i++)
-        cells.values[i] = NAN;
-    while (next_of(&walk, measure)) {
-        size_t row = span->rows[walk.entry.layer];
-        size_t column = span->columns[walk.entry.head];
-        set_cell(&cells, row * span->column_count + column, &walk.entry);
-        if (walk.entry.cell.count > sheets->most)
-            sheets->most = walk.entry.cell.count;
-    }
-    return 0;
-}
-
-static int fill_cells(struct tally_sheets *sheets, const struct tally *tally, enum measure measure,
-                      const struct span_of *span, struct arena *arena, struct err *err)
-{
-    struct axis rows;
-    struct axis columns;
-    struct tally_walk walk = {.tally = tally};
-    struct cells cells = {0};
-    if (make_axis(&rows, "query", span->queries, arena, err) ||
-        make_axis(&columns, "key", span->keys, arena, err))
+    if (item->of_cells
+            ? axis_of_numbers(&sheet.rows, "query", extents.queries, arena, err) ||
+                  axis_of_numbers(&sheet.columns, "key", extents.keys, arena, err)
+            : make_chosen_axis(&sheet.rows, "layer", extents.rows, size->layers, arena, err) ||
+                  make_chosen_axis(&sheet.columns, "head", extents.columns, size->heads, arena,
+                                   err))
         return -1;
+    if (!item->of_cells && add_sheet(&filling, sheet, NAN, arena, err))
+        return -1;
+    sheet.causal = size->causal;
     while (next_of(&walk, measure)) {
         const struct tally_entry *entry = &walk.entry;
-        struct sheet *sheet = sheets->count ? &sheets->items[sheets->count - 1] : NULL;
-        if (!sheet || sheet->layer != (int)entry->layer || sheet->head != (int)entry->head) {
-            if (add_sheet(sheets, &cells, &rows, &columns, arena, err))
-                return -1;
-            sheet = &sheets->items[sheets->count - 1];
-            sheet->tensor = measure_rows[measure].name;
-            sheet->layer = (int)entry->layer;
-            sheet->head = (int)entry->head;
-            sheet->causal = tally->size.causal;
-        }
-        set_cell(&cells, entry->query * span->keys + entry->key, entry);
-        if (entry->cell.count > sheets->most)
-            sheets->most = entry->cell.count;
+        bool same = sheet.layer == (int)entry->layer && sheet.head == (int)entry->head;
+        sheet.layer = (int)entry->layer;
+        sheet.head = (int)entry->head;
+        if (item->of_cells && !same && add_sheet(&filling, sheet, 0, arena, err))
+            return -1;
+        size_t place = item->of_cells ? entry->query * extents.keys + entry->key
+                                      : extents.rows[entry->layer] * extents.column_count +
+                                            extents.columns[entry->head];
+        filling.last_values[place] = (float)tally_value(entry);
+        filling.last_counts[place] = entry->cell.count;
+        item->most = entry->cell.count > item->most ? entry->cell.count : item->most;
     }
+    item->sheets = filling.sheets;
+    item->counts = filling.counts;
+    item->count = filling.count;
     return 0;
-}
-
-int tally_sheets_make(struct tally_sheets *sheets, const struct tally *tally, enum measure measure,
-                      struct arena *arena, struct err *err)
-{
-    struct span_of span;
-    bool of_rows = measure_rows[measure].of_row != NULL;
-    *sheets = (struct tally_sheets){0};
-    if (find_span(&span, tally, measure, arena, err))
-        return -1;
-    if (!span.pairs)
-        return 0;
-    size_t count = of_rows ? 1 : span.pairs;
-    sheets->items = arena_alloc(arena, count, sizeof *sheets->items, err);
-    sheets->counts = arena_alloc(arena, count, sizeof *sheets->counts, err);
-    if (!sheets->items || !sheets->counts)
-        return -1;
-    return (of_rows ? fill_heads : fill_cells)(sheets, tally, measure, &span, arena, err);
 }
 
 /* mean over up to 5 queries */
-static const char *name_basis(enum measure measure, uint64_t most, struct arena *arena,
+static const char *name_basis(const struct measurement *item, bool of_largest, struct arena *arena,
                               struct err *err)
 {
     struct buf text = {0};
     const char *basis = NULL;
-    bool one = most == 1;
-    const char *things =
-        measure_rows[measure].of_row ? (one ? "query" : "queries") : (one ? "text" : "texts");
-    buf_format(&text, "%s up to %llu %s", measure == MEASURE_MAX ? "over" : "mean over",
-               (unsigned long long)most, things);
+    bool one = item->most == 1;
+    buf_format(&text, "%s up to %llu %s", of_largest ? "over" : "mean over",
+               (unsigned long long)item->most,
+               item->of_cells ? (one ? "text" : "texts") : (one ? "query" : "queries"));
     if (!buf_check(&text, err))
         basis = arena_text(arena, text.bytes, text.size, err);
     buf_release(&text);
     return basis;
-}
-
-static int measure_one(struct measurement *item, const struct tally *tally, enum measure measure,
-                       struct arena *arena, struct err *err)
-{
-    struct tally_sheets sheets;
-    if (tally_sheets_make(&sheets, tally, measure, arena, err))
-        return -1;
-    *item = (struct measurement){
-        .name = measure_rows[measure].name,
-        .about = measure_rows[measure].about,
-        .basis = name_basis(measure, sheets.most, arena, err),
-        .most = sheets.most,
-        .of_cells = !measure_rows[measure].of_row,
-        .sheets = sheets.items,
-        .counts = sheets.counts,
-        .count = sheets.count,
-    };
-    return item->basis ? 0 : -1;
 }
 
 int tally_measure(struct measured *measured, const struct tally *tally, struct arena *arena,
@@ -234,9 +183,18 @@ int tally_measure(struct measured *measured, const struct tally *tally, struct a
     struct measurement *items = arena_alloc(arena, MEASURE_COUNT, sizeof *items, err);
     measured->items = items;
     measured->count = 0;
-    for (int i = 0; i < MEASURE_COUNT && items; i++)
-        if (tally->measures >> i & 1 &&
-            measure_one(&items[measured->count++], tally, (enum measure)i, arena, err))
+    for (int i = 0; i < MEASURE_COUNT && items; i++) {
+        if (!(tally->measures >> i & 1))
+            continue;
+        struct measurement *item = &items[measured->count++];
+        item->name = measure_rows[i].name;
+        item->about = measure_rows[i].about;
+        item->of_cells = !measure_rows[i].of_row;
+        if (fill(item, tally, (enum measure)i, arena, err))
             return -1;
+        item->basis = name_basis(item, i == MEASURE_MAX, arena, err);
+        if (!item->basis)
+            return -1;
+    }
     return items ? 0 : -1;
 }

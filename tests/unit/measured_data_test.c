@@ -2,7 +2,7 @@
 
 #include <check.h>
 
-#include "lens/tally_sheet.h"
+#include "lens/tally.h"
 #include "memory_stream.h"
 
 Suite *measured_data_suite(void);

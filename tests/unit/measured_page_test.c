@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "lens/tally_sheet.h"
+#include "lens/tally.h"
 #include "memory_stream.h"
 #include "write/measured_data.h"
 

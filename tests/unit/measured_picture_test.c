@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
-#include "lens/tally_sheet.h"
+#include "lens/tally.h"
 #include "memory_stream.h"
 
 Suite *measured_picture_suite(void);

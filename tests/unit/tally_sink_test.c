@@ -1,4 +1,4 @@
-#include "lens/tally_sink.h"
+#include "lens/tally.h"
 
 #include <check.h>
 #include <string.h>
