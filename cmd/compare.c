@@ -4,7 +4,6 @@
 
 #include "base/stream.h"
 #include "measure/comparison.h"
-#include "measure/comparison_format.h"
 #include "command.h"
 #include "format_choice.h"
 #include "inputs.h"

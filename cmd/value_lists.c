@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "measure/comparison_format.h"
+#include "measure/comparison.h"
 #include "bench/task.h"
 #include "write/palette.h"
 #include "write/style.h"

@@ -13,8 +13,41 @@
 #define ATTN_MEASURE_COMPARISON_H
 
 #include "base/progress_sink.h"
-#include "measure/distance.h"
+#include "base/stream.h"
 #include "lens/viewer.h"
+
+/* How far the heads of one pass are from those of another over the same text: what they give, and
+ * where they look. */
+struct distance {
+    double max, mean; /* of the contexts: |a - b| over all tokens and dimensions */
+    double kept;      /* the first one's weight on keys that have any in the second: a mean over
+                         queries */
+    double overlap;   /* Σ of the smaller weight of each key: 1 where both look alike */
+};
+
+/* What it is made of. */
+struct distance_sum {
+    double max, sum, kept, overlap;
+    size_t numbers, queries;
+};
+
+struct distances {
+    struct distance_sum *sums; /* [layers, heads] */
+    size_t layers, heads;
+};
+
+/* Nothing is added yet. */
+int distances_open(struct distances *distances, size_t layers, size_t heads, struct arena *arena,
+                   struct err *err);
+
+/* Add what two passes gave of layers from `first` on, counted among those that are compared. Both
+ * reports keep weights and contexts of the same layers and heads, and nothing else. */
+void distances_add(struct distances *distances, size_t first, const struct report *a,
+                   const struct report *b);
+
+/* Of one sum; of all together. */
+struct distance distance_of(const struct distance_sum *sum);
+struct distance distance_of_all(const struct distances *distances);
 
 struct comparison_plan {
     struct viewer *viewer; /* afterwards it attends as it did before */
@@ -52,5 +85,21 @@ struct comparison {
  * is not for the model. */
 int comparison_make(struct comparison *comparison, const struct comparison_plan *plan,
                     struct arena *arena, struct err *err);
+
+/* How it is written: one row a format. */
+struct comparison_format {
+    const char *name;
+    const char *ending; /* of files: ".csv" */
+    const char *about;  /* a line for help */
+    int (*write)(struct stream *out, const struct comparison *comparison, struct err *err);
+};
+
+/* The first is what people read. */
+extern const struct comparison_format comparison_formats[];
+extern const size_t comparison_format_count;
+
+int comparison_page_write(struct stream *out, const struct comparison *comparison, struct err *err);
+int comparison_csv_write(struct stream *out, const struct comparison *comparison, struct err *err);
+int comparison_json_write(struct stream *out, const struct comparison *comparison, struct err *err);
 
 #endif

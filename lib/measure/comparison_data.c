@@ -12,36 +12,32 @@
  */
 #include <string.h>
 
-#include "measure/comparison_format.h"
 #include "format/json_writer.h"
+#include "measure/comparison.h"
+
+enum { MEASURES = 4 };
+
+static const char *const names[MEASURES] = {"max_difference", "mean_difference", "kept", "overlap"};
 
 /* The numbers of a distance, in the order of the columns. */
-static const struct measure {
-    const char *name;
-    size_t offset;
-} measures[] = {
-    {"max_difference", offsetof(struct distance, max)},
-    {"mean_difference", offsetof(struct distance, mean)},
-    {"kept", offsetof(struct distance, kept)},
-    {"overlap", offsetof(struct distance, overlap)},
+struct numbers {
+    float items[MEASURES];
 };
 
-enum { MEASURES = sizeof measures / sizeof *measures };
-
-static float value_of(const struct distance *distance, size_t measure)
+static struct numbers numbers_of(const struct distance *distance)
 {
-    double value = 0;
-    memcpy(&value, (const char *)distance + measures[measure].offset, sizeof value);
-    return (float)value;
+    return (struct numbers){{(float)distance->max, (float)distance->mean, (float)distance->kept,
+                             (float)distance->overlap}};
 }
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
 static void csv_numbers(struct stream *out, const struct distance *distance)
 {
+    struct numbers numbers = numbers_of(distance);
     for (size_t i = 0; i < MEASURES; i++) {
         stream_char(out, ',');
-        stream_float(out, value_of(distance, i));
+        stream_float(out, numbers.items[i]);
     }
 }
 
@@ -51,7 +47,7 @@ int comparison_csv_write(struct stream *out, const struct comparison *comparison
     (void)err;
     stream_text(out, "attention,layer,head");
     for (size_t i = 0; i < MEASURES; i++)
-        stream_format(out, ",%s", measures[i].name);
+        stream_format(out, ",%s", names[i]);
     stream_text(out, ",seconds,bytes\n");
     for (size_t way = 0; way < comparison->plan->way_count; way++) {
         const struct comparison_result *result = &comparison->results[way];
@@ -80,8 +76,9 @@ static void put_cost(struct json_writer *json, const struct comparison_result *r
 
 static void put_distance(struct json_writer *json, const struct distance *distance)
 {
+    struct numbers numbers = numbers_of(distance);
     for (size_t i = 0; i < MEASURES; i++)
-        json_put_float(json, measures[i].name, value_of(distance, i));
+        json_put_float(json, names[i], numbers.items[i]);
 }
 
 static void put_result(struct json_writer *json, const struct comparison *comparison,
@@ -126,3 +123,11 @@ int comparison_json_write(struct stream *out, const struct comparison *compariso
     stream_char(out, '\n');
     return 0;
 }
+
+const struct comparison_format comparison_formats[] = {
+    {"text", ".txt", "tables to read", comparison_page_write},
+    {"csv", ".csv", "a line for every way, then one for each of its heads", comparison_csv_write},
+    {"json", ".json", "the same, nested, for programs", comparison_json_write},
+};
+
+const size_t comparison_format_count = sizeof comparison_formats / sizeof *comparison_formats;

@@ -18,7 +18,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "base/amount.h"
-#include "measure/comparison_format.h"
+#include "measure/comparison.h"
 #include "text/label.h"
 
 enum { TITLE_COLUMNS = 60, COST_COLUMNS = 12, SHARE_COLUMNS = 10, NUMBER_COLUMNS = 10 };

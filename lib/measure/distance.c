@@ -1,4 +1,4 @@
-#include "measure/distance.h"
+#include "measure/comparison.h"
 
 #include <assert.h>
 #include <math.h>

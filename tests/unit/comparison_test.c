@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "measure/comparison_format.h"
 #include "lens/stopwatch.h"
 #include "memory_stream.h"
 #include "model/attention.h"
