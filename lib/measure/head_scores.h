@@ -18,9 +18,13 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/stream.h"
+#include "lens/measured.h"
+#include "lens/viewer.h"
 #include "math/machine.h"
 #include "model/batch.h"
 #include "model/model.h"
+#include "write/format.h"
 
 enum score {
     SCORE_PREVIOUS,  /* on the token before */
@@ -64,5 +68,52 @@ uint64_t head_score_count(const struct head_scores *scores, size_t layer, size_t
 
 /* `half` ids from below `limit`, drawn by a key, and the same again. */
 void head_scores_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key);
+
+/* --- on texts and on repeated random tokens -----------------------------------------------------
+ *
+ * Scores that say most where tokens come twice are taken from the random tokens, the others from
+ * the texts, where there are any.
+ */
+
+enum { HEAD_SURVEY_REPEATS = 16 }; /* texts of random tokens */
+
+struct head_survey {
+    struct viewer *viewer;
+    uint64_t seed; /* of the random tokens */
+    struct head_scores of_texts, of_repeats;
+    size_t texts; /* that were added */
+};
+
+int head_survey_open(struct head_survey *survey, struct viewer *viewer, uint64_t seed,
+                     struct arena *arena, struct err *err);
+
+/* Run one of the texts of random tokens, by its number; a text. */
+int head_survey_add_repeat(struct head_survey *survey, size_t number, struct err *err);
+int head_survey_add_text(struct head_survey *survey, const struct reading *text, struct err *err);
+
+/* NaN where no query could be counted. */
+double head_survey_score(const struct head_survey *survey, size_t layer, size_t head,
+                         enum score score);
+
+/* All scores, or `only` one unless it is SCORES, as layers × heads: fills in all of `measured`. */
+int head_survey_measure(struct measured *measured, const struct head_survey *survey,
+                        enum score only, struct arena *arena, struct err *err);
+
+/* --- a line a head ------------------------------------------------------------------------------
+ *
+ *     layer head   prev first  self  dup.  ind. entr. dist.
+ *         0    1   0.93  0.02  0.00  0.00  0.00  0.30  1.26  previous token
+ */
+
+struct head_line {
+    size_t layer, head;
+    double scores[SCORES]; /* NaN: there is none */
+};
+
+/* For people: as wide as the page, every column of a colour scale of its own. */
+int head_table_write(struct stream *out, const struct head_line *lines, size_t count,
+                     const struct place *place, struct err *err);
+
+void head_table_csv(struct stream *out, const struct head_line *lines, size_t count);
 
 #endif

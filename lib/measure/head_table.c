@@ -1,4 +1,4 @@
-#include "measure/head_table.h"
+#include "measure/head_scores.h"
 
 #include <math.h>
 #include <stdio.h>
