@@ -1,4 +1,4 @@
-#include "explain/explain_layout.h"
+#include "explain/explain_walk.h"
 
 #include <math.h>
 #include <stdio.h>

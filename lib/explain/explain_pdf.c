@@ -13,9 +13,8 @@
 
 #include "base/utf8.h"
 #include "draw/letters.h"
-#include "explain/explain_facts.h"
 #include "explain/explain_walk.h"
-#include "explain/html_text.h"
+#include "explain/markup_text.h"
 #include "explain/paper.h"
 
 /* Points. */
@@ -317,8 +316,9 @@ static void end_step(struct page *page)
 }
 
 /* A paragraph a line: of a text that fills pages several. */
-static void add_fact(struct buf *out, const struct explain_fact *fact)
+static void add_fact(struct buf *out, const struct explain_fact *fact, const void *how)
 {
+    (void)how;
     buf_format(out, "<b>%s</b>  ", fact->name);
     for (size_t at = 0; at < fact->size;) {
         size_t size = 0;
@@ -351,7 +351,7 @@ static void begin_query(struct page *page, const struct explanation *explanation
         paper_turn(&page->paper);
     if (page->several)
         add_section(page, 14, explain_token(explanation));
-    explain_facts_add_query(&facts, explanation, add_fact);
+    explain_facts_add_query(&facts, explanation, add_fact, NULL);
     add_facts(page, &facts);
     buf_release(&facts);
 }
@@ -360,7 +360,7 @@ static void begin_document(struct page *page, const struct report *report)
 {
     struct buf facts = {0};
     add_section(page, 16, page->several ? "Every query, step by step" : "One query, step by step");
-    explain_facts_add(&facts, report, add_fact);
+    explain_facts_add(&facts, report, add_fact, NULL);
     add_facts(page, &facts);
     buf_release(&facts);
 }

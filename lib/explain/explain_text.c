@@ -18,7 +18,6 @@
 
 #include "base/bar.h"
 #include "base/utf8.h"
-#include "explain/explain_facts.h"
 #include "explain/explain_walk.h"
 #include "write/text_titles.h"
 

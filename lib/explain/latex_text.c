@@ -1,4 +1,4 @@
-#include "explain/latex_text.h"
+#include "explain/markup_text.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "explain/explain_facts.h"
+#include "explain/explain_walk.h"
 
 #include <check.h>
 #include <string.h>
@@ -12,8 +12,9 @@ Suite *explain_facts_suite(void);
 static struct buf out;
 
 /* query*: "1:|", layer 2, head 1 */
-static void write_fact(struct buf *to, const struct explain_fact *fact)
+static void write_fact(struct buf *to, const struct explain_fact *fact, const void *how)
 {
+    (void)how;
     buf_format(to, "%s%s: ", fact->name, fact->is_query ? "*" : "");
     if (fact->size)
         buf_format(to, "\"%.*s\"", (int)fact->size, fact->quoted);
@@ -22,8 +23,8 @@ static void write_fact(struct buf *to, const struct explain_fact *fact)
 
 static void add_facts(const struct explanation *explanation)
 {
-    explain_facts_add(&out, explanation->report, write_fact);
-    explain_facts_add_query(&out, explanation, write_fact);
+    explain_facts_add(&out, explanation->report, write_fact, NULL);
+    explain_facts_add_query(&out, explanation, write_fact, NULL);
 }
 
 static void expect(const struct explanation *explanation, const char *text)

@@ -1,4 +1,4 @@
-#include "explain/html_text.h"
+#include "explain/markup_text.h"
 
 #include <check.h>
 #include <string.h>
