@@ -1,6 +1,6 @@
-#include "explain/board.h"
-
 #include <assert.h>
+
+#include "explain/steps.h"
 
 void board_title(struct board *board, const char *name, const char *title)
 {

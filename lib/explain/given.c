@@ -1,6 +1,6 @@
-#include "explain/given.h"
-
 #include <assert.h>
+
+#include "explain/steps.h"
 
 enum { SMALL = 8 }; /* rows and columns of a matrix that is shown anyway */
 

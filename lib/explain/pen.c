@@ -1,6 +1,6 @@
-#include "explain/pen.h"
-
 #include <math.h>
+
+#include "explain/steps.h"
 
 enum {
     PRODUCTS = 4, /* at most so many are written out … */

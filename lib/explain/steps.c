@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "explain/board.h"
-
 /* The key whose numbers are worked out: the first that is seen. */
 static size_t first_seen(const struct walk *walk)
 {

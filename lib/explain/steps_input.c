@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "explain/given.h"
+#include "explain/steps.h"
 
 /* The norm that x comes of; NULL: there is none. */
 static const struct norm *norm_of(const struct walk *walk)

@@ -1,7 +1,7 @@
 /* steps_mask.c: what a query does not see: the future, and what a pattern leaves out. */
 #include <math.h>
 
-#include "explain/board.h"
+#include "explain/steps.h"
 #include "model/mechanism.h"
 
 /* What is masked, and what takes the place of what is hidden. */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "explain/given.h"
+#include "explain/steps.h"
 #include "model/batch.h"
 
 enum {

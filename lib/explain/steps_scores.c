@@ -2,7 +2,7 @@
  * their features. */
 #include <math.h>
 
-#include "explain/given.h"
+#include "explain/steps.h"
 #include "math/running_sum.h"
 
 /* What the formula of k_j is, and whose keys they are, where it is not plain. */

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "explain/given.h"
+#include "explain/steps.h"
 #include "math/portable_math.h"
 
 /* What a step takes in or gives. */

@@ -1,4 +1,4 @@
-#include "explain/pen.h"
+#include "explain/steps.h"
 
 #include <check.h>
 
