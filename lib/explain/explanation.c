@@ -57,9 +57,8 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
                      const struct subject *subject, const struct explain_wish *wish,
                      struct arena *arena, struct err *err)
 {
-    struct walk_choice choice = {wish->part, wish->layer, wish->head, wish->query};
     struct walk walk;
-    if (walk_take(&walk, viewer, subject, &choice, arena, err))
+    if (walk_take(&walk, viewer, subject, wish, arena, err))
         return -1;
     for (size_t i = 0; i < wish->query_count; i++) {
         walk_turn(&walk, wish->query + i);

@@ -34,53 +34,42 @@ static int make(struct board *board, int (*step)(struct board *))
 /* The steps of a mechanism, in the order of its pass. */
 typedef int (*maker)(struct board *board);
 
-enum { STEPS_MAX = 12 };
+enum { STEPS_MAX = 13 };
 
-static const maker by_softmax[] = {step_scores, step_scaled, step_masked, step_softmax};
-static const maker by_late_mask[] = {step_scores, step_scaled, step_softmax, step_masked,
-                                     step_shares};
-static const maker by_features[] = {step_features, step_keys, step_products, step_masked,
-                                    step_shares};
-
-struct outline {
-    maker makers[STEPS_MAX];
-    size_t count;
-};
-
-static void add_steps(struct outline *outline, const maker *makers, size_t count)
+static void add_steps(maker makers[STEPS_MAX], size_t *count, const maker *more)
 {
-    for (size_t i = 0; i < count; i++)
-        outline->makers[outline->count++] = makers[i];
+    while (*more)
+        makers[(*count)++] = *more++;
 }
 
-#define ADD(outline, makers) add_steps(outline, makers, sizeof(makers) / sizeof *(makers))
-
-static void choose_steps(struct outline *outline, const struct mechanism *mechanism)
+static size_t choose_steps(maker makers[STEPS_MAX], const struct mechanism *mechanism)
 {
-    static const maker begin[] = {step_input, step_query};
-    static const maker dropout[] = {step_dropout};
-    static const maker end[] = {step_values, step_context, step_output};
-    ADD(outline, begin);
-    if (mechanism->kind == ATTENTION_LINEAR)
-        ADD(outline, by_features);
-    else if (mechanism->renormalise)
-        ADD(outline, by_late_mask);
-    else
-        ADD(outline, by_softmax);
+    static const maker by_softmax[] = {step_scores, step_scaled, step_masked, step_softmax, NULL};
+    static const maker by_late_mask[] = {step_scores, step_scaled, step_softmax,
+                                         step_masked, step_shares, NULL};
+    static const maker by_features[] = {step_features, step_keys,   step_products,
+                                        step_masked,   step_shares, NULL};
+    size_t count = 0;
+    add_steps(makers, &count, (const maker[]){step_input, step_query, NULL});
+    add_steps(makers, &count,
+              mechanism->kind == ATTENTION_LINEAR ? by_features
+              : mechanism->renormalise            ? by_late_mask
+                                                  : by_softmax);
     if (mechanism->dropout > 0)
-        ADD(outline, dropout);
-    ADD(outline, end);
+        makers[count++] = step_dropout;
+    add_steps(makers, &count, (const maker[]){step_values, step_context, step_output, NULL});
+    return count;
 }
 
 int steps_make(struct explanation *explanation, const struct walk *walk, int digits, bool gives,
                struct arena *arena, struct err *err)
 {
-    struct outline outline = {0};
-    choose_steps(&outline, &walk->config->mechanism);
-    struct step *steps = arena_alloc(arena, outline.count, sizeof *steps, err);
+    maker makers[STEPS_MAX];
+    size_t count = choose_steps(makers, &walk->config->mechanism);
+    struct step *steps = arena_alloc(arena, count, sizeof *steps, err);
     if (!steps)
         return -1;
-    for (size_t i = 0; i < outline.count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct board board = {
             .walk = walk,
             .step = &steps[i],
@@ -91,10 +80,10 @@ int steps_make(struct explanation *explanation, const struct walk *walk, int dig
             .arena = arena,
             .err = err,
         };
-        if (make(&board, outline.makers[i]))
+        if (make(&board, makers[i]))
             return -1;
     }
     explanation->steps = steps;
-    explanation->step_count = outline.count;
+    explanation->step_count = count;
     return 0;
 }

@@ -63,19 +63,19 @@ static int select_source(struct selection *selection, const struct config *confi
 
 /* The layer, and the one before it, whose output is what bare attention takes in. */
 static int select_sites(struct selection *selection, const struct config *config,
-                        const struct walk_choice *choice, struct arena *arena, struct err *err)
+                        const struct explain_wish *wish, struct arena *arena, struct err *err)
 {
-    bool in_encoder = choice->part == PART_SOURCE;
+    bool in_encoder = wish->part == PART_SOURCE;
     size_t count = 0;
     size_t *layers = arena_alloc(arena, 2, sizeof *layers, err);
     size_t *head = arena_alloc(arena, 1, sizeof *head, err);
-    assert(choice->layer < (in_encoder ? config->n_encoder_layer : config->n_layer));
-    assert(choice->head < config->n_head);
+    assert(wish->layer < (in_encoder ? config->n_encoder_layer : config->n_layer));
+    assert(wish->head < config->n_head);
     if (!layers || !head)
         return -1;
     *selection = (struct selection){.heads = head, .head_count = 1};
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
-        enum site site = site_of(choice->part, sites[i]);
+        enum site site = site_of(wish->part, sites[i]);
         if (site_exists(config, site))
             selection->sites |= site_bit(site);
     }
@@ -83,12 +83,12 @@ static int select_sites(struct selection *selection, const struct config *config
         selection->sites |= site_bit(SITE_EMBEDDING);
     else
         selection->sites |=
-            site_bit(stream_site(choice->part)) | site_bit(input_site(config, choice->part));
-    selection->whole = site_bit(site_of(choice->part, SITE_CONTEXT));
-    *head = choice->head;
-    if (choice->layer > 0)
-        layers[count++] = choice->layer - 1;
-    layers[count++] = choice->layer;
+            site_bit(stream_site(wish->part)) | site_bit(input_site(config, wish->part));
+    selection->whole = site_bit(site_of(wish->part, SITE_CONTEXT));
+    *head = wish->head;
+    if (wish->layer > 0)
+        layers[count++] = wish->layer - 1;
+    layers[count++] = wish->layer;
     *(in_encoder ? &selection->encoder_layers : &selection->layers) =
         (struct layers){layers, count};
     return config->cross ? select_source(selection, config, arena, err) : 0;
@@ -230,7 +230,7 @@ static int find_weights(struct walk *walk, struct weights *weights, struct err *
 }
 
 int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *subject,
-              const struct walk_choice *choice, struct arena *arena, struct err *err)
+              const struct explain_wish *wish, struct arena *arena, struct err *err)
 {
     struct model *model = &viewer->model;
     struct config *config = arena_alloc(arena, 1, sizeof *config, err);
@@ -238,16 +238,16 @@ int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *su
     struct selection selection;
     if (!config || !report)
         return -1;
-    *config = config_of(&model->config, choice->part);
+    *config = config_of(&model->config, wish->part);
     *walk = (struct walk){
         .report = report,
         .config = config,
-        .part = choice->part,
-        .layer = choice->layer,
-        .head = choice->head,
-        .group = choice->head / (config->n_head / config->n_kv_head),
-        .scale = mechanism_scale(config, choice->layer),
-        .base_scale = scale_as_it_is(config, choice->layer),
+        .part = wish->part,
+        .layer = wish->layer,
+        .head = wish->head,
+        .group = wish->head / (config->n_head / config->n_kv_head),
+        .scale = mechanism_scale(config, wish->layer),
+        .base_scale = scale_as_it_is(config, wish->layer),
     };
     struct look look = {
         .selection = &selection,
@@ -255,13 +255,13 @@ int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *su
         .count = 1,
         .reports = report,
     };
-    if (select_sites(&selection, config, choice, arena, err) ||
+    if (select_sites(&selection, config, wish, arena, err) ||
         viewer_look(viewer, &look, arena, err) || find_weights(walk, &model->weights, err))
         return -1;
     find_inputs(walk);
     find_keys(walk);
     if (embed(walk, &model->weights, arena, err))
         return -1;
-    walk_turn(walk, choice->query);
+    walk_turn(walk, wish->query);
     return 0;
 }

@@ -2,8 +2,8 @@
  * input of an attention to its output. One pass serves all queries.
  *
  *     struct walk walk;
- *     struct walk_choice choice = {.layer = 0, .head = 0, .query = 1};
- *     if (walk_take(&walk, &viewer, &subject, &choice, &arena, err)) ...
+ *     struct explain_wish wish = {.layer = 0, .head = 0, .query = 1};
+ *     if (walk_take(&walk, &viewer, &subject, &wish, &arena, err)) ...
  *     walk.scores[j] ...                    (of the query with key j)
  *     walk_turn(&walk, 2);                  (now of another query)
  */
@@ -12,15 +12,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "explain/explanation.h"
 #include "lens/viewer.h"
 #include "model/site.h"
 #include "model/weights.h"
-
-struct walk_choice {
-    enum site_part part; /* whose sites are walked through: one of an encoder and its decoder */
-    size_t layer, head;  /* the model must have them */
-    size_t query;        /* a token of the text that looks */
-};
 
 /* T tokens look at S keys; vectors are dense. All of it lives as long as the arena and the viewer.
  */
@@ -47,17 +42,16 @@ struct walk {
     const float *token, *position, *stream, *x;
     const float *q;       /* [dk] */
     const float *scores;  /* [S] */
-    const float *softmax; /* [S] of all keys, where the mask stands behind it; else NULL */
+    const float *softmax; /* [S] of all keys, where the mask comes after it; else NULL */
     const float *masked;  /* [S] */
     const float *weight;  /* [S] */
     const float *context; /* [dv] */
-    const float *out;     /* [out_size] of the layer's attention */
-    size_t out_size;
+    const float *out;     /* [w.out] of the layer's attention */
 };
 
 /* Run the subject through the model up to the output of that attention. */
 int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *subject,
-              const struct walk_choice *choice, struct arena *arena, struct err *err);
+              const struct explain_wish *wish, struct arena *arena, struct err *err);
 
 /* From now on it is another query's. */
 void walk_turn(struct walk *walk, size_t query);

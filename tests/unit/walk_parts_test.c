@@ -129,7 +129,7 @@ static void check_walk(const struct walk *walk, const float *keys_from)
 static void walk_all(enum site_part part)
 {
     struct walk walk;
-    struct walk_choice choice = {.part = part};
+    struct explain_wish choice = {.part = part};
     for (choice.layer = 0; choice.layer < LAYERS; choice.layer++) {
         const float *keys_from = inputs_of_keys(part, choice.layer);
         for (choice.head = 0; choice.head < HEADS; choice.head++) {
@@ -157,7 +157,7 @@ START_TEST(a_first_layer_takes_in_a_token_and_its_place)
     open_model((size_t)_i);
     for (size_t i = 0; i < COUNT(parts); i++) {
         struct walk walk;
-        struct walk_choice choice = {.part = parts[i], .query = 2};
+        struct explain_wish choice = {.part = parts[i], .query = 2};
         ck_assert(!walk_take(&walk, &viewer, &subject, &choice, &arena, &err));
         const float *sum = walk.stream ? walk.stream : walk.x;
         ck_assert_int_eq(walk.stream != NULL, model.config.norm_first);
@@ -172,11 +172,11 @@ END_TEST
 START_TEST(what_is_no_sum_of_embeddings_has_none)
 {
     struct walk walk;
-    struct walk_choice choice = {.part = PART_CROSS};
+    struct explain_wish choice = {.part = PART_CROSS};
     open_model((size_t)_i);
     ck_assert(!walk_take(&walk, &viewer, &subject, &choice, &arena, &err));
     ck_assert_ptr_null(walk.token);
-    choice = (struct walk_choice){.part = PART_SENTENCE, .layer = 1};
+    choice = (struct explain_wish){.part = PART_SENTENCE, .layer = 1};
     ck_assert(!walk_take(&walk, &viewer, &subject, &choice, &arena, &err));
     ck_assert_ptr_null(walk.token);
 }
