@@ -28,7 +28,7 @@ struct job {
     struct subject subject;
     enum site_part part;        /* that was asked for, if one was */
     const struct reading *text; /* that the query stands in */
-    struct explain_wish wish;
+    struct explain_request request;
     bool several; /* --token all */
     struct stream out;
     struct arena arena;
@@ -68,7 +68,7 @@ static int choose_part(struct job *job, struct err *err)
     if (!attention_part_is_there(part, &model->config))
         return err_usage(err, "--attention-of: expected %s, which is all that '%s' has, found '%s'",
                          attention_parts[first].name, model->name, attention_parts[part].name);
-    job->wish.part = attention_part_sites(part, &model->config);
+    job->request.part = attention_part_sites(part, &model->config);
     job->text = part == PART_SOURCE ? &job->subject.source : &job->subject.sentence;
     return 0;
 }
@@ -87,15 +87,15 @@ static int choose_layer_and_head(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct config *config = &job->viewer.model.config;
-    enum site site = site_of(job->wish.part, SITE_WEIGHTS);
+    enum site site = site_of(job->request.part, SITE_WEIGHTS);
     struct selection chosen = {.sites = site_bit(site)};
     if (selection_layers(&chosen, options->layer ? options->layer : "0", config, &job->arena,
                          err) ||
         selection_heads(&chosen, options->head ? options->head : "0", config, &job->arena, err))
         return -1;
     struct layers layers = selection_layers_of(&chosen, site);
-    return only_one(&job->wish.layer, "layer", layers.items, layers.count, err) ||
-                   only_one(&job->wish.head, "head", chosen.heads, chosen.head_count, err)
+    return only_one(&job->request.layer, "layer", layers.items, layers.count, err) ||
+                   only_one(&job->request.head, "head", chosen.heads, chosen.head_count, err)
                ? -1
                : 0;
 }
@@ -111,7 +111,7 @@ static void list_tokens(struct buf *list, const struct reading *reading)
 
 static const char *called(const struct job *job)
 {
-    return job->wish.part == PART_SOURCE ? "source" : "text";
+    return job->request.part == PART_SOURCE ? "source" : "text";
 }
 
 static int unknown_token(struct job *job, const char *name, struct err *err)
@@ -137,8 +137,8 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
 static int choose_all(struct job *job)
 {
     struct pick pick;
-    job->wish.query = 0;
-    job->wish.query_count = job->text->count;
+    job->request.query = 0;
+    job->request.query_count = job->text->count;
     job->several = true;
     if (pick_token(&pick, job->text, all))
         print_note(job->options, "--token %s is every token: --token %s is the one called '%s'",
@@ -152,12 +152,12 @@ static int choose_query(struct job *job, struct err *err)
     const struct reading *reading = job->text;
     const char *name = job->options->token;
     struct pick pick = {.index = reading->count - 1};
-    job->wish.query_count = 1;
+    job->request.query_count = 1;
     if (name && strcmp(name, all) == 0)
         return choose_all(job);
     if (name && !pick_token(&pick, reading, name))
         return unknown_token(job, name, err);
-    job->wish.query = pick.index;
+    job->request.query = pick.index;
     if (name && pick.place != pick.index)
         print_note(job->options,
                    "--token %s is the token '%s' at place %zu: --token %s is the one at place %zu",
@@ -204,8 +204,8 @@ static int prepare(struct job *job, struct err *err)
     if (choose_format(job, err) || read_part(job, err) || read_subject(job, err) ||
         choose_part(job, err) || choose_layer_and_head(job, err) || choose_query(job, err))
         return -1;
-    job->wish.digits = options->digits ? (int)options->digits : NUMERAL_DIGITS;
-    job->wish.keys = page_lines(options);
+    job->request.digits = options->digits ? (int)options->digits : NUMERAL_DIGITS;
+    job->request.keys = page_lines(options);
     return 0;
 }
 
@@ -223,14 +223,15 @@ static int write_explanations(struct job *job, const struct explanations *explan
 static int explain(struct job *job, struct err *err)
 {
     struct progress progress;
-    size_t count = job->wish.query_count;
+    size_t count = job->request.query_count;
     struct explanation *items = arena_alloc(&job->arena, count, sizeof *items, err);
     struct explanations explanations = {items, count, job->several};
     if (!items)
         return -1;
     progress_begin(&progress, job->options, "layers");
     job->viewer.machine.progress = &progress.sink;
-    int failed = explanation_make(items, &job->viewer, &job->subject, &job->wish, &job->arena, err);
+    int failed =
+        explanation_make(items, &job->viewer, &job->subject, &job->request, &job->arena, err);
     job->viewer.machine.progress = NULL;
     progress_end(&progress);
     return failed ? -1 : write_explanations(job, &explanations, err);

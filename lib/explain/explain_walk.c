@@ -204,8 +204,7 @@ void explain_table_write_parts(const struct explanation *explanation, const stru
     }
 }
 
-/* --- the walk ----------------------------------------------------------------------------------
- */
+/* --- the walk ------------------------------------------------------------------------------- */
 
 /* One query's way through the form. */
 struct way {

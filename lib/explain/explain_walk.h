@@ -143,8 +143,7 @@ void explain_table_write_parts(const struct explanation *explanation, const stru
 /* A table's headings and titles alone, to go on with on another page. */
 void explain_table_begin(const struct explain_table *table);
 
-/* --- the walk ----------------------------------------------------------------------------------
- */
+/* --- the walk ------------------------------------------------------------------------------- */
 
 /* The texts of a step: formulas, the sentence to read with them, and below its tables a formula
  * with numbers. */

@@ -1,13 +1,13 @@
-/* explanation.h: the walk of one query of one head as a list of steps: what each does, its formula,
- * and its numbers as a table.
+/* explanation.h: the trace of one query of one head as a list of steps: what each does, its
+ * formula, and its numbers as a table.
  *
  * Writers know no attention: they lay out titles, formulas and tables. Formulas come in two
  * notations, one for a terminal and one for LaTeX.
  *
  *     struct explanation explanation;
- *     struct explain_wish wish = {.layer = 0, .head = 0, .query = 1, .query_count = 1,
+ *     struct explain_request request = {.layer = 0, .head = 0, .query = 1, .query_count = 1,
  *                                 .digits = 4};
- *     if (explanation_make(&explanation, &viewer, &subject, &wish, &arena, err)) ...
+ *     if (explanation_make(&explanation, &viewer, &subject, &request, &arena, err)) ...
  *     for (size_t i = 0; i < explanation.step_count; i++)
  *         use(&explanation.steps[i]);
  */
@@ -101,7 +101,7 @@ struct explanations {
     bool several; /* may be: a list, though there be only one */
 };
 
-struct explain_wish {
+struct explain_request {
     enum site_part part; /* the attention, as attention_part_sites has it */
     size_t layer, head;  /* the model must have them */
     size_t query;        /* a token of the text that looks there, … */
@@ -116,7 +116,7 @@ struct subject;
 /* Run the subject and explain each of the queries: `explanations` has room for them. All of it
  * lives as long as the arena and the viewer. */
 int explanation_make(struct explanation *explanations, struct viewer *viewer,
-                     const struct subject *subject, const struct explain_wish *wish,
+                     const struct subject *subject, const struct explain_request *request,
                      struct arena *arena, struct err *err);
 
 #endif

@@ -3,36 +3,36 @@
 #include <math.h>
 
 /* The key whose numbers are worked out: the first that is seen. */
-static size_t first_seen(const struct walk *walk)
+static size_t first_seen(const struct trace *trace)
 {
     size_t key = 0;
-    while (key + 1 < walk->keys && walk->masked[key] == -INFINITY)
+    while (key + 1 < trace->keys && trace->masked[key] == -INFINITY)
         key++;
     return key;
 }
 
-static int keep_note(struct board *board)
+static int keep_note(struct builder *builder)
 {
-    struct buf *note = &board->note;
-    if (buf_check(note, board->err))
+    struct buf *note = &builder->note;
+    if (buf_check(note, builder->err))
         return -1;
     if (note->size == 0)
         return 0;
-    board->step->note = arena_text(board->arena, note->bytes, note->size, board->err);
-    return board->step->note ? 0 : -1;
+    builder->step->note = arena_text(builder->arena, note->bytes, note->size, builder->err);
+    return builder->step->note ? 0 : -1;
 }
 
-static int make(struct board *board, int (*step)(struct board *))
+static int make(struct builder *builder, int (*step)(struct builder *))
 {
-    int failed = step(board) || keep_note(board) ? -1 : 0;
-    buf_release(&board->note);
-    buf_release(&board->pen.text); /* half a formula, when the step failed */
-    buf_release(&board->pen.latex);
+    int failed = step(builder) || keep_note(builder) ? -1 : 0;
+    buf_release(&builder->note);
+    buf_release(&builder->out.text); /* half a formula, when the step failed */
+    buf_release(&builder->out.latex);
     return failed;
 }
 
 /* The steps of a mechanism, in the order of its pass. */
-typedef int (*maker)(struct board *board);
+typedef int (*maker)(struct builder *builder);
 
 enum { STEPS_MAX = 13 };
 
@@ -61,26 +61,26 @@ static size_t choose_steps(maker makers[STEPS_MAX], const struct mechanism *mech
     return count;
 }
 
-int steps_make(struct explanation *explanation, const struct walk *walk, int digits, bool gives,
+int steps_make(struct explanation *explanation, const struct trace *trace, int digits, bool gives,
                struct arena *arena, struct err *err)
 {
     maker makers[STEPS_MAX];
-    size_t count = choose_steps(makers, &walk->config->mechanism);
+    size_t count = choose_steps(makers, &trace->config->mechanism);
     struct step *steps = arena_alloc(arena, count, sizeof *steps, err);
     if (!steps)
         return -1;
     for (size_t i = 0; i < count; i++) {
-        struct board board = {
-            .walk = walk,
+        struct builder builder = {
+            .trace = trace,
             .step = &steps[i],
             .table = &steps[i].table,
-            .key = first_seen(walk),
+            .key = first_seen(trace),
             .digits = digits,
             .gives = gives,
             .arena = arena,
             .err = err,
         };
-        if (make(&board, makers[i]))
+        if (make(&builder, makers[i]))
             return -1;
     }
     explanation->steps = steps;

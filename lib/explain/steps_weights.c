@@ -30,9 +30,9 @@ static struct quantity with(struct quantity quantity, const float *values)
     return quantity;
 }
 
-static bool drops(const struct walk *walk)
+static bool drops(const struct trace *trace)
 {
-    return walk->config->mechanism.dropout > 0;
+    return trace->config->mechanism.dropout > 0;
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -46,236 +46,239 @@ static float greatest(const float *values, size_t count)
 }
 
 /* The sum of all keys', to stand below a column. */
-static float *take_sum(struct board *board, const float *values)
+static float *take_sum(struct builder *builder, const float *values)
 {
-    float *sum = board_floats(board, 1);
+    float *sum = builder_floats(builder, 1);
     if (!sum)
         return NULL;
     *sum = 0;
-    for (size_t j = 0; j < board->walk->keys; j++)
+    for (size_t j = 0; j < builder->trace->keys; j++)
         *sum += values[j];
     return sum;
 }
 
 /* e^(x - max) */
-static float *take_powers(struct board *board, const float *values)
+static float *take_powers(struct builder *builder, const float *values)
 {
-    size_t keys = board->walk->keys;
+    size_t keys = builder->trace->keys;
     float max = greatest(values, keys);
-    float *powers = board_floats(board, keys);
+    float *powers = builder_floats(builder, keys);
     for (size_t j = 0; powers && j < keys; j++)
         powers[j] = exp_negative(values[j] - max);
     return powers;
 }
 
-static float *take_shares(struct board *board, const float *parts)
+static float *take_shares(struct builder *builder, const float *parts)
 {
-    const float *sum = take_sum(board, parts);
-    float *shares = sum ? board_floats(board, board->walk->keys) : NULL;
-    for (size_t j = 0; shares && j < board->walk->keys; j++)
+    const float *sum = take_sum(builder, parts);
+    float *shares = sum ? builder_floats(builder, builder->trace->keys) : NULL;
+    for (size_t j = 0; shares && j < builder->trace->keys; j++)
         shares[j] = parts[j] / *sum;
     return shares;
 }
 
 /* What becomes of parts of a sum: the weights, or what dropout takes in. */
-static int find_result(struct quantity *result, struct board *board, const float *parts)
+static int find_result(struct quantity *result, struct builder *builder, const float *parts)
 {
-    bool dropped = drops(board->walk);
-    const float *values = dropped ? take_shares(board, parts) : board->walk->weight;
+    bool dropped = drops(builder->trace);
+    const float *values = dropped ? take_shares(builder, parts) : builder->trace->weight;
     *result = with(dropped ? share : weight, values);
     return values ? 0 : -1;
 }
 
 /* --- what steps have in common ---------------------------------------------------------------- */
 
-static struct block *add_column(struct board *board, const struct quantity *quantity)
+static struct block *add_column(struct builder *builder, const struct quantity *quantity)
 {
-    return board_column(board, quantity->name, quantity->symbol.text, quantity->symbol.latex,
-                        quantity->values);
+    return builder_column(builder, quantity->name, quantity->symbol.text, quantity->symbol.latex,
+                          quantity->values);
 }
 
 /* A column with its sum below it. */
-static struct block *add_summed(struct board *board, const struct quantity *quantity)
+static struct block *add_summed(struct builder *builder, const struct quantity *quantity)
 {
-    struct block *block = add_column(board, quantity);
-    block->total = take_sum(board, quantity->values);
+    struct block *block = add_column(builder, quantity);
+    block->total = take_sum(builder, quantity->values);
     return block->total ? block : NULL;
 }
 
 /* The last one, parts of a whole. */
-static int add_shares(struct board *board, const struct quantity *quantity)
+static int add_shares(struct builder *builder, const struct quantity *quantity)
 {
-    struct block *block = add_summed(board, quantity);
+    struct block *block = add_summed(builder, quantity);
     if (block)
         block->is_share = true;
     return block ? 0 : -1;
 }
 
 /* 0.0562 / 1.4557 = 0.0386: of the last two blocks. */
-static int work_quotient(struct board *board)
+static int work_quotient(struct builder *builder)
 {
-    struct pen *pen = &board->pen;
-    const struct block *result = &board->table->blocks[board->table->block_count - 1];
+    struct formula_writer *out = &builder->out;
+    const struct block *result = &builder->table->blocks[builder->table->block_count - 1];
     const struct block *parts = result - 1;
-    pen_add(pen, " = ", " = \\dfrac{");
-    pen_number(pen, parts->numeral, parts->values[board->key]);
-    pen_add(pen, " / ", "}{");
-    pen_number(pen, board_numeral(board, parts->total, 1), *parts->total);
-    pen_add(pen, " = ", "} = ");
-    pen_number(pen, result->numeral, result->values[board->key]);
-    return board_worked(board);
+    formula_add(out, " = ", " = \\dfrac{");
+    formula_number(out, parts->numeral, parts->values[builder->key]);
+    formula_add(out, " / ", "}{");
+    formula_number(out, builder_numeral(builder, parts->total, 1), *parts->total);
+    formula_add(out, " = ", "} = ");
+    formula_number(out, result->numeral, result->values[builder->key]);
+    return builder_worked(builder);
 }
 
 /* --- softmax ---------------------------------------------------------------------------------- */
 
 /* weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max) */
-static int draw_softmax(struct board *board, const struct quantity *to, const struct quantity *of)
+static int draw_softmax(struct builder *builder, const struct quantity *to,
+                        const struct quantity *of)
 {
-    struct pen *pen = &board->pen;
+    struct formula_writer *out = &builder->out;
     const char *x = of->letter.latex;
-    buf_format(&pen->text, "%s = e^(%s - max) / Σ_t e^(%s_t - max)", to->symbol.text,
+    buf_format(&out->text, "%s = e^(%s - max) / Σ_t e^(%s_t - max)", to->symbol.text,
                of->symbol.text, of->letter.text);
-    buf_format(&pen->latex, "%s = \\frac{e^{%s - \\max %s}}{\\sum_t e^{%s_t - \\max %s}}",
+    buf_format(&out->latex, "%s = \\frac{e^{%s - \\max %s}}{\\sum_t e^{%s_t - \\max %s}}",
                to->symbol.latex, of->symbol.latex, x, x, x);
-    return board_drawn(board);
+    return builder_drawn(builder);
 }
 
 /* weight_0 = e^(-0.4246 - 2.4542) / 1.4557 = 0.0562 / 1.4557 = 0.0386 */
-static int work_softmax(struct board *board, const struct quantity *to)
+static int work_softmax(struct builder *builder, const struct quantity *to)
 {
-    struct pen *pen = &board->pen;
-    const struct block *of = &board->table->blocks[0];
+    struct formula_writer *out = &builder->out;
+    const struct block *of = &builder->table->blocks[0];
     const struct block *powers = of + 1;
-    pen_symbol(pen, to->letter.text, to->letter.latex, board->key);
-    pen_add(pen, " = e^(", " = \\dfrac{e^{");
-    pen_number(pen, of->numeral, of->values[board->key]);
-    pen_term(pen, of->numeral, -greatest(of->values, board->walk->keys));
-    pen_add(pen, ") / ", "}}{");
-    pen_number(pen, board_numeral(board, powers->total, 1), *powers->total);
-    pen_add(pen, "", "}");
-    return work_quotient(board);
+    formula_symbol(out, to->letter.text, to->letter.latex, builder->key);
+    formula_add(out, " = e^(", " = \\dfrac{e^{");
+    formula_number(out, of->numeral, of->values[builder->key]);
+    formula_term(out, of->numeral, -greatest(of->values, builder->trace->keys));
+    formula_add(out, ") / ", "}}{");
+    formula_number(out, builder_numeral(builder, powers->total, 1), *powers->total);
+    formula_add(out, "", "}");
+    return work_quotient(builder);
 }
 
-static int show_softmax(struct board *board, const struct quantity *to, const struct quantity *of,
-                        const float *powers)
+static int show_softmax(struct builder *builder, const struct quantity *to,
+                        const struct quantity *of, const float *powers)
 {
     struct quantity power = {.name = "power", .values = powers};
     power.symbol =
-        of->values == board->walk->masked
+        of->values == builder->trace->masked
             ? (struct formula){"e^(masked_j - max)", "e^{m_j - \\max m}"}
             : (struct formula){"e^(scaled_j - max)", "e^{\\tilde{s}_j - \\max \\tilde{s}}"};
-    board_keys(board);
-    board->table->total = "sum";
-    add_column(board, of);
-    return !add_summed(board, &power) || add_shares(board, to) || work_softmax(board, to) ? -1 : 0;
+    builder_keys(builder);
+    builder->table->total = "sum";
+    add_column(builder, of);
+    return !add_summed(builder, &power) || add_shares(builder, to) || work_softmax(builder, to) ? -1
+                                                                                                : 0;
 }
 
 /* Blocks come to the numbers of the whole row by another way. */
-static void note_blocks(struct board *board)
+static void note_blocks(struct builder *builder)
 {
-    const struct mechanism *mechanism = &board->walk->config->mechanism;
+    const struct mechanism *mechanism = &builder->trace->config->mechanism;
     if (mechanism->kind == ATTENTION_BLOCKED)
-        buf_format(board_note(board),
+        buf_format(builder_note(builder),
                    "The pass takes %zu keys at a time: where a block brings a larger max, the sum "
                    "and the context so far are made smaller to match.",
                    mechanism->block);
 }
 
-int step_softmax(struct board *board)
+int step_softmax(struct builder *builder)
 {
-    const struct walk *walk = board->walk;
-    bool masks_before = !walk->softmax;
+    const struct trace *trace = builder->trace;
+    bool masks_before = !trace->softmax;
     const struct quantity of =
-        masks_before ? with(masked, walk->masked) : with(scaled, board_scaled(board));
-    const float *powers = of.values ? take_powers(board, of.values) : NULL;
-    struct quantity to = with(softmax, walk->softmax);
-    if (!powers || (masks_before && find_result(&to, board, powers)))
+        masks_before ? with(masked, trace->masked) : with(scaled, builder_scaled(builder));
+    const float *powers = of.values ? take_powers(builder, of.values) : NULL;
+    struct quantity to = with(softmax, trace->softmax);
+    if (!powers || (masks_before && find_result(&to, builder, powers)))
         return -1;
-    board_title(board, masks_before ? (drops(walk) ? "shares" : "weights") : "softmax", "Softmax");
-    note_blocks(board);
-    return draw_softmax(board, &to, &of) || show_softmax(board, &to, &of, powers) ? -1 : 0;
+    builder_title(builder, masks_before ? (drops(trace) ? "shares" : "weights") : "softmax",
+                  "Softmax");
+    note_blocks(builder);
+    return draw_softmax(builder, &to, &of) || show_softmax(builder, &to, &of, powers) ? -1 : 0;
 }
 
 /* --- shares of a sum -------------------------------------------------------------------------- */
 
 /* Where the sums come from that nobody has to make weights for. */
-static void note_running_sum(struct board *board)
+static void note_running_sum(struct builder *builder)
 {
-    if (board->walk->config->mechanism.kind == ATTENTION_LINEAR)
-        buf_text(board_note(board),
+    if (builder->trace->config->mechanism.kind == ATTENTION_LINEAR)
+        buf_text(builder_note(builder),
                  "Unless weights are watched, the pass makes none: it keeps two sums over the "
                  "keys so far, of g_j times v_j and of g_j, and divides their products with f.");
 }
 
-int step_shares(struct board *board)
+int step_shares(struct builder *builder)
 {
-    const struct walk *walk = board->walk;
-    bool linear = walk->config->mechanism.kind == ATTENTION_LINEAR;
+    const struct trace *trace = builder->trace;
+    bool linear = trace->config->mechanism.kind == ATTENTION_LINEAR;
     struct quantity to;
-    if (find_result(&to, board, walk->masked))
+    if (find_result(&to, builder, trace->masked))
         return -1;
-    board_title(board, drops(walk) ? "shares" : "weights",
-                linear ? "Shares of the sum" : "Renormalise");
-    board_formula(
-        board,
-        drops(walk) ? "share_j = masked_j / Σ_t masked_t" : "weight_j = masked_j / Σ_t masked_t",
-        drops(walk) ? "a_j = \\frac{m_j}{\\sum_t m_t}" : "\\alpha_j = \\frac{m_j}{\\sum_t m_t}");
-    note_running_sum(board);
-    board_keys(board);
-    board->table->total = "sum";
-    const struct quantity of = with(masked, walk->masked);
-    if (!add_summed(board, &of) || add_shares(board, &to))
+    builder_title(builder, drops(trace) ? "shares" : "weights",
+                  linear ? "Shares of the sum" : "Renormalise");
+    builder_formula(
+        builder,
+        drops(trace) ? "share_j = masked_j / Σ_t masked_t" : "weight_j = masked_j / Σ_t masked_t",
+        drops(trace) ? "a_j = \\frac{m_j}{\\sum_t m_t}" : "\\alpha_j = \\frac{m_j}{\\sum_t m_t}");
+    note_running_sum(builder);
+    builder_keys(builder);
+    builder->table->total = "sum";
+    const struct quantity of = with(masked, trace->masked);
+    if (!add_summed(builder, &of) || add_shares(builder, &to))
         return -1;
-    pen_symbol(&board->pen, to.letter.text, to.letter.latex, board->key);
-    return work_quotient(board);
+    formula_symbol(&builder->out, to.letter.text, to.letter.latex, builder->key);
+    return work_quotient(builder);
 }
 
 /* --- dropout ---------------------------------------------------------------------------------- */
 
 /* weight_3 = 0.0840 / (1 - 0.5000) = 0.1680: of the first key that is left. */
-static int work_dropout(struct board *board)
+static int work_dropout(struct builder *builder)
 {
-    const struct walk *walk = board->walk;
-    const struct block *blocks = board->table->blocks;
-    const float *dropout = &walk->config->mechanism.dropout;
-    struct pen *pen = &board->pen;
+    const struct trace *trace = builder->trace;
+    const struct block *blocks = builder->table->blocks;
+    const float *dropout = &trace->config->mechanism.dropout;
+    struct formula_writer *out = &builder->out;
     size_t key = 0;
-    while (key < walk->keys && walk->weight[key] == 0)
+    while (key < trace->keys && trace->weight[key] == 0)
         key++;
-    if (key == walk->keys)
+    if (key == trace->keys)
         return 0;
-    pen_symbol(pen, weight.letter.text, weight.letter.latex, key);
-    pen_equals(pen);
-    pen_number(pen, blocks[0].numeral, blocks[0].values[key]);
-    pen_add(pen, " / (1 - ", " / (1 - ");
-    pen_number(pen, board_numeral(board, dropout, 1), *dropout);
-    pen_add(pen, ") = ", ") = ");
-    pen_number(pen, blocks[1].numeral, blocks[1].values[key]);
-    return board_worked(board);
+    formula_symbol(out, weight.letter.text, weight.letter.latex, key);
+    formula_equals(out);
+    formula_number(out, blocks[0].numeral, blocks[0].values[key]);
+    formula_add(out, " / (1 - ", " / (1 - ");
+    formula_number(out, builder_numeral(builder, dropout, 1), *dropout);
+    formula_add(out, ") = ", ") = ");
+    formula_number(out, blocks[1].numeral, blocks[1].values[key]);
+    return builder_worked(builder);
 }
 
-int step_dropout(struct board *board)
+int step_dropout(struct builder *builder)
 {
-    const struct walk *walk = board->walk;
-    const struct mechanism *mechanism = &walk->config->mechanism;
-    const float *parts = walk->softmax ? walk->masked : take_powers(board, walk->masked);
-    struct quantity before = with(share, parts ? take_shares(board, parts) : NULL);
-    struct quantity after = with(weight, walk->weight);
+    const struct trace *trace = builder->trace;
+    const struct mechanism *mechanism = &trace->config->mechanism;
+    const float *parts = trace->softmax ? trace->masked : take_powers(builder, trace->masked);
+    struct quantity before = with(share, parts ? take_shares(builder, parts) : NULL);
+    struct quantity after = with(weight, trace->weight);
     if (!before.values)
         return -1;
-    board_title(board, "weights", "Dropout");
-    board_formula(
-        board, "weight_j = 0 for keys that are dropped, share_j / (1 - P) for others",
+    builder_title(builder, "weights", "Dropout");
+    builder_formula(
+        builder, "weight_j = 0 for keys that are dropped, share_j / (1 - P) for others",
         "\\alpha_j = 0 \\text{ for keys that are dropped,} \\quad \\alpha_j = \\frac{a_j}{1 "
         "- P} \\text{ for others}");
-    buf_format(board_note(board),
+    buf_format(builder_note(builder),
                "Each key is dropped with the chance P = %g; the seed %llu says which.",
                (double)mechanism->dropout, (unsigned long long)mechanism->seed);
-    if (given_number(board, "dropout", mechanism->dropout))
+    if (given_number(builder, "dropout", mechanism->dropout))
         return -1;
-    board_keys(board);
-    board->table->total = "sum";
-    if (!add_summed(board, &before) || add_shares(board, &after))
+    builder_keys(builder);
+    builder->table->total = "sum";
+    if (!add_summed(builder, &before) || add_shares(builder, &after))
         return -1;
-    return work_dropout(board);
+    return work_dropout(builder);
 }

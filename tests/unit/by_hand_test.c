@@ -1,4 +1,4 @@
-/* by_hand_test.c: a walk is followed by hand, in double precision, with nothing but what `explain`
+/* by_hand_test.c: a trace is followed by hand, in double precision, with nothing but what `explain`
  * writes as JSON: no number of the library is looked at. */
 #include <check.h>
 #include <math.h>
@@ -349,12 +349,14 @@ static void open_case(int index)
 static void explain(enum site_part part, size_t layer, size_t head, size_t queries)
 {
     static const struct explain_page page = {.columns = 80};
-    struct explain_wish wish = {.part = part, .layer = layer, .head = head, .query_count = queries};
+    struct explain_request request = {
+        .part = part, .layer = layer, .head = head, .query_count = queries};
     struct explanation *items = arena_alloc(&arena, queries, sizeof *items, &err);
     struct explanations all = {items, queries, true};
     struct stream out = {0};
-    wish.digits = 2;
-    ck_assert_msg(!explanation_make(items, &viewer, &subject, &wish, &arena, &err), "%s", err.text);
+    request.digits = 2;
+    ck_assert_msg(!explanation_make(items, &viewer, &subject, &request, &arena, &err), "%s",
+                  err.text);
     memory_stream_open(&out);
     ck_assert(!explain_json_write(&out, &all, &page, &err));
     struct file file = memory_stream_take(&out);

@@ -221,7 +221,7 @@ void fixture_starve_explainer(fixture_explainer writer)
 }
 
 void fixture_starve_explanation(struct viewer *viewer, const struct subject *subject,
-                                const struct explain_wish *wish)
+                                const struct explain_request *request)
 {
     int failed = -1;
     for (size_t nth = 1; failed; nth++) {
@@ -229,7 +229,7 @@ void fixture_starve_explanation(struct viewer *viewer, const struct subject *sub
         struct err err = {0};
         struct explanation explanation;
         heap_fail_at(nth, 0);
-        failed = explanation_make(&explanation, viewer, subject, wish, &arena, &err);
+        failed = explanation_make(&explanation, viewer, subject, request, &arena, &err);
         heap_fail_at(0, 0);
         if (failed)
             ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "'%s'", err.text);

@@ -26,8 +26,8 @@ const char *fixture_explained(fixture_explainer writer, const struct explanation
 /* Every allocation of the writer fails once; each time it must say so. */
 void fixture_starve_explainer(fixture_explainer writer);
 
-/* Every allocation fails once while a walk of the subject is made; each time it must say so. */
+/* Every allocation fails once while a trace of the subject is made; each time it must say so. */
 void fixture_starve_explanation(struct viewer *viewer, const struct subject *subject,
-                                const struct explain_wish *wish);
+                                const struct explain_request *request);
 
 #endif

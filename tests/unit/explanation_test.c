@@ -58,9 +58,9 @@ static void open_tiny(const char *config)
 
 static void explain(size_t layer, size_t head, size_t query)
 {
-    struct explain_wish wish = {
+    struct explain_request request = {
         .query_count = 1, .layer = layer, .head = head, .query = query, .digits = 4};
-    int failed = explanation_make(&explanation, &viewer, &subject, &wish, &arena, &err);
+    int failed = explanation_make(&explanation, &viewer, &subject, &request, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
 }
 
@@ -349,24 +349,24 @@ END_TEST
 
 START_TEST(of_many_keys_those_with_the_most_weight_are_shown)
 {
-    struct explain_wish wish = {.query_count = 1, .query = 1, .digits = 4, .keys = 3};
+    struct explain_request request = {.query_count = 1, .query = 1, .digits = 4, .keys = 3};
     open_bundled("life", "Life is short eat dessert first");
-    ck_assert_int_eq(explanation_make(&explanation, &viewer, &subject, &wish, &arena, &err), 0);
+    ck_assert_int_eq(explanation_make(&explanation, &viewer, &subject, &request, &arena, &err), 0);
     ck_assert_uint_eq(explanation.shown_count, 3);
     ck_assert_mem_eq(explanation.shown, ((size_t[]){1, 3, 4}), 3 * sizeof(size_t));
     ck_assert_float_eq_tol(explanation.shown_weight, 0.9180f, 0.0001f);
     ck_assert_uint_eq(explanation.key_count, 6);
-    wish.keys = 6;
-    ck_assert_int_eq(explanation_make(&explanation, &viewer, &subject, &wish, &arena, &err), 0);
+    request.keys = 6;
+    ck_assert_int_eq(explanation_make(&explanation, &viewer, &subject, &request, &arena, &err), 0);
     ck_assert_uint_eq(explanation.shown_count, 6);
 }
 END_TEST
 
 START_TEST(every_allocation_may_fail)
 {
-    struct explain_wish wish = {.query_count = 1, .query = 1, .digits = 4, .keys = 2};
+    struct explain_request request = {.query_count = 1, .query = 1, .digits = 4, .keys = 2};
     open_tiny(configs[3 + _i]);
-    fixture_starve_explanation(&viewer, &subject, &wish);
+    fixture_starve_explanation(&viewer, &subject, &request);
 }
 END_TEST
 

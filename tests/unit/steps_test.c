@@ -222,10 +222,10 @@ static void check_model(size_t way, size_t *left, size_t *dropped)
     size_t part_count = model.config.n_encoder_layer ? COUNT(parts) : 1;
     for (size_t i = 0; i < part_count * LAYERS * TOKENS; i++) {
         enum site_part part = parts[i / TOKENS / LAYERS];
-        struct explain_wish wish = {part, i / TOKENS % LAYERS, HEAD, i % TOKENS, 1, 4, 0};
-        int failed = explanation_make(&explanation, &viewer, &subject, &wish, &arena, &err);
+        struct explain_request request = {part, i / TOKENS % LAYERS, HEAD, i % TOKENS, 1, 4, 0};
+        int failed = explanation_make(&explanation, &viewer, &subject, &request, &arena, &err);
         ck_assert_msg(!failed, "%s", err.text);
-        check_query(way, part, wish.layer, left, dropped);
+        check_query(way, part, request.layer, left, dropped);
     }
 }
 
@@ -246,9 +246,9 @@ END_TEST
 
 static void explain_last(const char *config, size_t way, size_t query)
 {
-    struct explain_wish wish = {PART_SENTENCE, 0, HEAD, query, 1, 4, 0};
+    struct explain_request request = {PART_SENTENCE, 0, HEAD, query, 1, 4, 0};
     ck_assert(open_model(config, way));
-    ck_assert(!explanation_make(&explanation, &viewer, &subject, &wish, &arena, &err));
+    ck_assert(!explanation_make(&explanation, &viewer, &subject, &request, &arena, &err));
 }
 
 START_TEST(a_pattern_says_which_keys_it_shows)
@@ -301,11 +301,11 @@ END_TEST
 
 START_TEST(parts_that_are_left_out_are_not_explained)
 {
-    struct explain_wish wish = {.query_count = 1, .digits = 4};
+    struct explain_request request = {.query_count = 1, .digits = 4};
     ck_assert(open_model(configs[2], 0));
     viewer.model.config.mechanism.without =
         1U << PART_NORM | 1U << PART_POSITIONS | 1U << PART_RESIDUAL;
-    ck_assert(!explanation_make(&explanation, &viewer, &subject, &wish, &arena, &err));
+    ck_assert(!explanation_make(&explanation, &viewer, &subject, &request, &arena, &err));
     const struct step *step = find_step("input");
     ck_assert_str_eq(step->formulas[0].text, "h = wte[3]");
     ck_assert_str_eq(step->formulas[1].text, "x = h");
@@ -315,8 +315,8 @@ START_TEST(parts_that_are_left_out_are_not_explained)
     const float *rows = step->table.blocks[0].values;
     ck_assert_mem_eq(rows, rows + step->table.blocks[0].width, row_bytes);
     ck_assert_mem_eq(rows, rows + 2 * step->table.blocks[0].width, row_bytes);
-    wish.layer = 1;
-    ck_assert(!explanation_make(&explanation, &viewer, &subject, &wish, &arena, &err));
+    request.layer = 1;
+    ck_assert(!explanation_make(&explanation, &viewer, &subject, &request, &arena, &err));
     ck_assert_str_eq(find_step("input")->note,
                      "h is what the layer before gave: nothing is added up.");
 }
@@ -324,9 +324,9 @@ END_TEST
 
 START_TEST(every_allocation_may_fail)
 {
-    struct explain_wish wish = {.query_count = 1, .query = 4, .digits = 4};
+    struct explain_request request = {.query_count = 1, .query = 4, .digits = 4};
     ck_assert(open_model(configs[0], (size_t)_i));
-    fixture_starve_explanation(&viewer, &subject, &wish);
+    fixture_starve_explanation(&viewer, &subject, &request);
 }
 END_TEST
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "explain/explanation.h"
-#include "explain/walk.h"
+#include "explain/trace.h"
 #include "model/mechanism.h"
 #include "explanation_fixture.h"
 #include "tiny_model.h"
@@ -103,40 +103,40 @@ static const float *inputs_of_keys(enum site_part part, size_t layer)
     return tensor(site_of(part, config->norm_first ? SITE_LN_1 : SITE_RESID_PRE), layer);
 }
 
-static void check_walk(const struct walk *walk, const float *keys_from)
+static void check_walk(const struct trace *trace, const float *keys_from)
 {
     size_t width = model.config.d_k;
     size_t channels = model.config.n_embd;
-    ck_assert_uint_eq(walk->input_size, channels);
-    ck_assert_uint_eq(walk->keys, walk->part == PART_SENTENCE ? TOKENS : SOURCE_TOKENS);
+    ck_assert_uint_eq(trace->input_size, channels);
+    ck_assert_uint_eq(trace->keys, trace->part == PART_SENTENCE ? TOKENS : SOURCE_TOKENS);
     for (size_t i = 0; i < width; i++) {
-        size_t column = walk->head * width + i;
-        expect_near((double)walk->q[i], project(walk->x, &walk->weights.q, column));
-        for (size_t j = 0; j < walk->keys; j++) {
+        size_t column = trace->head * width + i;
+        expect_near((double)trace->q[i], project(trace->x, &trace->weights.q, column));
+        for (size_t j = 0; j < trace->keys; j++) {
             const float *from = keys_from + j * channels;
-            expect_near((double)walk->k[j * width + i], project(from, &walk->weights.k, column));
-            expect_near((double)walk->v[j * width + i], project(from, &walk->weights.v, column));
+            expect_near((double)trace->k[j * width + i], project(from, &trace->weights.k, column));
+            expect_near((double)trace->v[j * width + i], project(from, &trace->weights.v, column));
         }
     }
     float contexts[16];
     ck_assert_uint_eq(channels, HEADS * width);
     for (size_t i = 0; i < channels; i++)
-        contexts[i] = walk_context(walk, i / width)[i % width];
+        contexts[i] = trace_context(trace, i / width)[i % width];
     for (size_t c = 0; c < channels; c++)
-        expect_near((double)walk->out[c], project(contexts, &walk->weights.out, c));
+        expect_near((double)trace->out[c], project(contexts, &trace->weights.out, c));
 }
 
 static void walk_all(enum site_part part)
 {
-    struct walk walk;
-    struct explain_wish choice = {.part = part};
+    struct trace trace;
+    struct explain_request choice = {.part = part};
     for (choice.layer = 0; choice.layer < LAYERS; choice.layer++) {
         const float *keys_from = inputs_of_keys(part, choice.layer);
         for (choice.head = 0; choice.head < HEADS; choice.head++) {
             for (choice.query = 0; choice.query < query_count(part); choice.query++) {
-                int failed = walk_take(&walk, &viewer, &subject, &choice, &arena, &err);
+                int failed = trace_run(&trace, &viewer, &subject, &choice, &arena, &err);
                 ck_assert_msg(!failed, "%s", err.text);
-                check_walk(&walk, keys_from);
+                check_walk(&trace, keys_from);
             }
         }
     }
@@ -156,29 +156,29 @@ START_TEST(a_first_layer_takes_in_a_token_and_its_place)
     static const enum site_part parts[] = {PART_SENTENCE, PART_SOURCE};
     open_model((size_t)_i);
     for (size_t i = 0; i < COUNT(parts); i++) {
-        struct walk walk;
-        struct explain_wish choice = {.part = parts[i], .query = 2};
-        ck_assert(!walk_take(&walk, &viewer, &subject, &choice, &arena, &err));
-        const float *sum = walk.stream ? walk.stream : walk.x;
-        ck_assert_int_eq(walk.stream != NULL, model.config.norm_first);
+        struct trace trace;
+        struct explain_request choice = {.part = parts[i], .query = 2};
+        ck_assert(!trace_run(&trace, &viewer, &subject, &choice, &arena, &err));
+        const float *sum = trace.stream ? trace.stream : trace.x;
+        ck_assert_int_eq(trace.stream != NULL, model.config.norm_first);
         for (size_t c = 0; c < model.config.n_embd; c++)
             expect_near((double)sum[c],
-                        (double)walk.token[c] * (double)model.config.embedding_scale +
-                            (double)walk.position[c]);
+                        (double)trace.token[c] * (double)model.config.embedding_scale +
+                            (double)trace.position[c]);
     }
 }
 END_TEST
 
 START_TEST(what_is_no_sum_of_embeddings_has_none)
 {
-    struct walk walk;
-    struct explain_wish choice = {.part = PART_CROSS};
+    struct trace trace;
+    struct explain_request choice = {.part = PART_CROSS};
     open_model((size_t)_i);
-    ck_assert(!walk_take(&walk, &viewer, &subject, &choice, &arena, &err));
-    ck_assert_ptr_null(walk.token);
-    choice = (struct explain_wish){.part = PART_SENTENCE, .layer = 1};
-    ck_assert(!walk_take(&walk, &viewer, &subject, &choice, &arena, &err));
-    ck_assert_ptr_null(walk.token);
+    ck_assert(!trace_run(&trace, &viewer, &subject, &choice, &arena, &err));
+    ck_assert_ptr_null(trace.token);
+    choice = (struct explain_request){.part = PART_SENTENCE, .layer = 1};
+    ck_assert(!trace_run(&trace, &viewer, &subject, &choice, &arena, &err));
+    ck_assert_ptr_null(trace.token);
 }
 END_TEST
 
@@ -187,9 +187,9 @@ END_TEST
 static const struct step *explain(struct explanation *explanation, enum site_part part,
                                   size_t layer, const char *name)
 {
-    struct explain_wish wish = {
+    struct explain_request request = {
         .query_count = 1, .part = part, .layer = layer, .query = 1, .digits = 4};
-    int failed = explanation_make(explanation, &viewer, &subject, &wish, &arena, &err);
+    int failed = explanation_make(explanation, &viewer, &subject, &request, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
     for (size_t i = 0; i < explanation->step_count; i++)
         if (strcmp(explanation->steps[i].name, name) == 0)
@@ -314,9 +314,9 @@ END_TEST
 START_TEST(every_allocation_may_fail)
 {
     static const enum site_part parts[] = {PART_SENTENCE, PART_CROSS, PART_SOURCE};
-    struct explain_wish wish = {.query_count = 1, .part = parts[_i], .query = 1, .digits = 4};
+    struct explain_request request = {.query_count = 1, .part = parts[_i], .query = 1, .digits = 4};
     open_model(NORM_LAST);
-    fixture_starve_explanation(&viewer, &subject, &wish);
+    fixture_starve_explanation(&viewer, &subject, &request);
 }
 END_TEST
 

@@ -1,14 +1,14 @@
-/* walk.h: what a pass gave of one query of one head: its rows of everything on the way from the
+/* trace.h: what a pass gave of one query of one head: its rows of everything on the way from the
  * input of an attention to its output. One pass serves all queries.
  *
- *     struct walk walk;
- *     struct explain_wish wish = {.layer = 0, .head = 0, .query = 1};
- *     if (walk_take(&walk, &viewer, &subject, &wish, &arena, err)) ...
- *     walk.scores[j] ...                    (of the query with key j)
- *     walk_turn(&walk, 2);                  (now of another query)
+ *     struct trace trace;
+ *     struct explain_request request = {.layer = 0, .head = 0, .query = 1};
+ *     if (trace_run(&trace, &viewer, &subject, &request, &arena, err)) ...
+ *     trace.scores[j] ...                         (of the query with key j)
+ *     trace_set_query(&trace, 2);                  (now of another query)
  */
-#ifndef ATTN_EXPLAIN_WALK_H
-#define ATTN_EXPLAIN_WALK_H
+#ifndef ATTN_EXPLAIN_TRACE_H
+#define ATTN_EXPLAIN_TRACE_H
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -19,7 +19,7 @@
 
 /* T tokens look at S keys; vectors are dense. All of it lives as long as the arena and the viewer.
  */
-struct walk {
+struct trace {
     const struct report *report;
     const struct config *config; /* the model's, as this one of its attentions has it */
     enum site_part part;
@@ -50,13 +50,13 @@ struct walk {
 };
 
 /* Run the subject through the model up to the output of that attention. */
-int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *subject,
-              const struct explain_wish *wish, struct arena *arena, struct err *err);
+int trace_run(struct trace *trace, struct viewer *viewer, const struct subject *subject,
+              const struct explain_request *request, struct arena *arena, struct err *err);
 
 /* From now on it is another query's. */
-void walk_turn(struct walk *walk, size_t query);
+void trace_set_query(struct trace *trace, size_t query);
 
 /* The context [dv] that another head has for the same query. */
-const float *walk_context(const struct walk *walk, size_t head);
+const float *trace_context(const struct trace *trace, size_t head);
 
 #endif

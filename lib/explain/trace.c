@@ -1,4 +1,4 @@
-#include "explain/walk.h"
+#include "explain/trace.h"
 
 #include <assert.h>
 
@@ -63,19 +63,19 @@ static int select_source(struct selection *selection, const struct config *confi
 
 /* The layer, and the one before it, whose output is what bare attention takes in. */
 static int select_sites(struct selection *selection, const struct config *config,
-                        const struct explain_wish *wish, struct arena *arena, struct err *err)
+                        const struct explain_request *request, struct arena *arena, struct err *err)
 {
-    bool in_encoder = wish->part == PART_SOURCE;
+    bool in_encoder = request->part == PART_SOURCE;
     size_t count = 0;
     size_t *layers = arena_alloc(arena, 2, sizeof *layers, err);
     size_t *head = arena_alloc(arena, 1, sizeof *head, err);
-    assert(wish->layer < (in_encoder ? config->n_encoder_layer : config->n_layer));
-    assert(wish->head < config->n_head);
+    assert(request->layer < (in_encoder ? config->n_encoder_layer : config->n_layer));
+    assert(request->head < config->n_head);
     if (!layers || !head)
         return -1;
     *selection = (struct selection){.heads = head, .head_count = 1};
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
-        enum site site = site_of(wish->part, sites[i]);
+        enum site site = site_of(request->part, sites[i]);
         if (site_exists(config, site))
             selection->sites |= site_bit(site);
     }
@@ -83,72 +83,72 @@ static int select_sites(struct selection *selection, const struct config *config
         selection->sites |= site_bit(SITE_EMBEDDING);
     else
         selection->sites |=
-            site_bit(stream_site(wish->part)) | site_bit(input_site(config, wish->part));
-    selection->whole = site_bit(site_of(wish->part, SITE_CONTEXT));
-    *head = wish->head;
-    if (wish->layer > 0)
-        layers[count++] = wish->layer - 1;
-    layers[count++] = wish->layer;
+            site_bit(stream_site(request->part)) | site_bit(input_site(config, request->part));
+    selection->whole = site_bit(site_of(request->part, SITE_CONTEXT));
+    *head = request->head;
+    if (request->layer > 0)
+        layers[count++] = request->layer - 1;
+    layers[count++] = request->layer;
     *(in_encoder ? &selection->encoder_layers : &selection->layers) =
         (struct layers){layers, count};
     return config->cross ? select_source(selection, config, arena, err) : 0;
 }
 
-static const struct kept *find(const struct walk *walk, enum site site, size_t layer)
+static const struct kept *find(const struct trace *trace, enum site site, size_t layer)
 {
     int number = site_rows[site].in_layer ? (int)layer : -1;
-    for (size_t i = 0; i < walk->report->tensor_count; i++)
-        if (walk->report->tensors[i].site == site && walk->report->tensors[i].layer == number)
-            return &walk->report->tensors[i];
+    for (size_t i = 0; i < trace->report->tensor_count; i++)
+        if (trace->report->tensors[i].site == site && trace->report->tensors[i].layer == number)
+            return &trace->report->tensors[i];
     return NULL;
 }
 
 /* The rows of a tensor of tokens, or of the one head that was kept. */
-static const float *rows_of(const struct walk *walk, enum site site, size_t layer, size_t *size)
+static const float *rows_of(const struct trace *trace, enum site site, size_t layer, size_t *size)
 {
-    const struct kept *kept = find(walk, site, layer);
+    const struct kept *kept = find(trace, site, layer);
     assert(kept);
     *size = kept->shape[kept->rank - 1];
     return kept->data;
 }
 
-static const float *row_of(const struct walk *walk, enum site site)
+static const float *row_of(const struct trace *trace, enum site site)
 {
     size_t size;
-    const float *rows = rows_of(walk, site_of(walk->part, site), walk->layer, &size);
-    return rows + walk->query * size;
+    const float *rows = rows_of(trace, site_of(trace->part, site), trace->layer, &size);
+    return rows + trace->query * size;
 }
 
 /* What queries are made of: a stream, normed by now or here; or in bare attention an embedding, or
  * the output of the layer before. */
-static void find_inputs(struct walk *walk)
+static void find_inputs(struct trace *trace)
 {
-    size_t *size = &walk->input_size;
-    if (walk->config->kind != MODEL_ATTENTION) {
-        walk->inputs = rows_of(walk, input_site(walk->config, walk->part), walk->layer, size);
-        if (walk->config->norm_first)
-            walk->streams = rows_of(walk, stream_site(walk->part), walk->layer, size);
-    } else if (walk->layer == 0) {
-        walk->inputs = rows_of(walk, SITE_EMBEDDING, 0, size);
+    size_t *size = &trace->input_size;
+    if (trace->config->kind != MODEL_ATTENTION) {
+        trace->inputs = rows_of(trace, input_site(trace->config, trace->part), trace->layer, size);
+        if (trace->config->norm_first)
+            trace->streams = rows_of(trace, stream_site(trace->part), trace->layer, size);
+    } else if (trace->layer == 0) {
+        trace->inputs = rows_of(trace, SITE_EMBEDDING, 0, size);
     } else {
-        walk->inputs = rows_of(walk, SITE_ATTN_OUT, walk->layer - 1, size);
+        trace->inputs = rows_of(trace, SITE_ATTN_OUT, trace->layer - 1, size);
     }
 }
 
-static void find_keys(struct walk *walk)
+static void find_keys(struct trace *trace)
 {
-    const struct kept *k = find(walk, site_of(walk->part, SITE_K), walk->layer);
-    const struct kept *v = find(walk, site_of(walk->part, SITE_V), walk->layer);
-    size_t size = walk->input_size;
+    const struct kept *k = find(trace, site_of(trace->part, SITE_K), trace->layer);
+    const struct kept *v = find(trace, site_of(trace->part, SITE_V), trace->layer);
+    size_t size = trace->input_size;
     assert(k && v);
-    walk->sources = walk->inputs;
-    if (walk->config->cross)
-        walk->sources =
-            rows_of(walk, source_site(walk->config), walk->config->n_encoder_layer - 1, &size);
-    assert(size == walk->input_size);
-    walk->keys = k->shape[1];
-    walk->k = k->data;
-    walk->v = v->data;
+    trace->sources = trace->inputs;
+    if (trace->config->cross)
+        trace->sources =
+            rows_of(trace, source_site(trace->config), trace->config->n_encoder_layer - 1, &size);
+    assert(size == trace->input_size);
+    trace->keys = k->shape[1];
+    trace->k = k->data;
+    trace->v = v->data;
 }
 
 /* Row `query` of what there may be. */
@@ -157,40 +157,40 @@ static const float *row_at(const float *rows, size_t query, size_t size)
     return rows ? rows + query * size : NULL;
 }
 
-void walk_turn(struct walk *walk, size_t query)
+void trace_set_query(struct trace *trace, size_t query)
 {
-    size_t size = walk->input_size;
-    assert(query < report_queries(walk->report, walk->part)->count);
-    walk->query = query;
-    walk->token = row_at(walk->tokens, query, size);
-    walk->position = row_at(walk->positions, query, size);
-    walk->stream = row_at(walk->streams, query, size);
-    walk->x = row_at(walk->inputs, query, size);
-    walk->q = row_of(walk, SITE_Q);
-    walk->scores = row_of(walk, SITE_SCORES);
-    if (site_exists(walk->config, SITE_SOFTMAX))
-        walk->softmax = row_of(walk, SITE_SOFTMAX);
-    walk->masked = row_of(walk, SITE_MASKED);
-    walk->weight = row_of(walk, SITE_WEIGHTS);
-    walk->context = walk_context(walk, walk->head);
-    walk->out = row_of(walk, SITE_ATTN_OUT);
+    size_t size = trace->input_size;
+    assert(query < report_queries(trace->report, trace->part)->count);
+    trace->query = query;
+    trace->token = row_at(trace->tokens, query, size);
+    trace->position = row_at(trace->positions, query, size);
+    trace->stream = row_at(trace->streams, query, size);
+    trace->x = row_at(trace->inputs, query, size);
+    trace->q = row_of(trace, SITE_Q);
+    trace->scores = row_of(trace, SITE_SCORES);
+    if (site_exists(trace->config, SITE_SOFTMAX))
+        trace->softmax = row_of(trace, SITE_SOFTMAX);
+    trace->masked = row_of(trace, SITE_MASKED);
+    trace->weight = row_of(trace, SITE_WEIGHTS);
+    trace->context = trace_context(trace, trace->head);
+    trace->out = row_of(trace, SITE_ATTN_OUT);
 }
 
-const float *walk_context(const struct walk *walk, size_t head)
+const float *trace_context(const struct trace *trace, size_t head)
 {
-    const struct kept *context = find(walk, site_of(walk->part, SITE_CONTEXT), walk->layer);
+    const struct kept *context = find(trace, site_of(trace->part, SITE_CONTEXT), trace->layer);
     assert(context && head < context->shape[0]);
-    return context->data + (head * context->shape[1] + walk->query) * context->shape[2];
+    return context->data + (head * context->shape[1] + trace->query) * context->shape[2];
 }
 
 /* The two embeddings whose sum a first layer takes in: of tokens as they stand in the file, and of
  * their places. */
-static int embed(struct walk *walk, const struct weights *weights, struct arena *arena,
+static int embed(struct trace *trace, const struct weights *weights, struct arena *arena,
                  struct err *err)
 {
-    const struct reading *reading = report_queries(walk->report, walk->part);
-    size_t channels = walk->config->n_embd;
-    if (walk->config->kind == MODEL_ATTENTION || walk->layer > 0 || walk->part == PART_CROSS)
+    const struct reading *reading = report_queries(trace->report, trace->part);
+    size_t channels = trace->config->n_embd;
+    if (trace->config->kind == MODEL_ATTENTION || trace->layer > 0 || trace->part == PART_CROSS)
         return 0;
     float *tokens = arena_alloc(arena, reading->count * channels, sizeof *tokens, err);
     float *positions = arena_alloc(arena, reading->count * channels, sizeof *positions, err);
@@ -198,14 +198,14 @@ static int embed(struct walk *walk, const struct weights *weights, struct arena 
         return -1;
     for (size_t i = 0; i < reading->count; i++)
         weights_embed_token(weights, tokens + i * channels, reading->tokens[i].id);
-    walk->tokens = tokens;
-    if (mechanism_lacks(&walk->config->mechanism, PART_POSITIONS))
+    trace->tokens = tokens;
+    if (mechanism_lacks(&trace->config->mechanism, PART_POSITIONS))
         return 0;
-    for (size_t i = 0; i < reading->count && !walk->config->sinusoids; i++)
+    for (size_t i = 0; i < reading->count && !trace->config->sinusoids; i++)
         weights_add_position(weights, positions + i * channels, i);
-    if (walk->config->sinusoids)
+    if (trace->config->sinusoids)
         add_sinusoids((struct matrix){positions, reading->count, channels, channels}, 0);
-    walk->positions = positions;
+    trace->positions = positions;
     return 0;
 }
 
@@ -218,19 +218,19 @@ static float scale_as_it_is(const struct config *config, size_t layer)
 }
 
 /* The projections of that attention. */
-static int find_weights(struct walk *walk, struct weights *weights, struct err *err)
+static int find_weights(struct trace *trace, struct weights *weights, struct err *err)
 {
-    bool cross = walk->part == PART_CROSS;
-    size_t place = walk->layer + (walk->part == PART_SOURCE ? walk->config->n_layer : 0);
+    bool cross = trace->part == PART_CROSS;
+    size_t place = trace->layer + (trace->part == PART_SOURCE ? trace->config->n_layer : 0);
     struct block_weights block;
     if (weights_block(weights, place, cross ? SITE_CROSS_OUT : SITE_ATTN_OUT, &block, err))
         return -1;
-    walk->weights = cross ? block.cross : block.self;
+    trace->weights = cross ? block.cross : block.self;
     return 0;
 }
 
-int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *subject,
-              const struct explain_wish *wish, struct arena *arena, struct err *err)
+int trace_run(struct trace *trace, struct viewer *viewer, const struct subject *subject,
+              const struct explain_request *request, struct arena *arena, struct err *err)
 {
     struct model *model = &viewer->model;
     struct config *config = arena_alloc(arena, 1, sizeof *config, err);
@@ -238,16 +238,16 @@ int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *su
     struct selection selection;
     if (!config || !report)
         return -1;
-    *config = config_of(&model->config, wish->part);
-    *walk = (struct walk){
+    *config = config_of(&model->config, request->part);
+    *trace = (struct trace){
         .report = report,
         .config = config,
-        .part = wish->part,
-        .layer = wish->layer,
-        .head = wish->head,
-        .group = wish->head / (config->n_head / config->n_kv_head),
-        .scale = mechanism_scale(config, wish->layer),
-        .base_scale = scale_as_it_is(config, wish->layer),
+        .part = request->part,
+        .layer = request->layer,
+        .head = request->head,
+        .group = request->head / (config->n_head / config->n_kv_head),
+        .scale = mechanism_scale(config, request->layer),
+        .base_scale = scale_as_it_is(config, request->layer),
     };
     struct look look = {
         .selection = &selection,
@@ -255,13 +255,13 @@ int walk_take(struct walk *walk, struct viewer *viewer, const struct subject *su
         .count = 1,
         .reports = report,
     };
-    if (select_sites(&selection, config, wish, arena, err) ||
-        viewer_look(viewer, &look, arena, err) || find_weights(walk, &model->weights, err))
+    if (select_sites(&selection, config, request, arena, err) ||
+        viewer_look(viewer, &look, arena, err) || find_weights(trace, &model->weights, err))
         return -1;
-    find_inputs(walk);
-    find_keys(walk);
-    if (embed(walk, &model->weights, arena, err))
+    find_inputs(trace);
+    find_keys(trace);
+    if (embed(trace, &model->weights, arena, err))
         return -1;
-    walk_turn(walk, wish->query);
+    trace_set_query(trace, request->query);
     return 0;
 }
