@@ -9,7 +9,7 @@
 #include "inputs.h"
 #include "lens/attention_part.h"
 #include "explain/explanation.h"
-#include "lens/pick.h"
+#include "lens/reading.h"
 #include "lens/viewer.h"
 #include "mechanism_options.h"
 #include "explain/explain_format.h"
@@ -121,7 +121,7 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
     struct buf list = {0};
     nearest_begin(&nearest, name, strlen(name));
     for (size_t i = 0; i < reading->count; i++)
-        nearest_offer(&nearest, pick_name(&reading->labels[i]));
+        nearest_offer(&nearest, label_name(&reading->labels[i]));
     list_tokens(&list, reading);
     if (nearest.name)
         err_usage(err, "--token: the %s has no token '%s': did you mean '%s'?", called(job), name,
@@ -136,13 +136,13 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
 /* Every token, one after another; should one be called so, it is reached by its place. */
 static int choose_all(struct job *job)
 {
-    struct pick pick;
+    struct token_match match;
     job->request.query = 0;
     job->request.query_count = job->text->count;
     job->several = true;
-    if (pick_token(&pick, job->text, all))
+    if (reading_find_token(&match, job->text, all))
         print_note(job->options, "--token %s is every token: --token %s is the one called '%s'",
-                   all, job->text->labels[pick.index].exact, all);
+                   all, job->text->labels[match.index].exact, all);
     return 0;
 }
 
@@ -151,22 +151,22 @@ static int choose_query(struct job *job, struct err *err)
 {
     const struct reading *reading = job->text;
     const char *name = job->options->token;
-    struct pick pick = {.index = reading->count - 1};
+    struct token_match match = {.index = reading->count - 1};
     job->request.query_count = 1;
     if (name && strcmp(name, all) == 0)
         return choose_all(job);
-    if (name && !pick_token(&pick, reading, name))
+    if (name && !reading_find_token(&match, reading, name))
         return unknown_token(job, name, err);
-    job->request.query = pick.index;
-    if (name && pick.place != pick.index)
+    job->request.query = match.index;
+    if (name && match.place != match.index)
         print_note(job->options,
                    "--token %s is the token '%s' at place %zu: --token %s is the one at place %zu",
-                   name, name, pick.index, reading->labels[pick.place].exact, pick.place);
-    if (pick.alike)
+                   name, name, match.index, reading->labels[match.place].exact, match.place);
+    if (match.alike)
         print_note(job->options,
                    "'%s' stands %zu times in the %s: this is the first, --token %s "
                    "is the next",
-                   name, pick.alike + 1, called(job), reading->labels[pick.next].exact);
+                   name, match.alike + 1, called(job), reading->labels[match.next].exact);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/num.h"
 #include "base/utf8.h"
 #include "model/batch.h"
 #include "text/label.h"
@@ -244,4 +245,72 @@ const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t co
             return NULL;
     }
     return labels;
+}
+
+/* --- a token by its name -----------------------------------------------------------------------
+ */
+
+const char *label_name(const struct label *label)
+{
+    const char *name = label->plain + strspn(label->plain, " ");
+    return *name ? name : label->text;
+}
+
+static bool is_called(const struct label *label, const char *name)
+{
+    return strcmp(name, label->plain) == 0 || strcmp(name, label->text) == 0 ||
+           strcmp(name, label_name(label)) == 0;
+}
+
+static bool find_text(struct token_match *match, const struct reading *reading, const char *name)
+{
+    bool found = false;
+    for (size_t i = 0; i < reading->count; i++) {
+        if (!is_called(&reading->labels[i], name))
+            continue;
+        if (!found)
+            *match = (struct token_match){.index = i};
+        else if (match->alike++ == 0)
+            match->next = i;
+        found = true;
+    }
+    return found;
+}
+
+/* `size` characters that are a place. */
+static bool find_place(struct token_match *match, const struct reading *reading, const char *name,
+                       size_t size)
+{
+    char digits[NUMBER_BYTES];
+    long long place = 0;
+    long long count = (long long)reading->count;
+    if (size >= sizeof digits)
+        return false;
+    memcpy(digits, name, size);
+    digits[size] = '\0';
+    if (!num_parse_integer(digits, -count, count - 1, &place))
+        return false;
+    size_t index = (size_t)(place < 0 ? place + count : place);
+    *match = (struct token_match){.index = index, .place = index};
+    return true;
+}
+
+static bool find_both(struct token_match *match, const struct reading *reading, const char *name)
+{
+    const char *colon = strchr(name, ':');
+    return colon && find_place(match, reading, name, (size_t)(colon - name)) &&
+           is_called(&reading->labels[match->index], colon + 1);
+}
+
+bool reading_find_token(struct token_match *match, const struct reading *reading, const char *name)
+{
+    struct token_match place;
+    bool is_place = find_place(&place, reading, name, strlen(name));
+    if (find_text(match, reading, name)) {
+        match->place = is_place ? place.index : match->index;
+        return true;
+    }
+    if (is_place)
+        *match = place;
+    return is_place || find_both(match, reading, name);
 }

@@ -1,9 +1,9 @@
-#include "lens/pick.h"
+#include "lens/reading.h"
 
 #include <check.h>
 #include <string.h>
 
-Suite *pick_suite(void);
+Suite *token_match_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -60,32 +60,32 @@ START_TEST(a_token_goes_by_its_text_its_label_or_its_place)
         {"000000000000000000000000000001", NONE, 0, 0},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct pick pick = {0};
-        bool found = pick_token(&pick, &reading, cases[i].name);
+        struct token_match match = {0};
+        bool found = reading_find_token(&match, &reading, cases[i].name);
         ck_assert_msg(found == (cases[i].index != NONE), "'%s'", cases[i].name);
         if (!found)
             continue;
-        ck_assert_msg(pick.index == cases[i].index, "'%s' is %zu", cases[i].name, pick.index);
-        ck_assert_uint_eq(pick.alike, cases[i].alike);
-        ck_assert_uint_eq(pick.next, cases[i].next);
+        ck_assert_msg(match.index == cases[i].index, "'%s' is %zu", cases[i].name, match.index);
+        ck_assert_uint_eq(match.alike, cases[i].alike);
+        ck_assert_uint_eq(match.next, cases[i].next);
         bool is_place_too = strcmp(cases[i].name, "3") == 0;
-        ck_assert_uint_eq(pick.place, is_place_too ? 3 : pick.index);
+        ck_assert_uint_eq(match.place, is_place_too ? 3 : match.index);
     }
 }
 END_TEST
 
 START_TEST(a_name_for_short_has_no_blanks_before_it)
 {
-    ck_assert_str_eq(pick_name(&labels[0]), "is");
-    ck_assert_str_eq(pick_name(&labels[4]), "␣");
-    ck_assert_str_eq(pick_name(&labels[7]), "\\xc3‿");
+    ck_assert_str_eq(label_name(&labels[0]), "is");
+    ck_assert_str_eq(label_name(&labels[4]), "␣");
+    ck_assert_str_eq(label_name(&labels[7]), "\\xc3‿");
 }
 END_TEST
 
-Suite *pick_suite(void)
+Suite *token_match_suite(void)
 {
-    Suite *suite = suite_create("pick");
-    TCase *tests = tcase_create("pick");
+    Suite *suite = suite_create("token_match");
+    TCase *tests = tcase_create("token_match");
     tcase_add_test(tests, a_token_goes_by_its_text_its_label_or_its_place);
     tcase_add_test(tests, a_name_for_short_has_no_blanks_before_it);
     suite_add_tcase(suite, tests);
