@@ -151,7 +151,7 @@ static int choose_selection(struct job *job, struct err *err)
 static int begin_text(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    struct wish wish = {
+    struct generation_config generation = {
         .tokens = options->tokens ? (size_t)options->tokens : TOKENS,
         .sampling = {options->temperature, (size_t)options->top_k, options->top_p,
                      (uint64_t)options->seed},
@@ -159,7 +159,7 @@ static int begin_text(struct job *job, struct err *err)
         .logits = options->logprobs,
         .selection = options->show ? &job->selection : NULL,
     };
-    if (continuation_open(&job->text, &job->viewer, &job->prompt, &wish, err))
+    if (continuation_open(&job->text, &job->viewer, &job->prompt, &generation, err))
         return -1;
     if (!options->logprobs)
         return 0;
@@ -304,7 +304,8 @@ static void note_end(const struct job *job)
     if (job->text.end == END_OF_CONTEXT)
         print_note(job->options,
                    "the text ends with the model's context of %zu tokens: %zu new ones of %zu",
-                   job->text.room, job->text.count - job->text.prompt_count, job->text.wish.tokens);
+                   job->text.room, job->text.count - job->text.prompt_count,
+                   job->text.generation.tokens);
 }
 
 static void note_work(const struct job *job)

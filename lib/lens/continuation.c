@@ -8,13 +8,13 @@
 
 static bool keeps(const struct continuation *text, enum site site)
 {
-    const struct selection *selection = text->wish.selection;
+    const struct selection *selection = text->generation.selection;
     return selection && selection->sites >> site & 1;
 }
 
 static bool keeps_any(const struct continuation *text)
 {
-    return text->wish.selection && text->wish.selection->sites;
+    return text->generation.selection && text->generation.selection->sites;
 }
 
 static const struct config *config_of(const struct continuation *text)
@@ -53,8 +53,8 @@ static int lend(void *context, const struct attention_map_room *room, struct err
 /* Is the likeliest token all that is asked of a pass, and does it pay to ask for no more? */
 static bool can_screen(const struct continuation *text)
 {
-    bool needs_logits =
-        text->wish.sampling.temperature > 0 || text->wish.logits || keeps(text, SITE_LOGITS);
+    bool needs_logits = text->generation.sampling.temperature > 0 || text->generation.logits ||
+                        keeps(text, SITE_LOGITS);
     return !needs_logits && viewer_screens(text->viewer, text->room - text->prompt_count);
 }
 
@@ -63,8 +63,8 @@ static int init_watch(const struct continuation *text, struct watch *watch, bool
 {
     if (watch_init(watch, config_of(text), arena, err))
         return -1;
-    if (text->wish.selection)
-        selection_watch(text->wish.selection, watch);
+    if (text->generation.selection)
+        selection_watch(text->generation.selection, watch);
     if (wants_logits)
         watch_add(watch, SITE_LOGITS, 0);
     watch->last_logits = !keeps(text, SITE_LOGITS);
@@ -98,7 +98,7 @@ static int read_on(struct continuation *text, struct likeliest *choice, struct e
         batch_init(&batch, &model->config, &sequence, 1, arena, err))
         return -1;
     if (keeps_any(text) &&
-        capture_init(&intake.capture, text->wish.selection, &model->config, 1, arena, err))
+        capture_init(&intake.capture, text->generation.selection, &model->config, 1, arena, err))
         return -1;
     if (forward(&run, &tap, arena, err))
         return -1;
@@ -125,7 +125,7 @@ static int begin_text(struct continuation *text, const struct reading *prompt, s
 static int take_room(struct continuation *text, size_t prompt_count, struct err *err)
 {
     size_t positions = config_of(text)->n_positions;
-    text->room = prompt_count + text->wish.tokens;
+    text->room = prompt_count + text->generation.tokens;
     if (positions && text->room > positions)
         text->room = positions;
     text->ids = arena_alloc(&text->arena, text->room, sizeof *text->ids, err);
@@ -163,15 +163,17 @@ static int begin_source(struct continuation *text, struct err *err)
 }
 
 int continuation_open(struct continuation *text, struct viewer *viewer,
-                      const struct subject *subject, const struct wish *wish, struct err *err)
+                      const struct subject *subject, const struct generation_config *generation,
+                      struct err *err)
 {
     const struct reading *prompt = &subject->sentence;
-    *text = (struct continuation){.viewer = viewer, .wish = *wish, .source = &subject->source};
+    *text = (struct continuation){
+        .viewer = viewer, .generation = *generation, .source = &subject->source};
     if (check_model(text, err) || batch_check_length(config_of(text), prompt->count, err) ||
         take_room(text, prompt->count, err) || begin_source(text, err) ||
         begin_text(text, prompt, err) ||
-        sampler_init(&text->sampler, &wish->sampling, config_of(text)->vocab_size, &text->arena,
-                     err)) {
+        sampler_init(&text->sampler, &generation->sampling, config_of(text)->vocab_size,
+                     &text->arena, err)) {
         continuation_release(text);
         return -1;
     }
@@ -207,8 +209,8 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
 {
     struct likeliest choice = {0};
     *more = false;
-    if (text->count - text->prompt_count == text->wish.tokens)
-        text->end = END_AS_WISHED;
+    if (text->count - text->prompt_count == text->generation.tokens)
+        text->end = END_AS_ASKED;
     else if (text->count == text->room)
         text->end = END_OF_CONTEXT;
     if (text->end != GOES_ON)
@@ -216,7 +218,7 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
     if (read_on(text, &choice, err))
         return -1;
     text->chosen = choice.known ? choice.id : sampler_next(&text->sampler, text->logits);
-    if (!text->wish.past_end && text->chosen == config_of(text)->eos_id) {
+    if (!text->generation.past_end && text->chosen == config_of(text)->eos_id) {
         text->end = END_OF_TEXT;
         return 0;
     }
@@ -240,7 +242,7 @@ int continuation_report(struct continuation *text, struct report *report, struct
                         struct err *err)
 {
     static const struct selection nothing = {0};
-    const struct selection *selection = text->wish.selection;
+    const struct selection *selection = text->generation.selection;
     struct subject subject = {.source = *text->source};
     struct look look = {
         .selection = selection ? selection : &nothing,

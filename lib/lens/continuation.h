@@ -1,9 +1,9 @@
 /* continuation.h: a text that goes on, token by token, and what is kept of the passes it takes.
  *
  *     struct continuation text = {0};
- *     struct wish wish = {.tokens = 32, .sampling = {.top_p = 1}};
+ *     struct generation_config generation = {.tokens = 32, .sampling = {.top_p = 1}};
  *     bool more = true;
- *     if (continuation_open(&text, &viewer, &subject, &wish, err)) ...
+ *     if (continuation_open(&text, &viewer, &subject, &generation, err)) ...
  *     while (!continuation_next(&text, &more, err) && more)
  *         ... text.text.bytes + text.shown ...
  *     if (continuation_report(&text, &report, &arena, err)) ...
@@ -30,7 +30,7 @@
 #include "model/cache.h"
 #include "model/sampler.h"
 
-struct wish {
+struct generation_config {
     size_t tokens; /* at most so many more */
     struct sampling sampling;
     bool past_end;                     /* the model's end-of-text token is one like any other */
@@ -40,14 +40,14 @@ struct wish {
 
 enum continuation_end {
     GOES_ON,
-    END_AS_WISHED,  /* with as many tokens as were wished for */
+    END_AS_ASKED,   /* with as many tokens as were asked for */
     END_OF_TEXT,    /* the model chose its end-of-text token, which is no part of the text */
     END_OF_CONTEXT, /* the model has no more positions */
 };
 
 struct continuation {
     struct viewer *viewer;
-    struct wish wish;
+    struct generation_config generation;
     enum continuation_end end;
     const struct reading *source; /* what it looks at, where there is an encoder; else count is 0 */
     uint32_t *source_ids;
@@ -55,11 +55,11 @@ struct continuation {
     struct token *tokens; /* … and their places in the text */
     size_t count;
     size_t prompt_count;
-    size_t room;         /* the most there can be: wished for and with a position */
+    size_t room;         /* the most there can be: asked for and with a position */
     struct buf text;     /* the text so far */
     size_t shown;        /* where in it the last token begins, with the blank before it */
     const float *logits; /* [V] that the last choice was made by, until the next one; NULL, unless
-                          * they were wished for: it was made without */
+                          * they were asked for: it was made without */
     bool screens;        /* choices are, where they can be */
     uint32_t chosen;     /* the last choice, the end of the text included */
     struct sampler sampler;
@@ -73,7 +73,8 @@ struct continuation {
  * Refused, as not supported: models without logits, and those whose attention looks ahead, or at a
  * source alone. On failure nothing is held. */
 int continuation_open(struct continuation *text, struct viewer *viewer,
-                      const struct subject *subject, const struct wish *wish, struct err *err);
+                      const struct subject *subject, const struct generation_config *generation,
+                      struct err *err);
 void continuation_release(struct continuation *text);
 
 /* Choose one more token and add it; `*more` is false when the text has ended instead, for which

@@ -14,11 +14,11 @@ START_TEST(the_most_likely_token_follows_each_time)
 {
     struct story story;
     struct input input = story_input(start);
-    struct wish wish = {.tokens = 10, .sampling = {.top_p = 1}};
+    struct generation_config generation = {.tokens = 10, .sampling = {.top_p = 1}};
     story_open(&story, "tiny", &input);
-    story_begin(&story, &wish);
+    story_begin(&story, &generation);
     story_go_on(&story);
-    ck_assert_int_eq(story.text.end, END_AS_WISHED);
+    ck_assert_int_eq(story.text.end, END_AS_ASKED);
     ck_assert_uint_eq(story.text.count, 5 + 10);
     /* the same by passes over all of it */
     struct selection logits = {.sites = site_bit(SITE_LOGITS)};
@@ -59,17 +59,17 @@ START_TEST(the_likeliest_token_needs_no_logits)
         struct story story;
         struct input input = {.ids = texts[i].ids};
         struct input source = story_input(texts[i].source ? texts[i].source : "");
-        struct wish wish = {
+        struct generation_config generation = {
             .tokens = 60, .sampling = {.top_p = 1}, .past_end = true, .logits = true};
         if (texts[i].sentence)
             input = story_input(texts[i].sentence);
         story_open_beside(&full, texts[i].model, &input, texts[i].source ? &source : NULL);
-        story_begin(&full, &wish);
+        story_begin(&full, &generation);
         story_go_on(&full);
         ck_assert_ptr_nonnull(full.text.logits);
         story_open_beside(&story, texts[i].model, &input, texts[i].source ? &source : NULL);
-        wish.logits = false;
-        story_begin(&story, &wish);
+        generation.logits = false;
+        story_begin(&story, &generation);
         ck_assert(!story.text.screens); /* for so small a model it does not pay */
         story.text.screens = true;
         story_go_on(&story);
@@ -91,7 +91,7 @@ START_TEST(whoever_looks_at_logits_has_them)
     struct selection logits = {.sites = site_bit(SITE_LOGITS)};
     struct selection norm = {.sites = site_bit(SITE_LN_F)};
     struct {
-        struct wish wish;
+        struct generation_config generation;
         size_t words;
         enum precision precision;
         bool screens;
@@ -111,7 +111,7 @@ START_TEST(whoever_looks_at_logits_has_them)
         ck_assert_uint_eq(story.viewer.model.config.n_embd, 96);
         story.viewer.model.config.vocab_size = cases[i].words;
         story.viewer.model.weights.precision = cases[i].precision;
-        story_begin(&story, &cases[i].wish);
+        story_begin(&story, &cases[i].generation);
         ck_assert_int_eq(story.text.screens, cases[i].screens);
         story_release(&story);
     }
@@ -128,12 +128,12 @@ START_TEST(what_is_kept_is_what_one_pass_over_the_whole_gives)
             struct story story;
             story_open(&story, "tiny", &input);
             story_select(&story, heads[h]);
-            struct wish wish = {
+            struct generation_config generation = {
                 .tokens = tokens[i],
                 .sampling = {.temperature = 0.3, .top_p = 1, .seed = i}, /* whole words */
                 .selection = &story.selection,
             };
-            story_begin(&story, &wish);
+            story_begin(&story, &generation);
             story_go_on(&story);
             story_expect_report(&story);
             story_release(&story);
@@ -145,9 +145,9 @@ START_TEST(a_text_ends_with_the_context)
 {
     struct story story;
     struct input input = story_input(start);
-    struct wish wish = {.tokens = 1000, .sampling = {.top_p = 1}};
+    struct generation_config generation = {.tokens = 1000, .sampling = {.top_p = 1}};
     story_open(&story, "tiny", &input);
-    story_begin(&story, &wish);
+    story_begin(&story, &generation);
     story_go_on(&story);
     ck_assert_int_eq(story.text.end, END_OF_CONTEXT);
     ck_assert_uint_eq(story.text.count, 64);
@@ -162,10 +162,10 @@ END_TEST
 START_TEST(a_text_ends_where_the_model_ends_it)
 {
     struct input input = story_input("The keys");
-    struct wish wish = {.tokens = 3, .sampling = {.top_p = 1}};
+    struct generation_config generation = {.tokens = 3, .sampling = {.top_p = 1}};
     struct story free_story;
     story_open(&free_story, "tiny", &input);
-    story_begin(&free_story, &wish);
+    story_begin(&free_story, &generation);
     story_go_on(&free_story);
     ck_assert_uint_eq(free_story.text.count, 5);
     const uint32_t *ids = free_story.text.ids;
@@ -174,10 +174,10 @@ START_TEST(a_text_ends_where_the_model_ends_it)
         struct story story;
         story_open(&story, "tiny", &input);
         story.viewer.model.config.eos_id = ids[3];
-        wish.past_end = past_end;
-        story_begin(&story, &wish);
+        generation.past_end = past_end;
+        story_begin(&story, &generation);
         story_go_on(&story);
-        ck_assert_int_eq(story.text.end, past_end ? END_AS_WISHED : END_OF_TEXT);
+        ck_assert_int_eq(story.text.end, past_end ? END_AS_ASKED : END_OF_TEXT);
         ck_assert_uint_eq(story.text.count, past_end ? 5 : 3);
         ck_assert_mem_eq(story.text.ids, ids, story.text.count * sizeof *ids);
         const char *text = free_story.text.text.bytes;
@@ -194,17 +194,17 @@ START_TEST(a_prompt_of_ids_has_the_words_of_its_ids)
 {
     struct story story;
     struct input words = story_input(start);
-    struct wish wish = {.tokens = 1, .sampling = {.top_p = 1}};
+    struct generation_config generation = {.tokens = 1, .sampling = {.top_p = 1}};
     struct report report;
     struct err err = {0};
     story_open(&story, "tiny", &words);
-    story_begin(&story, &wish);
+    story_begin(&story, &generation);
     const char *ids = story_ids(&story);
     struct input input = {.ids = ids};
     continuation_release(&story.text);
     int failed = viewer_read(&story.viewer, &story.prompt, &input, NULL, &story.arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
-    story_begin(&story, &wish);
+    story_begin(&story, &generation);
     ck_assert_str_eq(story.text.text.bytes, start);
     story_go_on(&story);
     ck_assert_int_eq(continuation_report(&story.text, &report, &story.arena, NULL), 0);
@@ -214,7 +214,7 @@ START_TEST(a_prompt_of_ids_has_the_words_of_its_ids)
     tokenizer_free(story.viewer.tokenizer);
     story.viewer.tokenizer = NULL;
     continuation_release(&story.text);
-    story_begin(&story, &wish);
+    story_begin(&story, &generation);
     ck_assert_str_eq(story.text.text.bytes, ids);
     ck_assert_int_eq(continuation_report(&story.text, &report, &story.arena, NULL), 0);
     ck_assert_ptr_null(report.sentence.text);
@@ -236,11 +236,11 @@ START_TEST(models_that_cannot_go_on_are_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct story story;
         struct input input = story_input(cases[i].sentence);
-        struct wish wish = {.tokens = 1};
+        struct generation_config generation = {.tokens = 1};
         struct err err = {0};
         story_open(&story, cases[i].model, &input);
-        ck_assert_int_eq(continuation_open(&story.text, &story.viewer, &story.prompt, &wish, &err),
-                         -1);
+        ck_assert_int_eq(
+            continuation_open(&story.text, &story.viewer, &story.prompt, &generation, &err), -1);
         ck_assert_str_eq(err.text, cases[i].message);
         ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
         story_release(&story);
@@ -264,11 +264,13 @@ START_TEST(every_allocation_that_fails_is_an_error)
         bool more = true;
         story_open_beside(&story, beside ? "translate" : "tiny", &input, beside ? &cats : NULL);
         story_select(&story, beside ? "0" : "2");
-        struct wish wish = {.tokens = 2, .sampling = {1, 5, 0.9, 1}, .selection = &story.selection};
+        struct generation_config generation = {
+            .tokens = 2, .sampling = {1, 5, 0.9, 1}, .selection = &story.selection};
         if (screens)
-            wish = (struct wish){.tokens = 2, .sampling = {.top_p = 1}};
+            generation = (struct generation_config){.tokens = 2, .sampling = {.top_p = 1}};
         heap_fail_at(failures + 1, 0);
-        int failed = continuation_open(&story.text, &story.viewer, &story.prompt, &wish, &err);
+        int failed =
+            continuation_open(&story.text, &story.viewer, &story.prompt, &generation, &err);
         story.text.screens = screens;
         while (!failed && more)
             failed = continuation_next(&story.text, &more, &err);

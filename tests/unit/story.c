@@ -28,11 +28,12 @@ void story_release(struct story *story)
     arena_release(&story->arena);
 }
 
-void story_begin(struct story *story, const struct wish *wish)
+void story_begin(struct story *story, const struct generation_config *generation)
 {
     struct err err = {0};
-    ck_assert_msg(continuation_open(&story->text, &story->viewer, &story->prompt, wish, &err) == 0,
-                  "%s", err.text);
+    ck_assert_msg(
+        continuation_open(&story->text, &story->viewer, &story->prompt, generation, &err) == 0,
+        "%s", err.text);
 }
 
 void story_go_on(struct story *story)

@@ -2,9 +2,9 @@
  *
  *     struct story story;
  *     struct input input = story_input("Life is short");
- *     struct wish wish = {.tokens = 10, .sampling = {.top_p = 1}};
+ *     struct generation_config generation = {.tokens = 10, .sampling = {.top_p = 1}};
  *     story_open(&story, "tiny", &input);
- *     story_begin(&story, &wish);
+ *     story_begin(&story, &generation);
  *     story_go_on(&story);                                  (story.text.text.bytes)
  *     story_release(&story);
  */
@@ -34,7 +34,7 @@ struct input story_input(const char *text);
 /* Select all sites that can be kept, in all layers; `heads` as --head takes them, NULL: all. */
 void story_select(struct story *story, const char *heads);
 
-void story_begin(struct story *story, const struct wish *wish);
+void story_begin(struct story *story, const struct generation_config *generation);
 void story_go_on(struct story *story);
 
 /* "34,104": its ids, which its text may be cut into in another way; they live as long as it. */

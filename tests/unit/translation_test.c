@@ -21,16 +21,16 @@ START_TEST(what_is_kept_beside_a_source_is_what_one_pass_gives)
             story_open_beside(&story, models[m], &input, &cats);
             story_select(&story, i % 2 ? "0" : NULL);
             story.selection.sites |= site_bit(SITE_CROSS_SCORES) | site_bit(SITE_ENC_SCORES);
-            struct wish wish = {
+            struct generation_config generation = {
                 .tokens = tokens[i],
                 .sampling = {.temperature = 1, .top_p = 1, .seed = i},
                 .past_end = true,
                 .selection = &story.selection,
             };
-            story_begin(&story, &wish);
+            story_begin(&story, &generation);
             story_go_on(&story);
             ck_assert_int_eq(story.text.end,
-                             m == 1 && tokens[i] > 11 ? END_OF_CONTEXT : END_AS_WISHED);
+                             m == 1 && tokens[i] > 11 ? END_OF_CONTEXT : END_AS_ASKED);
             story_expect_report(&story);
             story_release(&story);
         }
@@ -63,12 +63,13 @@ START_TEST(every_step_beside_a_source_has_the_logits_of_a_pass_over_the_whole)
     struct story story;
     struct input input = story_input("<s>");
     struct input cats = story_input(_i % 4 ? "the cat sleeps" : source);
-    struct wish wish = {.tokens = 80, .sampling = {.top_p = 1}, .past_end = true};
+    struct generation_config generation = {
+        .tokens = 80, .sampling = {.top_p = 1}, .past_end = true};
     bool more = true;
     story_open_beside(&story, models[_i % 4], &input, &cats);
     machine_release(&story.viewer.machine);
     ck_assert_int_eq(machine_open(&story.viewer.machine, 1 + (size_t)_i / 4, NULL), 0);
-    story_begin(&story, &wish);
+    story_begin(&story, &generation);
     while (continuation_next(&story.text, &more, NULL) == 0 && more)
         expect_logits(&story, story.text.count - 1);
     ck_assert_uint_eq(story.text.count, _i % 4 == 1 ? 12 : 81);
@@ -82,9 +83,9 @@ START_TEST(a_source_is_translated)
     struct story story;
     struct report report;
     struct input cats = story_input(source);
-    struct wish wish = {.tokens = 40, .sampling = {.top_p = 1}};
+    struct generation_config generation = {.tokens = 40, .sampling = {.top_p = 1}};
     story_open_beside(&story, "translate", NULL, &cats);
-    story_begin(&story, &wish);
+    story_begin(&story, &generation);
     ck_assert_str_eq(story.text.text.bytes, "");
     story_go_on(&story);
     ck_assert_int_eq(story.text.end, END_OF_TEXT);
