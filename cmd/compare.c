@@ -17,7 +17,7 @@ struct job {
     const struct comparison_format *format;
     struct viewer viewer;
     struct inputs inputs;
-    struct subject *subjects;
+    struct text_pair *pairs;
     struct mechanism *ways;
     struct selection selection;
     struct comparison_plan plan;
@@ -67,17 +67,17 @@ static int read_texts(struct job *job, struct err *err)
     struct input source = {.text = text, .size = text ? strlen(text) : 0};
     struct dropped dropped = {0};
     struct dropped in_source = {0};
-    job->subjects = arena_alloc(&job->arena, job->inputs.count, sizeof *job->subjects, err);
-    if (!job->subjects)
+    job->pairs = arena_alloc(&job->arena, job->inputs.count, sizeof *job->pairs, err);
+    if (!job->pairs)
         return -1;
     for (size_t i = 0; i < job->inputs.count; i++) {
-        struct subject *subject = &job->subjects[i];
-        if (viewer_read(&job->viewer, subject, &job->inputs.items[i], text ? &source : NULL,
+        struct text_pair *pair = &job->pairs[i];
+        if (viewer_read(&job->viewer, pair, &job->inputs.items[i], text ? &source : NULL,
                         &job->arena, err))
             return inputs_blame(&job->inputs, i, err);
-        dropped_add(&dropped, &subject->sentence, i);
+        dropped_add(&dropped, &pair->sentence, i);
         if (i == 0) /* it is the same for all */
-            dropped_add(&in_source, &subject->source, i);
+            dropped_add(&in_source, &pair->source, i);
     }
     note_dropped(job, &dropped);
     dropped_note(&in_source, job->options, "the source");
@@ -114,8 +114,8 @@ static int compare(struct job *job, struct err *err)
     struct comparison comparison;
     struct progress progress;
     job->plan.viewer = &job->viewer;
-    job->plan.subjects = job->subjects;
-    job->plan.subject_count = job->inputs.count;
+    job->plan.pairs = job->pairs;
+    job->plan.pair_count = job->inputs.count;
     job->plan.ways = job->ways;
     job->plan.selection = &job->selection;
     job->plan.rounds = options->repeat ? (size_t)options->repeat : ROUNDS;

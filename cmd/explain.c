@@ -9,7 +9,7 @@
 #include "inputs.h"
 #include "lens/attention_part.h"
 #include "explain/explanation.h"
-#include "lens/reading.h"
+#include "lens/tokenized.h"
 #include "lens/viewer.h"
 #include "mechanism_options.h"
 #include "explain/explain_format.h"
@@ -25,9 +25,9 @@ struct job {
     const struct explain_format *format;
     struct viewer viewer;
     struct file file; /* what the text is borrowed from */
-    struct subject subject;
-    enum site_part part;        /* that was asked for, if one was */
-    const struct reading *text; /* that the query stands in */
+    struct text_pair pair;
+    enum site_part part;          /* that was asked for, if one was */
+    const struct tokenized *text; /* that the query stands in */
     struct explain_request request;
     bool several; /* --token all */
     struct stream out;
@@ -69,7 +69,7 @@ static int choose_part(struct job *job, struct err *err)
         return err_usage(err, "--attention-of: expected %s, which is all that '%s' has, found '%s'",
                          attention_parts[first].name, model->name, attention_parts[part].name);
     job->request.part = attention_part_sites(part, &model->config);
-    job->text = part == PART_SOURCE ? &job->subject.source : &job->subject.sentence;
+    job->text = part == PART_SOURCE ? &job->pair.source : &job->pair.sentence;
     return 0;
 }
 
@@ -101,11 +101,11 @@ static int choose_layer_and_head(struct job *job, struct err *err)
 }
 
 /* Which tokens there are, in a message; of many the first ones. */
-static void list_tokens(struct buf *list, const struct reading *reading)
+static void list_tokens(struct buf *list, const struct tokenized *tokenized)
 {
-    for (size_t i = 0; i < reading->count && i < TOKENS_NAMED; i++)
-        buf_format(list, "%s%s", i ? ", " : "", reading->labels[i].text);
-    if (reading->count > TOKENS_NAMED)
+    for (size_t i = 0; i < tokenized->count && i < TOKENS_NAMED; i++)
+        buf_format(list, "%s%s", i ? ", " : "", tokenized->labels[i].text);
+    if (tokenized->count > TOKENS_NAMED)
         buf_text(list, ", …");
 }
 
@@ -116,19 +116,19 @@ static const char *called(const struct job *job)
 
 static int unknown_token(struct job *job, const char *name, struct err *err)
 {
-    const struct reading *reading = job->text;
+    const struct tokenized *tokenized = job->text;
     struct nearest nearest;
     struct buf list = {0};
     nearest_begin(&nearest, name, strlen(name));
-    for (size_t i = 0; i < reading->count; i++)
-        nearest_offer(&nearest, label_name(&reading->labels[i]));
-    list_tokens(&list, reading);
+    for (size_t i = 0; i < tokenized->count; i++)
+        nearest_offer(&nearest, label_name(&tokenized->labels[i]));
+    list_tokens(&list, tokenized);
     if (nearest.name)
         err_usage(err, "--token: the %s has no token '%s': did you mean '%s'?", called(job), name,
                   nearest.name);
     else
         err_usage(err, "--token: expected one of %s, or a place from 0 to %zu, found '%s'",
-                  list.bytes ? list.bytes : "", reading->count - 1, name);
+                  list.bytes ? list.bytes : "", tokenized->count - 1, name);
     buf_release(&list);
     return -1;
 }
@@ -140,7 +140,7 @@ static int choose_all(struct job *job)
     job->request.query = 0;
     job->request.query_count = job->text->count;
     job->several = true;
-    if (reading_find_token(&match, job->text, all))
+    if (tokenized_find_token(&match, job->text, all))
         print_note(job->options, "--token %s is every token: --token %s is the one called '%s'",
                    all, job->text->labels[match.index].exact, all);
     return 0;
@@ -149,24 +149,24 @@ static int choose_all(struct job *job)
 /* The last token, unless another is named, or all; of several with that name the first. */
 static int choose_query(struct job *job, struct err *err)
 {
-    const struct reading *reading = job->text;
+    const struct tokenized *tokenized = job->text;
     const char *name = job->options->token;
-    struct token_match match = {.index = reading->count - 1};
+    struct token_match match = {.index = tokenized->count - 1};
     job->request.query_count = 1;
     if (name && strcmp(name, all) == 0)
         return choose_all(job);
-    if (name && !reading_find_token(&match, reading, name))
+    if (name && !tokenized_find_token(&match, tokenized, name))
         return unknown_token(job, name, err);
     job->request.query = match.index;
     if (name && match.place != match.index)
         print_note(job->options,
                    "--token %s is the token '%s' at place %zu: --token %s is the one at place %zu",
-                   name, name, match.index, reading->labels[match.place].exact, match.place);
+                   name, name, match.index, tokenized->labels[match.place].exact, match.place);
     if (match.alike)
         print_note(job->options,
                    "'%s' stands %zu times in the %s: this is the first, --token %s "
                    "is the next",
-                   name, match.alike + 1, called(job), reading->labels[match.next].exact);
+                   name, match.alike + 1, called(job), tokenized->labels[match.next].exact);
     return 0;
 }
 
@@ -189,10 +189,10 @@ static int read_subject(struct job *job, struct err *err)
         inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
         return -1;
     print_note_of_tokenizer(options, job->viewer.tokenizer);
-    if (viewer_read(&job->viewer, &job->subject, &input, text ? &source : NULL, &job->arena, err))
+    if (viewer_read(&job->viewer, &job->pair, &input, text ? &source : NULL, &job->arena, err))
         return inputs_blame_only(options, err);
-    dropped_add(&dropped, &job->subject.sentence, 0);
-    dropped_add(&in_source, &job->subject.source, 0);
+    dropped_add(&dropped, &job->pair.sentence, 0);
+    dropped_add(&in_source, &job->pair.source, 0);
     dropped_note(&dropped, options, NULL);
     dropped_note(&in_source, options, "the source");
     return 0;
@@ -230,8 +230,7 @@ static int explain(struct job *job, struct err *err)
         return -1;
     progress_begin(&progress, job->options, "layers");
     job->viewer.machine.progress = &progress.sink;
-    int failed =
-        explanation_make(items, &job->viewer, &job->subject, &job->request, &job->arena, err);
+    int failed = explanation_make(items, &job->viewer, &job->pair, &job->request, &job->arena, err);
     job->viewer.machine.progress = NULL;
     progress_end(&progress);
     return failed ? -1 : write_explanations(job, &explanations, err);

@@ -24,7 +24,7 @@ struct job {
     const struct options *options;
     struct viewer viewer;
     struct file file;
-    struct subject prompt;
+    struct text_pair prompt;
     struct selection selection;
     struct derivation derivation;
     struct style style;

@@ -85,9 +85,9 @@ static int check_options(struct job *job, struct err *err)
 static int add_text(struct job *job, const struct input *input, struct err *err)
 {
     struct arena arena = {0};
-    struct subject subject = {0};
-    int failed = viewer_read(&job->viewer, &subject, input, NULL, &arena, err) ||
-                 head_survey_add_text(&job->survey, &subject.sentence, err);
+    struct text_pair pair = {0};
+    int failed = viewer_read(&job->viewer, &pair, input, NULL, &arena, err) ||
+                 head_survey_add_text(&job->survey, &pair.sentence, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }

@@ -303,17 +303,17 @@ int inputs_blame(const struct inputs *inputs, size_t index, struct err *err)
     return -1;
 }
 
-void dropped_add(struct dropped *dropped, const struct reading *reading, size_t index)
+void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index)
 {
-    const struct token *first = &reading->dropped_first;
-    if (!reading->dropped_count)
+    const struct token *first = &tokenized->dropped_first;
+    if (!tokenized->dropped_count)
         return;
     if (!dropped->count) {
         dropped->input = index;
         dropped->at = first->start;
-        label_excerpt(dropped->first, reading->text + first->start, first->end - first->start);
+        label_excerpt(dropped->first, tokenized->text + first->start, first->end - first->start);
     }
-    dropped->count += reading->dropped_count;
+    dropped->count += tokenized->dropped_count;
 }
 
 void dropped_note(const struct dropped *dropped, const struct options *options, const char *place)

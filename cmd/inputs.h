@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "lens/reading.h"
+#include "lens/tokenized.h"
 #include "model/model.h"
 #include "options.h"
 #include "text/label.h"
@@ -66,7 +66,7 @@ struct dropped {
     char first[LABEL_EXCERPT_BYTES];
 };
 
-void dropped_add(struct dropped *dropped, const struct reading *reading, size_t index);
+void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index);
 
 /* Say on standard error, in one line, that they were left out; `place` is that of the text with the
  * first one, NULL or "" where it goes without saying. */

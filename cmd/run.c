@@ -82,12 +82,12 @@ static int prepare(struct job *job, struct err *err)
 }
 
 /* Tokenize input `index`; errors say which one it is. */
-static int read_subject(const struct job *job, struct subject *subject, size_t index,
+static int read_subject(const struct job *job, struct text_pair *pair, size_t index,
                         struct arena *arena, struct err *err)
 {
     const char *text = job->options->source;
     struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    if (viewer_read(&job->viewer, subject, &job->inputs.items[index], text ? &source : NULL, arena,
+    if (viewer_read(&job->viewer, pair, &job->inputs.items[index], text ? &source : NULL, arena,
                     err))
         return inputs_blame(&job->inputs, index, err);
     return 0;
@@ -102,10 +102,10 @@ static void note_dropped(const struct job *job, const struct dropped *dropped)
 }
 
 /* A report without numbers shows what cannot be made of a text. */
-static int check_derivation(const struct job *job, const struct subject *subject, size_t index,
+static int check_derivation(const struct job *job, const struct text_pair *pair, size_t index,
                             struct arena *arena, struct err *err)
 {
-    struct report report = {.sentence = subject->sentence, .source = subject->source};
+    struct report report = {.sentence = pair->sentence, .source = pair->source};
     if (job->request.derivation.hide_first &&
         derive(&report, &job->request.derivation, job->viewer.tokenizer, arena, err))
         return inputs_blame(&job->inputs, index, err);
@@ -113,11 +113,11 @@ static int check_derivation(const struct job *job, const struct subject *subject
 }
 
 /* Whether a token begins inside a character: Chinese, emoji and the like, in bytes. */
-static bool has_parts(const struct reading *reading)
+static bool has_parts(const struct tokenized *tokenized)
 {
-    for (size_t i = 0; reading->bytes && i < reading->count; i++)
-        if (reading->bytes[i].bytes &&
-            label_is_rest(reading->bytes[i].bytes, reading->bytes[i].size))
+    for (size_t i = 0; tokenized->bytes && i < tokenized->count; i++)
+        if (tokenized->bytes[i].bytes &&
+            label_is_rest(tokenized->bytes[i].bytes, tokenized->bytes[i].size))
             return true;
     return false;
 }
@@ -141,16 +141,16 @@ static int check_inputs(struct job *job, struct err *err)
     bool parts = false;
     for (size_t i = 0; i < job->inputs.count; i++) {
         struct arena arena = {0};
-        struct subject subject;
-        int failed = read_subject(job, &subject, i, &arena, err) ||
-                     check_derivation(job, &subject, i, &arena, err);
+        struct text_pair pair;
+        int failed = read_subject(job, &pair, i, &arena, err) ||
+                     check_derivation(job, &pair, i, &arena, err);
         if (!failed)
-            dropped_add(&dropped, &subject.sentence, i);
+            dropped_add(&dropped, &pair.sentence, i);
         if (!failed && i == 0) /* it is the same for all */
-            dropped_add(&in_source, &subject.source, i);
+            dropped_add(&in_source, &pair.source, i);
         if (!failed)
-            parts |= has_parts(&subject.sentence) || has_parts(&subject.source);
-        tokens += failed ? 0 : subject.sentence.count;
+            parts |= has_parts(&pair.sentence) || has_parts(&pair.source);
+        tokens += failed ? 0 : pair.sentence.count;
         arena_release(&arena);
         if (failed)
             return -1;
@@ -183,17 +183,17 @@ static int write_group(struct job *job, const struct look *look, struct err *err
 }
 
 /* Read as many of the sentences from `first` on as share a pass. */
-static int read_group(const struct job *job, struct subject *subjects, size_t first, size_t *count,
+static int read_group(const struct job *job, struct text_pair *pairs, size_t first, size_t *count,
                       struct arena *arena, struct err *err)
 {
     size_t tokens = 0;
     *count = 0;
     while (first + *count < job->inputs.count && *count < GROUP_SENTENCES &&
            tokens < GROUP_TOKENS) {
-        struct subject *subject = &subjects[*count];
-        if (read_subject(job, subject, first + *count, arena, err))
+        struct text_pair *pair = &pairs[*count];
+        if (read_subject(job, pair, first + *count, arena, err))
             return -1;
-        tokens += subject->sentence.count;
+        tokens += pair->sentence.count;
         (*count)++;
     }
     return 0;
@@ -206,15 +206,15 @@ static int run_group(struct job *job, size_t *done, struct err *err)
     size_t left = job->inputs.count - *done;
     size_t most = left < GROUP_SENTENCES ? left : GROUP_SENTENCES;
     arena_clear(arena);
-    struct subject *subjects = arena_alloc(arena, most, sizeof *subjects, err);
+    struct text_pair *pairs = arena_alloc(arena, most, sizeof *pairs, err);
     struct report *reports = arena_alloc(arena, most, sizeof *reports, err);
     struct look look = {
         .selection = &job->request.selection,
-        .subjects = subjects,
+        .pairs = pairs,
         .first = *done,
         .reports = reports,
     };
-    if (!subjects || !reports || read_group(job, subjects, *done, &look.count, arena, err) ||
+    if (!pairs || !reports || read_group(job, pairs, *done, &look.count, arena, err) ||
         viewer_look(&job->viewer, &look, arena, err) || derive_group(job, &look, arena, err) ||
         write_group(job, &look, err))
         return -1;

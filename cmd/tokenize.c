@@ -14,7 +14,7 @@
 #include "decode.h"
 #include "format/json_writer.h"
 #include "inputs.h"
-#include "lens/reading.h"
+#include "lens/tokenized.h"
 #include "model/model.h"
 #include "write/json_origin.h"
 #include "write/text_line.h"
@@ -237,7 +237,7 @@ static int read_text(struct job *job, size_t index, struct dropped *dropped, str
     const struct token_sink sink = {count_tokens, &job->tallies[index]};
     struct token_list list = {.sink = &sink};
     int failed = tokenizer_stream(job->tokenizer, &list, input->text, input->size, err);
-    struct reading reading = {
+    struct tokenized tokenized = {
         .text = input->text,
         .size = input->size,
         .count = job->tallies[index].count,
@@ -245,9 +245,9 @@ static int read_text(struct job *job, size_t index, struct dropped *dropped, str
         .dropped_first = list.dropped_first,
     };
     token_list_release(&list);
-    if (failed || reading_check(&reading, err))
+    if (failed || tokenized_check(&tokenized, err))
         return -1;
-    dropped_add(dropped, &reading, index);
+    dropped_add(dropped, &tokenized, index);
     return 0;
 }
 

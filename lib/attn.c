@@ -42,18 +42,18 @@ void attn_close(struct attn_model *model)
     heap_free(model);
 }
 
-static int copy_ids(struct attn_ids *ids, const struct reading *reading, struct err *err)
+static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, struct err *err)
 {
-    ids->count = reading->count;
+    ids->count = tokenized->count;
     ids->ids = heap_alloc(ids->count, sizeof *ids->ids, err);
     ids->starts = heap_alloc(ids->count, sizeof *ids->starts, err);
     ids->ends = heap_alloc(ids->count, sizeof *ids->ends, err);
     if (!ids->ids || !ids->starts || !ids->ends)
         return -1;
     for (size_t i = 0; i < ids->count; i++) {
-        ids->ids[i] = reading->tokens[i].id;
-        ids->starts[i] = reading->tokens[i].start;
-        ids->ends[i] = reading->tokens[i].end;
+        ids->ids[i] = tokenized->tokens[i].id;
+        ids->starts[i] = tokenized->tokens[i].start;
+        ids->ends[i] = tokenized->tokens[i].end;
     }
     return 0;
 }
@@ -83,14 +83,14 @@ int attn_encode(const struct attn_model *model, const char *text, size_t size, s
 {
     struct err err = {0};
     struct arena arena = {0};
-    struct subject subject;
+    struct text_pair pair;
     struct input input = {.text = text ? text : "", .size = text ? size : 0};
     if (ids)
         *ids = (struct attn_ids){0};
     if (check_encode(model, ids, &err))
         return give(error, &err);
-    int failed = viewer_read(&model->viewer, &subject, &input, NULL, &arena, &err) ||
-                 copy_ids(ids, &subject.sentence, &err);
+    int failed = viewer_read(&model->viewer, &pair, &input, NULL, &arena, &err) ||
+                 copy_ids(ids, &pair.sentence, &err);
     arena_release(&arena);
     if (!failed)
         return 0;

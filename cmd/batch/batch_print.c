@@ -39,8 +39,8 @@ static size_t job_bytes(const struct prepared *prepared)
 {
     const struct config *config = &prepared->model->viewer.model.config;
     const struct selection *selection = &prepared->request.selection;
-    size_t tokens = prepared->subject.sentence.count;
-    size_t source = prepared->subject.source.count;
+    size_t tokens = prepared->pair.sentence.count;
+    size_t source = prepared->pair.source.count;
     size_t total = 0;
     for (int site = 0; site < SITE_COUNT; site++) {
         size_t count = 0;
@@ -81,7 +81,7 @@ static int write_line(struct printing *printing, const struct job *job, struct a
     if (broken)
         add_error(line, job_err);
     else
-        buf_format(line, "  %6zu", prepared.subject.sentence.count);
+        buf_format(line, "  %6zu", prepared.pair.sentence.count);
     if (!broken && !reduced)
         buf_format(line, "  %s", num_size(size, bytes));
     printing->lines++;

@@ -106,7 +106,7 @@ static int read_round(struct round *round, struct err *err)
             (round->err.out_of_memory ? err_adopt(err, &round->err)
                                       : fail_entry(round, entry, err)))
             return -1;
-        tokens += entry->prepared.subject.sentence.count;
+        tokens += entry->prepared.pair.sentence.count;
     }
     return 0;
 }
@@ -175,13 +175,13 @@ static int show_group(struct round *round, const struct pass_group *group, struc
 static int run_group(struct round *round, const struct pass_group *group, struct tally_sink *sink,
                      struct err *err)
 {
-    struct subject *subjects = arena_alloc(&round->arena, group->count, sizeof *subjects, err);
-    struct look look = {.subjects = subjects, .count = group->count, .first = group->first};
+    struct text_pair *pairs = arena_alloc(&round->arena, group->count, sizeof *pairs, err);
+    struct look look = {.pairs = pairs, .count = group->count, .first = group->first};
     const struct prepared *alike = &group->entries[0]->prepared;
-    if (!subjects || viewer_set_mechanism(&alike->model->viewer, &alike->request.mechanism, err))
+    if (!pairs || viewer_set_mechanism(&alike->model->viewer, &alike->request.mechanism, err))
         return -1;
     for (size_t i = 0; i < group->count; i++)
-        subjects[i] = group->entries[i]->prepared.subject;
+        pairs[i] = group->entries[i]->prepared.pair;
     return sink ? tally_group(round, group, &look, sink, err)
                 : show_group(round, group, &look, err);
 }
@@ -241,18 +241,16 @@ static struct tally *tally_of(struct round *round, struct entry *entry, struct e
 static int make_sink(struct round *round, const struct pass_group *group, struct tally_sink *sink,
                      struct err *err)
 {
-    struct tally_subject *subjects =
-        arena_alloc(&round->arena, group->count, sizeof *subjects, err);
-    for (size_t i = 0; i < group->count && subjects; i++) {
+    struct tally_text *pairs = arena_alloc(&round->arena, group->count, sizeof *pairs, err);
+    for (size_t i = 0; i < group->count && pairs; i++) {
         struct entry *entry = group->entries[i];
-        subjects[i].tally = tally_of(round, entry, err);
-        subjects[i].selection = &entry->prepared.request.selection;
-        if (!subjects[i].tally)
+        pairs[i].tally = tally_of(round, entry, err);
+        pairs[i].selection = &entry->prepared.request.selection;
+        if (!pairs[i].tally)
             return -1;
     }
     size_t layers = group->entries[0]->prepared.model->viewer.model.config.n_layer;
-    return subjects ? tally_sink_init(sink, subjects, group->count, layers, &round->arena, err)
-                    : -1;
+    return pairs ? tally_sink_init(sink, pairs, group->count, layers, &round->arena, err) : -1;
 }
 
 static int run_pass(struct round *round, const struct pass_group *group, struct err *err)
@@ -289,7 +287,7 @@ static int run_alike(struct round *round, size_t first, struct err *err)
         return -1;
     for (size_t i = first; i < round->count && group.count < round->pass_texts; i++) {
         struct entry *entry = &round->entries[i];
-        size_t more = entry->prepared.subject.sentence.count;
+        size_t more = entry->prepared.pair.sentence.count;
         if (!belongs(round, entry, &round->entries[first]))
             continue;
         if (group.count && tokens + more > round->pass_tokens + round->pass_tokens / 4)
@@ -308,9 +306,9 @@ static int store_entry(struct batch_work *work, const struct entry *entry, struc
     if (entry->fault.kind)
         return store_failure(&work->store, &entry->job, &entry->fault, err);
     if (work->plan.item_form)
-        return store_measured(&work->store, &entry->job, &entry->prepared.subject, &entry->measured,
+        return store_measured(&work->store, &entry->job, &entry->prepared.pair, &entry->measured,
                               err);
-    return store_report(&work->store, &entry->job, &entry->prepared.subject, &entry->report, &page,
+    return store_report(&work->store, &entry->job, &entry->prepared.pair, &entry->report, &page,
                         err);
 }
 

@@ -50,8 +50,8 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
     bool tallied = store_is_tallied(&work->plan);
     prepared->model = open_models_get(&work->models, &job->item.options, err);
     if (prepared->model && !make_request(work, job, prepared, arena, err) &&
-        !open_model_read(prepared->model, job, &prepared->subject, arena, err) &&
-        !(tallied && tallies_note(&work->tallies, job, prepared->model, &prepared->subject, err)))
+        !open_model_read(prepared->model, job, &prepared->pair, arena, err) &&
+        !(tallied && tallies_note(&work->tallies, job, prepared->model, &prepared->pair, err)))
         return 0;
     return err_prefix(err, "'%s' line %zu", inputs_shown_path(work->jobs.items.path),
                       job->item.line);
@@ -88,10 +88,10 @@ static void complain(struct walk *walk, const struct err *err)
 /* A job of this shard. */
 static void count(struct survey *survey, const struct prepared *prepared)
 {
-    const struct reading *sentence = &prepared->subject.sentence;
-    size_t tokens = sentence->count + prepared->subject.source.count;
+    const struct tokenized *sentence = &prepared->pair.sentence;
+    size_t tokens = sentence->count + prepared->pair.source.count;
     survey->tokens += tokens;
-    survey->dropped += sentence->dropped_count + prepared->subject.source.dropped_count;
+    survey->dropped += sentence->dropped_count + prepared->pair.source.dropped_count;
     if (survey->longest < sentence->count)
         survey->longest = sentence->count;
     prepared->model->tokens += tokens;
@@ -106,7 +106,7 @@ static int visit(struct walk *walk, const struct job *job, uint64_t total, struc
     struct survey *survey = &work->survey;
     struct prepared prepared;
     bool sound = !batch_prepare(work, job, &prepared, arena, err);
-    size_t weight = sound ? prepared.subject.sentence.count + prepared.subject.source.count : 1;
+    size_t weight = sound ? prepared.pair.sentence.count + prepared.pair.source.count : 1;
     if (err->out_of_memory)
         return -1;
     if (!sound)

@@ -45,7 +45,7 @@ struct batch_work {
 /* What a job is run with. */
 struct prepared {
     struct open_model *model;
-    struct subject subject;
+    struct text_pair pair;
     struct request request;
     struct style style;
 };

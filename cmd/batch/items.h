@@ -28,7 +28,7 @@
 #include "format/csv_read.h"
 #include "item_conditions.h"
 #include "item_ids.h"
-#include "lens/reading.h"
+#include "lens/tokenized.h"
 #include "../options.h"
 
 struct item {

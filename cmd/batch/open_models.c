@@ -68,7 +68,7 @@ static int choose_reading(struct open_model *model, const struct options *option
     return 0;
 }
 
-int open_model_read(struct open_model *model, const struct job *job, struct subject *subject,
+int open_model_read(struct open_model *model, const struct job *job, struct text_pair *pair,
                     struct arena *arena, struct err *err)
 {
     const struct options *options = &job->item.options;
@@ -77,6 +77,5 @@ int open_model_read(struct open_model *model, const struct job *job, struct subj
     if (inputs_check_source(options, &model->viewer.model, err) ||
         choose_reading(model, options, err))
         return -1;
-    return viewer_read(&model->viewer, subject, &job->item.input, text ? &source : NULL, arena,
-                       err);
+    return viewer_read(&model->viewer, pair, &job->item.input, text ? &source : NULL, arena, err);
 }

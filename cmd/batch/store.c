@@ -122,11 +122,11 @@ int store_open(struct store *store, const struct store_plan *plan, struct tallie
 
 /* --- one item --------------------------------------------------------------------------------- */
 
-static void add_ids(struct buf *out, const char *name, const struct reading *reading)
+static void add_ids(struct buf *out, const char *name, const struct tokenized *tokenized)
 {
     buf_format(out, ", \"%s\": [", name);
-    for (size_t i = 0; i < reading->count; i++)
-        buf_format(out, i ? ", %u" : "%u", reading->tokens[i].id);
+    for (size_t i = 0; i < tokenized->count; i++)
+        buf_format(out, i ? ", %u" : "%u", tokenized->tokens[i].id);
     buf_char(out, ']');
 }
 
@@ -228,14 +228,14 @@ static int write_files(struct store *store, const struct job *job, const struct 
     return failed ? -1 : 0;
 }
 
-int store_report(struct store *store, const struct job *job, const struct subject *subject,
+int store_report(struct store *store, const struct job *job, const struct text_pair *pair,
                  const struct report *report, const struct place *page, struct err *err)
 {
     int failed = 0;
     begin_piece(store, job);
-    add_ids(&store->pieces, "ids", &subject->sentence);
-    if (subject->source.count)
-        add_ids(&store->pieces, "source_ids", &subject->source);
+    add_ids(&store->pieces, "ids", &pair->sentence);
+    if (pair->source.count)
+        add_ids(&store->pieces, "source_ids", &pair->source);
     if (store->plan->kind == STORE_ITEMS)
         return write_files(store, job, report, page, err);
     if (store->plan->kind == STORE_LINES)
@@ -244,13 +244,13 @@ int store_report(struct store *store, const struct job *job, const struct subjec
     return failed ? -1 : 0;
 }
 
-int store_measured(struct store *store, const struct job *job, const struct subject *subject,
+int store_measured(struct store *store, const struct job *job, const struct text_pair *pair,
                    const struct measured *measured, struct err *err)
 {
     begin_piece(store, job);
-    add_ids(&store->pieces, "ids", &subject->sentence);
-    if (subject->source.count)
-        add_ids(&store->pieces, "source_ids", &subject->source);
+    add_ids(&store->pieces, "ids", &pair->sentence);
+    if (pair->source.count)
+        add_ids(&store->pieces, "source_ids", &pair->source);
     int failed = write_item(store, job, measured, NULL, err);
     end_piece(store);
     return failed;

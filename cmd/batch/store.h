@@ -58,9 +58,9 @@ int store_open(struct store *store, const struct store_plan *plan, struct tallie
 
 /* An item is done: with a report (NULL where it was tallied), with what was measured of it alone,
  * or with what was wrong with it. */
-int store_report(struct store *store, const struct job *job, const struct subject *subject,
+int store_report(struct store *store, const struct job *job, const struct text_pair *pair,
                  const struct report *report, const struct place *page, struct err *err);
-int store_measured(struct store *store, const struct job *job, const struct subject *subject,
+int store_measured(struct store *store, const struct job *job, const struct text_pair *pair,
                    const struct measured *measured, struct err *err);
 int store_failure(struct store *store, const struct job *job, const struct item_fault *fault,
                   struct err *err);

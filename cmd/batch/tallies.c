@@ -120,12 +120,12 @@ static int open_group(struct tally_group *group, const struct job *job, const st
 }
 
 int tallies_note(struct tallies *tallies, const struct job *job, const struct open_model *model,
-                 const struct subject *subject, struct err *err)
+                 const struct text_pair *pair, struct err *err)
 {
     const struct model *opened = &model->viewer.model;
     struct tally_group *group = tallies_find(tallies, job);
     bool cross = config_is_cross(&opened->config);
-    size_t keys = cross ? subject->source.count : subject->sentence.count;
+    size_t keys = cross ? pair->source.count : pair->sentence.count;
     if (check_measures(tallies, &opened->config, opened->name, err))
         return -1;
     if (!group) {
@@ -133,8 +133,8 @@ int tallies_note(struct tallies *tallies, const struct job *job, const struct op
         if (!group || open_group(group, job, opened, tallies, err))
             return -1;
     }
-    if (group->size.queries < subject->sentence.count)
-        group->size.queries = subject->sentence.count;
+    if (group->size.queries < pair->sentence.count)
+        group->size.queries = pair->sentence.count;
     if (group->size.keys < keys)
         group->size.keys = keys;
     return 0;

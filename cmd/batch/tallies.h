@@ -6,7 +6,7 @@
  *
  *     struct tallies tallies = {0};
  *     if (tallies_open(&tallies, options, err)) ...
- *     if (tallies_note(&tallies, &job, model, &subject, err)) ...           (for all jobs)
+ *     if (tallies_note(&tallies, &job, model, &pair, err)) ...           (for all jobs)
  *     if (tallies_begin(&tallies, err)) ...
  *     struct tally_group *group = tallies_find(&tallies, &job);
  *     ... tally_add(&group->tally, …); group->texts++ ...
@@ -53,7 +53,7 @@ void tallies_release(struct tallies *tallies);
 
 /* Find the group of a job, or make it; a measure that makes no sense for the model is refused. */
 int tallies_note(struct tallies *tallies, const struct job *job, const struct open_model *model,
-                 const struct subject *subject, struct err *err);
+                 const struct text_pair *pair, struct err *err);
 
 /* The group of a job that was noted. */
 struct tally_group *tallies_find(const struct tallies *tallies, const struct job *job);

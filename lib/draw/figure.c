@@ -21,8 +21,8 @@ static const char *last_name(const char *path)
 
 static void add_visible(struct buf *out, const char *text)
 {
-    struct reading given = {.text = text, .size = strlen(text)};
-    reading_visible(out, &given);
+    struct tokenized given = {.text = text, .size = strlen(text)};
+    tokenized_visible(out, &given);
 }
 
 static bool has_title(const struct style *style)
@@ -36,7 +36,7 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
     if (has_title(style))
         return;
     buf_text(out, " · ");
-    reading_visible(out, &report->sentence);
+    tokenized_visible(out, &report->sentence);
 }
 
 /* Begin a figure of at most so many sections; takes the title's text. */

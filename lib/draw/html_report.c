@@ -104,10 +104,10 @@ static int put_head(struct stream *out, const struct report *report, const struc
 
 /* --- a sentence ------------------------------------------------------------------------------- */
 
-static const struct label *labels_of(const struct reading *reading, size_t *count)
+static const struct label *labels_of(const struct tokenized *tokenized, size_t *count)
 {
-    *count = reading->words ? reading->word_count : reading->count;
-    return reading->words ? reading->word_labels : reading->labels;
+    *count = tokenized->words ? tokenized->word_count : tokenized->count;
+    return tokenized->words ? tokenized->word_labels : tokenized->labels;
 }
 
 /* Without blanks: there may be thousands. */
@@ -123,29 +123,29 @@ static void put_labels(struct json_writer *json, const char *name, const struct 
 }
 
 /* Where the text of a place ends: what stands between two belongs to the one after it. */
-static size_t end_of(const struct reading *reading, size_t place)
+static size_t end_of(const struct tokenized *tokenized, size_t place)
 {
     size_t token = place;
-    if (reading->words)
-        token = reading->words[place].first + reading->words[place].count - 1;
-    return reading->tokens[token].end;
+    if (tokenized->words)
+        token = tokenized->words[place].first + tokenized->words[place].count - 1;
+    return tokenized->tokens[token].end;
 }
 
 /* The text itself, cut where its places begin; without a text, their names. */
-static void put_plain(struct json_writer *json, const char *name, const struct reading *reading,
+static void put_plain(struct json_writer *json, const char *name, const struct tokenized *tokenized,
                       size_t first)
 {
     size_t count = 0;
-    const struct label *labels = labels_of(reading, &count);
-    size_t start = reading->text && first ? end_of(reading, first - 1) : 0;
+    const struct label *labels = labels_of(tokenized, &count);
+    size_t start = tokenized->text && first ? end_of(tokenized, first - 1) : 0;
     json_put_open(json, name, '[');
     json->compact = true;
     for (size_t i = first; i < count; i++) {
         const char *text = labels[i].plain;
         size_t size = strlen(text);
-        if (reading->text && end_of(reading, i) > start) {
-            text = reading->text + start;
-            size = end_of(reading, i) - start;
+        if (tokenized->text && end_of(tokenized, i) > start) {
+            text = tokenized->text + start;
+            size = end_of(tokenized, i) - start;
             start += size;
         }
         json_put_bytes(json, NULL, text, size);
@@ -154,11 +154,11 @@ static void put_plain(struct json_writer *json, const char *name, const struct r
     json_put_close(json, ']');
 }
 
-static void put_reading(struct json_writer *json, const char *name, const struct reading *reading,
-                        size_t first)
+static void put_reading(struct json_writer *json, const char *name,
+                        const struct tokenized *tokenized, size_t first)
 {
     size_t count = 0;
-    const struct label *labels = labels_of(reading, &count);
+    const struct label *labels = labels_of(tokenized, &count);
     put_labels(json, name, labels + first, count - first);
 }
 
@@ -279,7 +279,7 @@ static int put_sentence(struct stream *out, const struct report *report, bool ex
 {
     struct json_writer json = {.stream = out, .in_html = true};
     struct buf title = {0};
-    reading_visible(&title, &report->sentence);
+    tokenized_visible(&title, &report->sentence);
     int failed = buf_check(&title, err);
     stream_text(out, "<script type=\"application/json\" class=\"sentence\">");
     json_put_open(&json, NULL, '{');

@@ -17,8 +17,8 @@ static const char *visible(const char *text, struct arena *arena, struct err *er
 {
     struct buf out = {0};
     const char *found = NULL;
-    struct reading reading = {.text = text, .size = strlen(text)};
-    reading_visible(&out, &reading);
+    struct tokenized tokenized = {.text = text, .size = strlen(text)};
+    tokenized_visible(&out, &tokenized);
     if (!buf_check(&out, err))
         found = arena_text(arena, out.bytes ? out.bytes : "", out.size, err);
     buf_release(&out);

@@ -107,7 +107,7 @@ static void begin_page(struct buf *out, const struct report *report)
     struct buf title = {0};
     buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                   "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
-    reading_visible(&title, &report->sentence);
+    tokenized_visible(&title, &report->sentence);
     html_text(out, title.bytes ? title.bytes : "", title.size);
     out->out_of_memory |= title.out_of_memory;
     buf_release(&title);

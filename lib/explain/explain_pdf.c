@@ -383,7 +383,7 @@ int explain_pdf_write(struct stream *out, const struct explanations *explanation
     const struct report *report = explanations->items->report;
     struct buf title = {0};
     struct page page = {.several = explanations->several};
-    reading_visible(&title, &report->sentence);
+    tokenized_visible(&title, &report->sentence);
     int failed = buf_check(&title, err) ||
                  paper_begin(&page.paper, out, title.bytes ? title.bytes : "", err);
     buf_release(&title);

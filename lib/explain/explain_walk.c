@@ -10,11 +10,11 @@ const char *explain_token(const struct explanation *explanation)
     return explanation->text->labels[explanation->query].exact;
 }
 
-static void add_reading(struct buf *out, const char *name, const struct reading *reading,
+static void add_reading(struct buf *out, const char *name, const struct tokenized *tokenized,
                         explain_fact_writer add, const void *how)
 {
     struct buf text = {0};
-    reading_visible(&text, reading);
+    tokenized_visible(&text, tokenized);
     add(out, &(struct explain_fact){name, text.bytes, text.size, "", false}, how);
     out->out_of_memory |= text.out_of_memory;
     buf_release(&text);
@@ -55,7 +55,7 @@ static void add_shown(struct buf *out, const struct explanation *explanation,
 void explain_facts_add(struct buf *out, const struct report *report, explain_fact_writer add,
                        const void *how)
 {
-    struct reading model = {.text = report->model, .size = strlen(report->model)};
+    struct tokenized model = {.text = report->model, .size = strlen(report->model)};
     add_reading(out, "model", &model, add, how);
     if (report->mechanism)
         add(out, &(struct explain_fact){.name = "mechanism", .words = report->mechanism}, how);

@@ -54,11 +54,11 @@ static int explain(struct explanation *explanation, const struct trace *trace,
 }
 
 int explanation_make(struct explanation *explanations, struct viewer *viewer,
-                     const struct subject *subject, const struct explain_request *request,
+                     const struct text_pair *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err)
 {
     struct trace trace;
-    if (trace_run(&trace, viewer, subject, request, arena, err))
+    if (trace_run(&trace, viewer, pair, request, arena, err))
         return -1;
     for (size_t i = 0; i < request->query_count; i++) {
         trace_set_query(&trace, request->query + i);

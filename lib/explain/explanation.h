@@ -7,7 +7,7 @@
  *     struct explanation explanation;
  *     struct explain_request request = {.layer = 0, .head = 0, .query = 1, .query_count = 1,
  *                                 .digits = 4};
- *     if (explanation_make(&explanation, &viewer, &subject, &request, &arena, err)) ...
+ *     if (explanation_make(&explanation, &viewer, &pair, &request, &arena, err)) ...
  *     for (size_t i = 0; i < explanation.step_count; i++)
  *         use(&explanation.steps[i]);
  */
@@ -84,7 +84,7 @@ struct step {
 struct explanation {
     const struct report *report;       /* the model and its texts */
     const struct attention_part *part; /* which attention it is; NULL: the model has one */
-    const struct reading *text;        /* that the query stands in */
+    const struct tokenized *text;      /* that the query stands in */
     size_t layer, head, query;
     size_t key_count;
     const size_t *shown; /* [shown_count] the keys that pages show, rising */
@@ -111,12 +111,12 @@ struct explain_request {
 };
 
 struct viewer;
-struct subject;
+struct text_pair;
 
-/* Run the subject and explain each of the queries: `explanations` has room for them. All of it
+/* Run the pair and explain each of the queries: `explanations` has room for them. All of it
  * lives as long as the arena and the viewer. */
 int explanation_make(struct explanation *explanations, struct viewer *viewer,
-                     const struct subject *subject, const struct explain_request *request,
+                     const struct text_pair *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err);
 
 #endif

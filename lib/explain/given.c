@@ -67,10 +67,11 @@ int given_number(struct builder *builder, const char *name, float value)
 /* The tokens of the text that looks, which are called by their places. */
 static int name_queries(struct builder *builder)
 {
-    const struct reading *reading = report_queries(builder->trace->report, builder->trace->part);
-    struct label *rows = builder_rows(builder, reading->count);
-    for (size_t i = 0; rows && i < reading->count; i++)
-        rows[i] = builder_label(reading->labels[i].exact);
+    const struct tokenized *tokenized =
+        report_queries(builder->trace->report, builder->trace->part);
+    struct label *rows = builder_rows(builder, tokenized->count);
+    for (size_t i = 0; rows && i < tokenized->count; i++)
+        rows[i] = builder_label(tokenized->labels[i].exact);
     builder->table->corner = "token";
     builder->table->own_row = builder->trace->query;
     return rows ? 0 : -1;

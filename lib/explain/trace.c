@@ -188,23 +188,23 @@ const float *trace_context(const struct trace *trace, size_t head)
 static int embed(struct trace *trace, const struct weights *weights, struct arena *arena,
                  struct err *err)
 {
-    const struct reading *reading = report_queries(trace->report, trace->part);
+    const struct tokenized *tokenized = report_queries(trace->report, trace->part);
     size_t channels = trace->config->n_embd;
     if (trace->config->kind == MODEL_ATTENTION || trace->layer > 0 || trace->part == PART_CROSS)
         return 0;
-    float *tokens = arena_alloc(arena, reading->count * channels, sizeof *tokens, err);
-    float *positions = arena_alloc(arena, reading->count * channels, sizeof *positions, err);
+    float *tokens = arena_alloc(arena, tokenized->count * channels, sizeof *tokens, err);
+    float *positions = arena_alloc(arena, tokenized->count * channels, sizeof *positions, err);
     if (!tokens || !positions)
         return -1;
-    for (size_t i = 0; i < reading->count; i++)
-        weights_embed_token(weights, tokens + i * channels, reading->tokens[i].id);
+    for (size_t i = 0; i < tokenized->count; i++)
+        weights_embed_token(weights, tokens + i * channels, tokenized->tokens[i].id);
     trace->tokens = tokens;
     if (mechanism_lacks(&trace->config->mechanism, PART_POSITIONS))
         return 0;
-    for (size_t i = 0; i < reading->count && !trace->config->sinusoids; i++)
+    for (size_t i = 0; i < tokenized->count && !trace->config->sinusoids; i++)
         weights_add_position(weights, positions + i * channels, i);
     if (trace->config->sinusoids)
-        add_sinusoids((struct matrix){positions, reading->count, channels, channels}, 0);
+        add_sinusoids((struct matrix){positions, tokenized->count, channels, channels}, 0);
     trace->positions = positions;
     return 0;
 }
@@ -229,7 +229,7 @@ static int find_weights(struct trace *trace, struct weights *weights, struct err
     return 0;
 }
 
-int trace_run(struct trace *trace, struct viewer *viewer, const struct subject *subject,
+int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
               const struct explain_request *request, struct arena *arena, struct err *err)
 {
     struct model *model = &viewer->model;
@@ -251,7 +251,7 @@ int trace_run(struct trace *trace, struct viewer *viewer, const struct subject *
     };
     struct look look = {
         .selection = &selection,
-        .subjects = subject,
+        .pairs = pair,
         .count = 1,
         .reports = report,
     };

@@ -3,7 +3,7 @@
  *
  *     struct trace trace;
  *     struct explain_request request = {.layer = 0, .head = 0, .query = 1};
- *     if (trace_run(&trace, &viewer, &subject, &request, &arena, err)) ...
+ *     if (trace_run(&trace, &viewer, &pair, &request, &arena, err)) ...
  *     trace.scores[j] ...                         (of the query with key j)
  *     trace_set_query(&trace, 2);                  (now of another query)
  */
@@ -49,8 +49,8 @@ struct trace {
     const float *out;     /* [w.out] of the layer's attention */
 };
 
-/* Run the subject through the model up to the output of that attention. */
-int trace_run(struct trace *trace, struct viewer *viewer, const struct subject *subject,
+/* Run the pair through the model up to the output of that attention. */
+int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
               const struct explain_request *request, struct arena *arena, struct err *err);
 
 /* From now on it is another query's. */

@@ -106,7 +106,7 @@ static int read_on(struct continuation *text, struct likeliest *choice, struct e
 }
 
 /* The prompt's own words; for ids, those they stand for. */
-static int begin_text(struct continuation *text, const struct reading *prompt, struct err *err)
+static int begin_text(struct continuation *text, const struct tokenized *prompt, struct err *err)
 {
     if (prompt->text)
         buf_bytes(&text->text, prompt->text, prompt->size);
@@ -152,7 +152,7 @@ static int check_model(struct continuation *text, struct err *err)
 /* It is read with the first step. */
 static int begin_source(struct continuation *text, struct err *err)
 {
-    const struct reading *source = text->source;
+    const struct tokenized *source = text->source;
     if (!config_of(text)->n_encoder_layer)
         return 0;
     text->source_ids = arena_alloc(&text->arena, source->count, sizeof *text->source_ids, err);
@@ -163,12 +163,12 @@ static int begin_source(struct continuation *text, struct err *err)
 }
 
 int continuation_open(struct continuation *text, struct viewer *viewer,
-                      const struct subject *subject, const struct generation_config *generation,
+                      const struct text_pair *pair, const struct generation_config *generation,
                       struct err *err)
 {
-    const struct reading *prompt = &subject->sentence;
-    *text = (struct continuation){
-        .viewer = viewer, .generation = *generation, .source = &subject->source};
+    const struct tokenized *prompt = &pair->sentence;
+    *text =
+        (struct continuation){.viewer = viewer, .generation = *generation, .source = &pair->source};
     if (check_model(text, err) || batch_check_length(config_of(text), prompt->count, err) ||
         take_room(text, prompt->count, err) || begin_source(text, err) ||
         begin_text(text, prompt, err) ||
@@ -227,11 +227,11 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
 }
 
 /* The text with its tokens, as if it had been given whole. */
-static int read_whole(struct continuation *text, struct reading *whole, struct arena *arena,
+static int read_whole(struct continuation *text, struct tokenized *whole, struct arena *arena,
                       struct err *err)
 {
     struct tokens tokens = {.items = text->tokens, .count = text->count};
-    if (reading_label(whole, &tokens, text->viewer->tokenizer, arena, err))
+    if (tokenized_label(whole, &tokens, text->viewer->tokenizer, arena, err))
         return -1;
     whole->text = text->viewer->tokenizer ? text->text.bytes : NULL;
     whole->size = whole->text ? text->text.size : 0;
@@ -243,17 +243,17 @@ int continuation_report(struct continuation *text, struct report *report, struct
 {
     static const struct selection nothing = {0};
     const struct selection *selection = text->generation.selection;
-    struct subject subject = {.source = *text->source};
+    struct text_pair pair = {.source = *text->source};
     struct look look = {
         .selection = selection ? selection : &nothing,
-        .subjects = &subject,
+        .pairs = &pair,
         .count = 1,
         .reports = report,
     };
     if (keeps_any(text) && text->cache.count < text->count && read_on(text, NULL, err))
         return -1;
     struct kept_list all = capture_concat_finish(&text->passes, text->count);
-    if (read_whole(text, &subject.sentence, arena, err))
+    if (read_whole(text, &pair.sentence, arena, err))
         return -1;
     return viewer_report(text->viewer, &look, &all, arena, err);
 }

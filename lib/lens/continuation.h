@@ -3,7 +3,7 @@
  *     struct continuation text = {0};
  *     struct generation_config generation = {.tokens = 32, .sampling = {.top_p = 1}};
  *     bool more = true;
- *     if (continuation_open(&text, &viewer, &subject, &generation, err)) ...
+ *     if (continuation_open(&text, &viewer, &pair, &generation, err)) ...
  *     while (!continuation_next(&text, &more, err) && more)
  *         ... text.text.bytes + text.shown ...
  *     if (continuation_report(&text, &report, &arena, err)) ...
@@ -49,7 +49,8 @@ struct continuation {
     struct viewer *viewer;
     struct generation_config generation;
     enum continuation_end end;
-    const struct reading *source; /* what it looks at, where there is an encoder; else count is 0 */
+    const struct tokenized
+        *source; /* what it looks at, where there is an encoder; else count is 0 */
     uint32_t *source_ids;
     uint32_t *ids;        /* [count] of the prompt and of what came after it … */
     struct token *tokens; /* … and their places in the text */
@@ -69,11 +70,11 @@ struct continuation {
     struct arena step;  /* what lives as long as a pass; its memory serves for the next */
 };
 
-/* Begin after a prompt, the subject's sentence; it is borrowed, as viewer and selection are.
+/* Begin after a prompt, the pair's sentence; it is borrowed, as viewer and selection are.
  * Refused, as not supported: models without logits, and those whose attention looks ahead, or at a
  * source alone. On failure nothing is held. */
 int continuation_open(struct continuation *text, struct viewer *viewer,
-                      const struct subject *subject, const struct generation_config *generation,
+                      const struct text_pair *pair, const struct generation_config *generation,
                       struct err *err);
 void continuation_release(struct continuation *text);
 

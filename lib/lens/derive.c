@@ -117,11 +117,11 @@ struct groups {
 
 enum grouping { INTO_WORDS, WITHOUT_FIRST };
 
-static struct groups group_axis(const struct reading *reading, size_t size, enum grouping how)
+static struct groups group_axis(const struct tokenized *tokenized, size_t size, enum grouping how)
 {
     if (how == WITHOUT_FIRST)
         return (struct groups){.first = 1, .count = size - 1};
-    return (struct groups){reading->words, 0, reading->words ? reading->word_count : size};
+    return (struct groups){tokenized->words, 0, tokenized->words ? tokenized->word_count : size};
 }
 
 static struct word_span group_at(const struct groups *groups, size_t place)
@@ -146,8 +146,8 @@ static int group_tensor(struct kept *kept, const struct report *report, enum gro
                         struct arena *arena, struct err *err)
 {
     enum site_axes axes = site_rows[kept->site].axes;
-    const struct reading *keys = report_keys(report, site_rows[kept->site].part);
-    const struct reading *queries = report_queries(report, site_rows[kept->site].part);
+    const struct tokenized *keys = report_keys(report, site_rows[kept->site].part);
+    const struct tokenized *queries = report_queries(report, site_rows[kept->site].part);
     size_t *shape = &kept->shape[kept->rank - 2];
     size_t cells = shape[0] * shape[1];
     size_t width = shape[1];
@@ -186,9 +186,9 @@ int derive_words(struct report *report, struct arena *arena, struct err *err)
     return group_all(report, INTO_WORDS, arena, err);
 }
 
-static size_t places_of(const struct reading *reading)
+static size_t places_of(const struct tokenized *tokenized)
 {
-    return reading->words ? reading->word_count : reading->count;
+    return tokenized->words ? tokenized->word_count : tokenized->count;
 }
 
 int derive_hide_first(struct report *report, struct arena *arena, struct err *err)

@@ -41,10 +41,10 @@ int derive(struct report *report, const struct derivation *how, const struct tok
 int derive_mean_of_heads(struct report *report, struct arena *arena, struct err *err);
 int derive_mean_of_layers(struct report *report, struct arena *arena, struct err *err);
 
-/* Which tokens of a text make a word together (word_spans.c): fills in the words of a reading. The
+/* Which tokens of a text make a word together (word_spans.c): fills in the words of a text. The
  * tokenizer is the one that read it, or that knows the ids that were given in place of a text. */
-int word_spans_find(struct reading *reading, const struct tokenizer *tokenizer, struct arena *arena,
-                    struct err *err);
+int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
+                    struct arena *arena, struct err *err);
 
 /* Every axis of tokens becomes one of those words. What a word looks at is the mean over its
  * tokens, what it is looked at is the sum over them: rows of attention still sum to 1. A vector of

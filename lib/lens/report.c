@@ -23,20 +23,20 @@ static const struct axis_row axis_rows[][2] = {
     [AXES_HEAD_QUERY_KEY] = {{"query", OF_QUERIES}, {"key", OF_KEYS}},
 };
 
-const struct reading *report_queries(const struct report *report, enum site_part part)
+const struct tokenized *report_queries(const struct report *report, enum site_part part)
 {
     return part == PART_SOURCE ? &report->source : &report->sentence;
 }
 
-const struct reading *report_keys(const struct report *report, enum site_part part)
+const struct tokenized *report_keys(const struct report *report, enum site_part part)
 {
     bool at_itself = !report->source.count || (report->has_encoder && part == PART_SENTENCE);
     return at_itself ? &report->sentence : &report->source;
 }
 
-static const struct label *labels_of_text(const struct reading *reading)
+static const struct label *labels_of_text(const struct tokenized *tokenized)
 {
-    return reading->words ? reading->word_labels : reading->labels;
+    return tokenized->words ? tokenized->word_labels : tokenized->labels;
 }
 
 static const struct label *labels_of(const struct report *report, enum site_part part,
@@ -168,13 +168,13 @@ static void text_visible(struct buf *out, const char *text, size_t size)
     }
 }
 
-void reading_visible(struct buf *out, const struct reading *reading)
+void tokenized_visible(struct buf *out, const struct tokenized *tokenized)
 {
-    if (reading->text) {
-        text_visible(out, reading->text, reading->size);
+    if (tokenized->text) {
+        text_visible(out, tokenized->text, tokenized->size);
         return;
     }
     buf_text(out, "ids ");
-    for (size_t i = 0; i < reading->count; i++)
-        buf_format(out, i ? ",%u" : "%u", reading->tokens[i].id);
+    for (size_t i = 0; i < tokenized->count; i++)
+        buf_format(out, i ? ",%u" : "%u", tokenized->tokens[i].id);
 }

@@ -46,7 +46,7 @@ struct word_span {
 };
 
 /* A text with its tokens and their labels. */
-struct reading {
+struct tokenized {
     const char *text; /* NULL when ids were given in its place */
     size_t size;
     const struct token *tokens;      /* [count] */
@@ -65,8 +65,8 @@ struct report {
     const char *model;        /* the name or path as it was given */
     enum precision precision; /* of the products that made the numbers */
     const char *mechanism;    /* how the model attended, in words; NULL: as it is */
-    struct reading sentence;
-    struct reading source; /* what is looked at, for cross-attention; else count is 0 */
+    struct tokenized sentence;
+    struct tokenized source; /* what is looked at, for cross-attention; else count is 0 */
     const struct kept *tensors;
     size_t tensor_count;
     const size_t *heads; /* the heads that were asked for; NULL: all */
@@ -82,8 +82,8 @@ struct report {
 /* The text whose tokens look, in a part; and the one that they look at: where there is an encoder a
  * sentence looks at the source only in cross-attention; else there is no other attention, if there
  * is a source at all. */
-const struct reading *report_queries(const struct report *report, enum site_part part);
-const struct reading *report_keys(const struct report *report, enum site_part part);
+const struct tokenized *report_queries(const struct report *report, enum site_part part);
+const struct tokenized *report_keys(const struct report *report, enum site_part part);
 
 /* The numbers of a tensor, counted. */
 size_t kept_cells(const struct kept *kept);
@@ -111,6 +111,6 @@ struct kept report_kept(const struct report *report, size_t index);
 
 /* Append the text on one line, for headings: blanks stay, all else that a terminal could trip over
  * is made visible as in label.h. In place of a text that is not known, `ids 3,1,4`. */
-void reading_visible(struct buf *out, const struct reading *reading);
+void tokenized_visible(struct buf *out, const struct tokenized *tokenized);
 
 #endif

@@ -226,10 +226,10 @@ int tally_merge(struct tally *tally, const struct tally_entry *entry, struct err
 
 /* --- a sink ----------------------------------------------------------------------------------- */
 
-int tally_sink_init(struct tally_sink *sink, const struct tally_subject *subjects, size_t count,
+int tally_sink_init(struct tally_sink *sink, const struct tally_text *texts, size_t count,
                     size_t layers, struct arena *arena, struct err *err)
 {
-    *sink = (struct tally_sink){.subjects = subjects, .layers = layers};
+    *sink = (struct tally_sink){.texts = texts, .layers = layers};
     sink->counted = arena_alloc(arena, count * layers, sizeof *sink->counted, err);
     return sink->counted ? 0 : -1;
 }
@@ -237,7 +237,7 @@ int tally_sink_init(struct tally_sink *sink, const struct tally_subject *subject
 struct tally_sink tally_sink_only(const struct tally_sink *sink, size_t index)
 {
     return (struct tally_sink){
-        .subjects = sink->subjects + index,
+        .texts = sink->texts + index,
         .layers = sink->layers,
         .counted = sink->counted + index * sink->layers,
     };
@@ -254,8 +254,8 @@ static bool has_layer(const struct selection *selection, size_t layer)
 int tally_sink_see(void *context, const struct announcement *seen, struct err *err)
 {
     const struct tally_sink *sink = context;
-    const struct tally_subject *subject = &sink->subjects[seen->sequence];
-    const struct selection *selection = subject->selection;
+    const struct tally_text *text = &sink->texts[seen->sequence];
+    const struct selection *selection = text->selection;
     size_t layer = (size_t)seen->layer;
     bool *counted = &sink->counted[seen->sequence * sink->layers + layer];
     if (seen->site != SITE_WEIGHTS || *counted || !has_layer(selection, layer))
@@ -263,7 +263,7 @@ int tally_sink_see(void *context, const struct announcement *seen, struct err *e
     for (size_t i = 0; i < selection->head_count; i++) {
         size_t head = selection->heads ? selection->heads[i] : i;
         struct tensor weights = tensor_slice(&seen->values, head);
-        if (tally_add(subject->tally, layer, head, &weights, err))
+        if (tally_add(text->tally, layer, head, &weights, err))
             return -1;
     }
     *counted = true;

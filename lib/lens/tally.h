@@ -86,7 +86,7 @@ bool tally_fits(const struct tally *tally, const struct tally_entry *entry);
 int tally_merge(struct tally *tally, const struct tally_entry *entry, struct err *err);
 
 /* Where one text of the batch is counted, and what of it. */
-struct tally_subject {
+struct tally_text {
     struct tally *tally;
     const struct selection *selection; /* its layers and heads */
 };
@@ -97,12 +97,12 @@ struct tally_subject {
  *     if (viewer_watch(&viewer, &look, tap, err)) ...
  */
 struct tally_sink {
-    const struct tally_subject *subjects; /* [count], borrowed */
+    const struct tally_text *texts; /* [count], borrowed */
     size_t layers;
     bool *counted; /* [count, layers] */
 };
 
-int tally_sink_init(struct tally_sink *sink, const struct tally_subject *subjects, size_t count,
+int tally_sink_init(struct tally_sink *sink, const struct tally_text *texts, size_t count,
                     size_t layers, struct arena *arena, struct err *err);
 
 /* A tap_sink; `context` is the sink. A layer of a text counts once: when a pass failed, because of
@@ -110,7 +110,7 @@ int tally_sink_init(struct tally_sink *sink, const struct tally_subject *subject
  * The text that failed counts up to the layer at which it did, in whatever company. */
 int tally_sink_see(void *context, const struct announcement *seen, struct err *err);
 
-/* The same sink for a pass over subject `index` alone. */
+/* The same sink for a pass over text `index` alone. */
 struct tally_sink tally_sink_only(const struct tally_sink *sink, size_t index);
 
 /* All measures of a tally as sheets, in the order of their table: fills in `measured`'s items. */

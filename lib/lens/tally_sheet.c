@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/buf.h"
-#include "lens/reading.h"
+#include "lens/tokenized.h"
 #include "lens/tally.h"
 
 /* What the entries of one measure span. */

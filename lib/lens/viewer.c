@@ -72,38 +72,39 @@ void viewer_release(struct viewer *viewer)
     *viewer = (struct viewer){0};
 }
 
-int viewer_read(const struct viewer *viewer, struct subject *subject, const struct input *input,
+int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err)
 {
     struct lexicon lexicon = {viewer->tokenizer, &viewer->model.config};
-    *subject = (struct subject){0};
-    if (!input && reading_begin(&subject->sentence, &lexicon, arena, err))
+    *pair = (struct text_pair){0};
+    if (!input && tokenized_begin(&pair->sentence, &lexicon, arena, err))
         return err_prefix(err, "'%s'", viewer->model.name);
-    if (input && reading_make(&subject->sentence, input, &lexicon, arena, err))
+    if (input && tokenized_make(&pair->sentence, input, &lexicon, arena, err))
         return -1;
-    if (source && reading_make(&subject->source, source, &lexicon, arena, err))
+    if (source && tokenized_make(&pair->source, source, &lexicon, arena, err))
         return err_prefix(err, "source");
     return 0;
 }
 
-static const uint32_t *ids_of(const struct reading *reading, struct arena *arena, struct err *err)
+static const uint32_t *ids_of(const struct tokenized *tokenized, struct arena *arena,
+                              struct err *err)
 {
-    uint32_t *ids = arena_alloc(arena, reading->count, sizeof *ids, err);
-    for (size_t i = 0; ids && i < reading->count; i++)
-        ids[i] = reading->tokens[i].id;
+    uint32_t *ids = arena_alloc(arena, tokenized->count, sizeof *ids, err);
+    for (size_t i = 0; ids && i < tokenized->count; i++)
+        ids[i] = tokenized->tokens[i].id;
     return ids;
 }
 
-/* The sequences of the subjects. */
-static struct sequence *make_sequences(const struct subject *subjects, size_t count,
+/* The sequences of the pairs. */
+static struct sequence *make_sequences(const struct text_pair *pairs, size_t count,
                                        struct arena *arena, struct err *err)
 {
     struct sequence *sequences = arena_alloc(arena, count, sizeof *sequences, err);
     for (size_t i = 0; sequences && i < count; i++) {
-        const struct reading *source = &subjects[i].source;
-        sequences[i].count = subjects[i].sentence.count;
+        const struct tokenized *source = &pairs[i].source;
+        sequences[i].count = pairs[i].sentence.count;
         sequences[i].source_count = source->count;
-        sequences[i].ids = ids_of(&subjects[i].sentence, arena, err);
+        sequences[i].ids = ids_of(&pairs[i].sentence, arena, err);
         sequences[i].source_ids = source->count ? ids_of(source, arena, err) : NULL;
         if (!sequences[i].ids || (source->count && !sequences[i].source_ids))
             return NULL;
@@ -158,8 +159,8 @@ int viewer_report(const struct viewer *viewer, const struct look *look,
             .model = viewer->model.name,
             .precision = viewer->model.weights.precision,
             .mechanism = mechanism,
-            .sentence = look->subjects[i].sentence,
-            .source = look->subjects[i].source,
+            .sentence = look->pairs[i].sentence,
+            .source = look->pairs[i].source,
             .tensors = lists[i].items,
             .tensor_count = lists[i].count,
             .heads = look->selection->heads,
@@ -182,7 +183,7 @@ int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap,
     struct arena *scratch = &viewer->scratch;
     size_t count = look->count;
     arena_clear(scratch);
-    const struct sequence *sequences = make_sequences(look->subjects, count, scratch, err);
+    const struct sequence *sequences = make_sequences(look->pairs, count, scratch, err);
     if (!sequences || batch_init(&batch, &model->config, sequences, count, scratch, err) ||
         watch_init(&watch, &model->config, scratch, err))
         return -1;

@@ -2,9 +2,9 @@
  *
  *     struct viewer viewer = {0};
  *     if (viewer_open(&viewer, "life", 0, err)) ...
- *     struct subject subject = {0};
- *     if (viewer_read(&viewer, &subject, &input, NULL, &arena, err) ||
- *         viewer_look(&viewer, &(struct look){&selection, &subject, 1, 0, &report}, &arena, err))
+ *     struct text_pair pair = {0};
+ *     if (viewer_read(&viewer, &pair, &input, NULL, &arena, err) ||
+ *         viewer_look(&viewer, &(struct look){&selection, &pair, 1, 0, &report}, &arena, err))
  * ... viewer_release(&viewer);
  */
 #ifndef ATTN_LENS_VIEWER_H
@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "lens/capture.h"
-#include "lens/reading.h"
+#include "lens/tokenized.h"
 #include "lens/report.h"
 #include "lens/selection.h"
 #include "math/machine.h"
@@ -33,15 +33,15 @@ struct viewer {
 };
 
 /* What is looked at: a sentence, and in cross-attention the text it looks at. */
-struct subject {
-    struct reading sentence;
-    struct reading source;
+struct text_pair {
+    struct tokenized sentence;
+    struct tokenized source;
 };
 
-/* A look at several subjects, and what it gives. */
+/* A look at several pairs, and what it gives. */
 struct look {
     const struct selection *selection;
-    const struct subject *subjects; /* [count] */
+    const struct text_pair *pairs; /* [count] */
     size_t count;
     size_t first;           /* the number of the first one, for messages */
     struct report *reports; /* [count], filled in */
@@ -72,10 +72,10 @@ bool viewer_screens(const struct viewer *viewer, size_t steps);
 
 /* Tokenize an input and, unless NULL, its source. Without an input the sentence is the token that
  * sentences of the model begin with. */
-int viewer_read(const struct viewer *viewer, struct subject *subject, const struct input *input,
+int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err);
 
-/* Run the subjects as one ragged batch. The reports live as long as `arena` and the viewer. */
+/* Run the pairs as one ragged batch. The reports live as long as `arena` and the viewer. */
 int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
                 struct err *err);
 
@@ -83,7 +83,7 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
  * say; no reports are made. */
 int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err);
 
-/* Make the reports of a look from what was kept of each subject, however it came about. */
+/* Make the reports of a look from what was kept of each pair, however it came about. */
 int viewer_report(const struct viewer *viewer, const struct look *look,
                   const struct kept_list *lists, struct arena *arena, struct err *err);
 

@@ -11,7 +11,7 @@
 #include "base/unicode.h"
 #include "base/utf8.h"
 #include "lens/derive.h"
-#include "lens/reading.h"
+#include "lens/tokenized.h"
 #include "lens/wording.h"
 #include "text/label.h"
 
@@ -133,46 +133,47 @@ static size_t cut(struct word_span *spans, struct script *script, size_t count)
     return found;
 }
 
-static int find(struct reading *reading, struct script *script, struct arena *arena,
+static int find(struct tokenized *tokenized, struct script *script, struct arena *arena,
                 struct err *err)
 {
-    struct word_span *spans = arena_alloc(arena, reading->count, sizeof *spans, err);
-    struct label *labels = arena_alloc(arena, reading->count, sizeof *labels, err);
+    struct word_span *spans = arena_alloc(arena, tokenized->count, sizeof *spans, err);
+    struct label *labels = arena_alloc(arena, tokenized->count, sizeof *labels, err);
     if (!spans || !labels)
         return -1;
-    size_t count = cut(spans, script, reading->count);
+    size_t count = cut(spans, script, tokenized->count);
     for (size_t i = 0; i < count; i++)
         if (label_word(&labels[i], script, i, &spans[i], arena, err))
             return -1;
-    reading->words = spans;
-    reading->word_labels = labels;
-    reading->word_count = count;
+    tokenized->words = spans;
+    tokenized->word_labels = labels;
+    tokenized->word_count = count;
     return 0;
 }
 
 /* Of ids, the text they stand for. */
-static int find_in_ids(struct reading *reading, const struct tokenizer *tokenizer,
+static int find_in_ids(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                        struct arena *arena, struct err *err)
 {
     struct buf text = {0};
-    struct token *tokens = arena_alloc(arena, reading->count, sizeof *tokens, err);
+    struct token *tokens = arena_alloc(arena, tokenized->count, sizeof *tokens, err);
     if (!tokens)
         return -1;
-    for (size_t i = 0; i < reading->count; i++) {
-        uint32_t id = reading->tokens[i].id;
+    for (size_t i = 0; i < tokenized->count; i++) {
+        uint32_t id = tokenized->tokens[i].id;
         size_t start = wording_add(&text, tokenizer, id);
         tokens[i] = (struct token){id, start, text.size};
     }
-    struct script script = {text.bytes, text.size, tokens, reading->labels, 0};
-    int failed = buf_check(&text, err) || find(reading, &script, arena, err);
+    struct script script = {text.bytes, text.size, tokens, tokenized->labels, 0};
+    int failed = buf_check(&text, err) || find(tokenized, &script, arena, err);
     buf_release(&text);
     return failed ? -1 : 0;
 }
 
-int word_spans_find(struct reading *reading, const struct tokenizer *tokenizer, struct arena *arena,
-                    struct err *err)
+int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
+                    struct arena *arena, struct err *err)
 {
-    struct script script = {reading->text, reading->size, reading->tokens, reading->labels, 0};
-    return reading->text ? find(reading, &script, arena, err)
-                         : find_in_ids(reading, tokenizer, arena, err);
+    struct script script = {tokenized->text, tokenized->size, tokenized->tokens, tokenized->labels,
+                            0};
+    return tokenized->text ? find(tokenized, &script, arena, err)
+                           : find_in_ids(tokenized, tokenizer, arena, err);
 }

@@ -83,17 +83,17 @@ static int prepare(struct trial *trial, struct err *err)
 
 /* --- distances -------------------------------------------------------------------------------- */
 
-static size_t keys_of(const struct subject *subject)
+static size_t keys_of(const struct text_pair *pair)
 {
-    return subject->source.count ? subject->source.count : subject->sentence.count;
+    return pair->source.count ? pair->source.count : pair->sentence.count;
 }
 
 /* As many layers as may be kept together. */
-static size_t layers_at_once(const struct trial *trial, const struct subject *subject)
+static size_t layers_at_once(const struct trial *trial, const struct text_pair *pair)
 {
     double most = trial->plan->most_cells ? (double)trial->plan->most_cells : CELLS_KEPT;
-    double cells = (double)trial->comparison->head_count * (double)subject->sentence.count *
-                   (double)keys_of(subject);
+    double cells = (double)trial->comparison->head_count * (double)pair->sentence.count *
+                   (double)keys_of(pair);
     return cells >= most ? 1 : (size_t)(most / cells);
 }
 
@@ -133,8 +133,8 @@ static int compare_layers(struct trial *trial, const struct look *at, size_t fir
 static int compare_text(struct trial *trial, size_t text, struct err *err)
 {
     const struct comparison *comparison = trial->comparison;
-    const struct subject *subject = &trial->plan->subjects[text];
-    size_t step = layers_at_once(trial, subject);
+    const struct text_pair *pair = &trial->plan->pairs[text];
+    size_t step = layers_at_once(trial, pair);
     for (size_t first = 0; first < comparison->layer_count; first += step) {
         size_t rest = comparison->layer_count - first;
         struct selection selection = {
@@ -143,7 +143,7 @@ static int compare_text(struct trial *trial, size_t text, struct err *err)
             .heads = comparison->heads,
             .head_count = comparison->head_count,
         };
-        struct look at = {&selection, subject, 1, text, NULL};
+        struct look at = {&selection, pair, 1, text, NULL};
         if (compare_layers(trial, &at, first, err))
             return -1;
     }
@@ -156,8 +156,8 @@ static int compare_text(struct trial *trial, size_t text, struct err *err)
 static int time_once(const struct trial *trial, struct stopwatch *stopwatch, struct err *err)
 {
     const struct comparison_plan *plan = trial->plan;
-    for (size_t text = 0; text < plan->subject_count; text++) {
-        struct look at = {&trial->timed, &plan->subjects[text], 1, text, NULL};
+    for (size_t text = 0; text < plan->pair_count; text++) {
+        struct look at = {&trial->timed, &plan->pairs[text], 1, text, NULL};
         if (viewer_watch(plan->viewer, &at, stopwatch_tap(stopwatch), err))
             return -1;
     }
@@ -176,7 +176,7 @@ static int time_round(struct trial *trial, size_t round, struct err *err)
             if (time_once(trial, &stopwatch, err))
                 return -1;
         trial->samples[way * trial->plan->rounds + round] = stopwatch.seconds / times;
-        trial->passes_done += trial->plan->subject_count - 1;
+        trial->passes_done += trial->plan->pair_count - 1;
         count_pass(trial);
     }
     return 0;
@@ -190,9 +190,9 @@ static size_t memory_of(const struct trial *trial, const struct mechanism *way)
     struct config config = *config_of(trial->plan);
     size_t most = 0;
     config.mechanism = *way;
-    for (size_t text = 0; text < trial->plan->subject_count; text++) {
-        const struct subject *subject = &trial->plan->subjects[text];
-        size_t bytes = attention_whole_bytes(&config, subject->sentence.count, keys_of(subject),
+    for (size_t text = 0; text < trial->plan->pair_count; text++) {
+        const struct text_pair *pair = &trial->plan->pairs[text];
+        size_t bytes = attention_whole_bytes(&config, pair->sentence.count, keys_of(pair),
                                              trial->comparison->threads);
         most = bytes > most ? bytes : most;
     }
@@ -226,9 +226,9 @@ static int finish(struct trial *trial, struct err *err)
             finish_distances(result, &trial->distances[way], trial->arena, err))
             return -1;
     }
-    for (size_t text = 0; text < plan->subject_count; text++)
-        if (plan->subjects[text].sentence.count > trial->comparison->longest)
-            trial->comparison->longest = plan->subjects[text].sentence.count;
+    for (size_t text = 0; text < plan->pair_count; text++)
+        if (plan->pairs[text].sentence.count > trial->comparison->longest)
+            trial->comparison->longest = plan->pairs[text].sentence.count;
     return 0;
 }
 
@@ -236,9 +236,9 @@ static int finish(struct trial *trial, struct err *err)
 static size_t count_passes(const struct trial *trial)
 {
     const struct comparison_plan *plan = trial->plan;
-    size_t passes = plan->rounds * plan->subject_count;
-    for (size_t text = 0; text < plan->subject_count; text++) {
-        size_t step = layers_at_once(trial, &plan->subjects[text]);
+    size_t passes = plan->rounds * plan->pair_count;
+    for (size_t text = 0; text < plan->pair_count; text++) {
+        size_t step = layers_at_once(trial, &plan->pairs[text]);
         passes += (trial->comparison->layer_count + step - 1) / step;
     }
     return passes * (plan->way_count + 1);
@@ -247,7 +247,7 @@ static size_t count_passes(const struct trial *trial)
 static int measure(struct trial *trial, struct err *err)
 {
     trial->passes = count_passes(trial);
-    for (size_t text = 0; text < trial->plan->subject_count; text++)
+    for (size_t text = 0; text < trial->plan->pair_count; text++)
         if (compare_text(trial, text, err))
             return -1;
     for (size_t round = 0; round < trial->plan->rounds; round++)

@@ -1,7 +1,7 @@
 /* comparison.h: ways to attend, side by side, over the same texts: how far every head is from dense
  * attention, how long attention takes, and what it works in.
  *
- *     struct comparison_plan plan = {&viewer, subjects, 1, ways, 2, &selection, .rounds = 5};
+ *     struct comparison_plan plan = {&viewer, pairs, 1, ways, 2, &selection, .rounds = 5};
  *     struct comparison comparison;
  *     if (comparison_make(&comparison, &plan, &arena, err)) ...
  *     comparison.results[1].heads[layer * comparison.head_count + head].kept
@@ -51,8 +51,8 @@ struct distance distance_of_all(const struct distances *distances);
 
 struct comparison_plan {
     struct viewer *viewer; /* afterwards it attends as it did before */
-    const struct subject *subjects;
-    size_t subject_count;
+    const struct text_pair *pairs;
+    size_t pair_count;
     const struct mechanism *ways;
     size_t way_count;
     const struct selection *selection;    /* its layers and heads are compared */

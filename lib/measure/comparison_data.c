@@ -108,7 +108,7 @@ int comparison_json_write(struct stream *out, const struct comparison *compariso
     (void)err;
     json_put_open(&json, NULL, '{');
     json_put_text(&json, "model", plan->viewer->model.name);
-    json_put_integer(&json, "texts", plan->subject_count);
+    json_put_integer(&json, "texts", plan->pair_count);
     json_put_integer(&json, "tokens", comparison->longest);
     json_put_integer(&json, "threads", comparison->threads);
     json_put_integer(&json, "rounds", plan->rounds);

@@ -54,10 +54,10 @@ static int write_subject(struct stream *out, const struct comparison_plan *plan,
 {
     char model[LABEL_EXCERPT_BYTES];
     struct buf text = {0};
-    if (plan->subject_count > 1)
-        buf_format(&text, "%zu texts", plan->subject_count);
+    if (plan->pair_count > 1)
+        buf_format(&text, "%zu texts", plan->pair_count);
     else
-        reading_visible(&text, &plan->subjects[0].sentence);
+        tokenized_visible(&text, &plan->pairs[0].sentence);
     int failed = buf_check(&text, err);
     label_excerpt(model, plan->viewer->model.name, strlen(plan->viewer->model.name));
     stream_format(out, "%s · ", model);
@@ -75,7 +75,7 @@ static void write_count(struct stream *out, size_t count, const char *thing)
 static void write_sizes(struct stream *out, const struct comparison *comparison)
 {
     const struct comparison_plan *plan = comparison->plan;
-    stream_text(out, plan->subject_count > 1 ? "up to " : "");
+    stream_text(out, plan->pair_count > 1 ? "up to " : "");
     write_count(out, comparison->longest, "token");
     stream_text(out, " · ");
     write_count(out, plan->viewer->model.config.n_layer, "layer");

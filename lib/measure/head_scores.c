@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "lens/measure.h"
-#include "lens/reading.h"
+#include "lens/tokenized.h"
 #include "math/rng.h"
 #include "model/forward.h"
 
@@ -161,7 +161,7 @@ int head_survey_add_repeat(struct head_survey *survey, size_t number, struct err
     return head_scores_add(&survey->of_repeats, model, &survey->viewer->machine, &sequence, err);
 }
 
-int head_survey_add_text(struct head_survey *survey, const struct reading *text, struct err *err)
+int head_survey_add_text(struct head_survey *survey, const struct tokenized *text, struct err *err)
 {
     struct arena arena = {0};
     struct viewer *viewer = survey->viewer;

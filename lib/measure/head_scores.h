@@ -89,7 +89,7 @@ int head_survey_open(struct head_survey *survey, struct viewer *viewer, uint64_t
 
 /* Run one of the texts of random tokens, by its number; a text. */
 int head_survey_add_repeat(struct head_survey *survey, size_t number, struct err *err);
-int head_survey_add_text(struct head_survey *survey, const struct reading *text, struct err *err);
+int head_survey_add_text(struct head_survey *survey, const struct tokenized *text, struct err *err);
 
 /* NaN where no query could be counted. */
 double head_survey_score(const struct head_survey *survey, size_t layer, size_t head,

@@ -16,7 +16,7 @@
 static bool is_of_sentence(const struct axis *columns, const struct report *report)
 {
     const struct label *labels = columns->labels;
-    const struct reading *source = &report->source;
+    const struct tokenized *source = &report->source;
     bool of_source = labels >= source->labels && labels < source->labels + source->count;
     return strcmp(columns->name, "key") == 0 && !of_source;
 }

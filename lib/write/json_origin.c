@@ -30,31 +30,31 @@ void json_origin_token(struct json_writer *json, const struct token *token, cons
 
 /* A text with its tokens; the words that axes count in place of them: which tokens each is made of.
  */
-static void put_reading(struct json_writer *json, const struct reading *reading,
+static void put_reading(struct json_writer *json, const struct tokenized *tokenized,
                         const char *const names[3])
 {
-    if (reading->text)
-        json_put_bytes(json, names[0], reading->text, reading->size);
+    if (tokenized->text)
+        json_put_bytes(json, names[0], tokenized->text, tokenized->size);
     else
         json_put_text(json, names[0], NULL);
     json_put_open(json, names[1], '[');
-    for (size_t i = 0; i < reading->count; i++) {
-        const char *plain = reading->labels[i].plain;
+    for (size_t i = 0; i < tokenized->count; i++) {
+        const char *plain = tokenized->labels[i].plain;
         struct token_bytes token = {plain, strlen(plain)};
-        if (reading->bytes && reading->bytes[i].bytes)
-            token = reading->bytes[i];
-        json_origin_token(json, &reading->tokens[i], token.bytes, token.size,
-                          reading->text != NULL);
+        if (tokenized->bytes && tokenized->bytes[i].bytes)
+            token = tokenized->bytes[i];
+        json_origin_token(json, &tokenized->tokens[i], token.bytes, token.size,
+                          tokenized->text != NULL);
     }
     json_put_close(json, ']');
-    if (!reading->words)
+    if (!tokenized->words)
         return;
     json_put_open(json, names[2], '[');
-    for (size_t i = 0; i < reading->word_count; i++) {
+    for (size_t i = 0; i < tokenized->word_count; i++) {
         json_put_open(json, NULL, '{');
-        json_put_text(json, "text", reading->word_labels[i].plain);
-        json_put_integer(json, "first_token", reading->words[i].first);
-        json_put_integer(json, "tokens", reading->words[i].count);
+        json_put_text(json, "text", tokenized->word_labels[i].plain);
+        json_put_integer(json, "first_token", tokenized->words[i].first);
+        json_put_integer(json, "tokens", tokenized->words[i].count);
         json_put_close(json, '}');
     }
     json_put_close(json, ']');

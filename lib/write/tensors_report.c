@@ -38,44 +38,44 @@ static struct buf *note(struct notes *notes, const char *key)
 }
 
 /* A note ends at a 0 byte; one within the text becomes U+FFFD, so that nothing is cut. */
-static void note_text(struct buf *out, const struct reading *reading)
+static void note_text(struct buf *out, const struct tokenized *tokenized)
 {
-    for (size_t at = 0; at < reading->size;) {
-        const char *text = reading->text + at;
-        size_t size = strnlen(text, reading->size - at);
+    for (size_t at = 0; at < tokenized->size;) {
+        const char *text = tokenized->text + at;
+        size_t size = strnlen(text, tokenized->size - at);
         buf_bytes(out, text, size);
         at += size;
-        if (at < reading->size) {
+        if (at < tokenized->size) {
             buf_text(out, "\xef\xbf\xbd");
             at++;
         }
     }
 }
 
-static void note_ids(struct buf *out, const struct reading *reading)
+static void note_ids(struct buf *out, const struct tokenized *tokenized)
 {
     struct json_writer json = {.buf = out};
     json_put_open(&json, NULL, '[');
-    for (size_t i = 0; i < reading->count; i++)
-        json_put_integer(&json, NULL, reading->tokens[i].id);
+    for (size_t i = 0; i < tokenized->count; i++)
+        json_put_integer(&json, NULL, tokenized->tokens[i].id);
     json_put_close(&json, ']');
 }
 
-static void note_tokens(struct buf *out, const struct reading *reading)
+static void note_tokens(struct buf *out, const struct tokenized *tokenized)
 {
     struct json_writer json = {.buf = out};
     json_put_open(&json, NULL, '[');
-    for (size_t i = 0; i < reading->count; i++)
-        json_put_text(&json, NULL, reading->labels[i].plain);
+    for (size_t i = 0; i < tokenized->count; i++)
+        json_put_text(&json, NULL, tokenized->labels[i].plain);
     json_put_close(&json, ']');
 }
 
-static void note_words(struct buf *out, const struct reading *reading)
+static void note_words(struct buf *out, const struct tokenized *tokenized)
 {
     struct json_writer json = {.buf = out};
     json_put_open(&json, NULL, '[');
-    for (size_t i = 0; i < reading->word_count; i++) {
-        const size_t word[] = {reading->words[i].first, reading->words[i].count};
+    for (size_t i = 0; i < tokenized->word_count; i++) {
+        const size_t word[] = {tokenized->words[i].first, tokenized->words[i].count};
         json_put_integers(&json, NULL, word, 2);
     }
     json_put_close(&json, ']');
@@ -86,7 +86,7 @@ static void note_numbers(struct buf *out, const size_t *numbers, size_t count)
     json_put_integers(&(struct json_writer){.buf = out}, NULL, numbers, count);
 }
 
-static void note_sentence(struct notes *notes, const struct reading *sentence)
+static void note_sentence(struct notes *notes, const struct tokenized *sentence)
 {
     if (sentence->text)
         note_text(note(notes, "sentence"), sentence);
@@ -96,7 +96,7 @@ static void note_sentence(struct notes *notes, const struct reading *sentence)
         note_words(note(notes, "words"), sentence);
 }
 
-static void note_source(struct notes *notes, const struct reading *source)
+static void note_source(struct notes *notes, const struct tokenized *source)
 {
     if (source->text)
         note_text(note(notes, "source"), source);

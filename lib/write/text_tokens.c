@@ -24,16 +24,16 @@ struct token_columns token_columns_fit(size_t count, const struct token *most, b
     };
 }
 
-static struct token_columns columns_of(const struct reading *reading)
+static struct token_columns columns_of(const struct tokenized *tokenized)
 {
     struct token most = {0};
-    for (size_t i = 0; i < reading->count; i++) {
-        const struct token *token = &reading->tokens[i];
+    for (size_t i = 0; i < tokenized->count; i++) {
+        const struct token *token = &tokenized->tokens[i];
         most.id = token->id > most.id ? token->id : most.id;
         most.start = token->start > most.start ? token->start : most.start;
         most.end = token->end > most.end ? token->end : most.end;
     }
-    return token_columns_fit(reading->count, &most, reading->text != NULL);
+    return token_columns_fit(tokenized->count, &most, tokenized->text != NULL);
 }
 
 void token_columns_head(struct buf *line, const struct token_columns *columns, const char *name)
@@ -55,11 +55,11 @@ void token_columns_row(struct buf *line, const struct token_columns *columns, si
     buf_text(line, "  ");
 }
 
-static void add_token(struct buf *line, const struct reading *reading,
+static void add_token(struct buf *line, const struct tokenized *tokenized,
                       const struct token_columns *columns, size_t index)
 {
-    token_columns_row(line, columns, index, &reading->tokens[index]);
-    buf_text(line, reading->labels[index].text);
+    token_columns_row(line, columns, index, &tokenized->tokens[index]);
+    buf_text(line, tokenized->labels[index].text);
 }
 
 /* The middle of a long text: how many tokens are shown, of how many. */
@@ -70,12 +70,12 @@ static void write_note(struct stream *out, const struct text_cut *cut)
                       cut->size);
 }
 
-int text_tokens_write(struct stream *out, const struct reading *reading, const char *name,
+int text_tokens_write(struct stream *out, const struct tokenized *tokenized, const char *name,
                       const struct place *place, struct err *err)
 {
     struct buf line = {0};
-    struct token_columns columns = columns_of(reading);
-    struct text_cut cut = text_cut_lines(reading->count, place->lines);
+    struct token_columns columns = columns_of(tokenized);
+    struct text_cut cut = text_cut_lines(tokenized->count, place->lines);
     write_note(out, &cut);
     token_columns_head(&line, &columns, name);
     int failed = text_end(out, &line, err);
@@ -83,7 +83,7 @@ int text_tokens_write(struct stream *out, const struct reading *reading, const c
         if (text_cut_between(&cut, slot))
             text_right(&line, "…", (size_t)columns.index);
         else
-            add_token(&line, reading, &columns, text_cut_place(&cut, slot));
+            add_token(&line, tokenized, &columns, text_cut_place(&cut, slot));
         text_shorten(&line, place->columns);
         failed = text_end(out, &line, err);
     }

@@ -19,7 +19,7 @@
 #include "write/format.h"
 
 /* `name` stands above the column of texts. */
-int text_tokens_write(struct stream *out, const struct reading *reading, const char *name,
+int text_tokens_write(struct stream *out, const struct tokenized *tokenized, const char *name,
                       const struct place *place, struct err *err);
 
 /* The columns before the texts, for who writes row by row: how wide they are. */

@@ -11,7 +11,7 @@
 struct traces {
     const struct golden *golden;
     struct viewer *viewer;
-    const struct subject *subject;
+    const struct text_pair *pair;
     enum site_part part;
     size_t numbers;
     double worst; /* as a share of the tensor's largest number */
@@ -144,7 +144,7 @@ static int trace(struct traces *traces, const struct explain_request *request, s
     struct arena arena = {0};
     struct explanation explanation;
     int failed =
-        explanation_make(&explanation, traces->viewer, traces->subject, request, &arena, err) ||
+        explanation_make(&explanation, traces->viewer, traces->pair, request, &arena, err) ||
         compare_head(traces, &explanation, err) || compare_ends(traces, &explanation, err);
     arena_release(&arena);
     return failed ? -1 : 0;
@@ -155,7 +155,7 @@ static int walk_all(struct traces *traces, struct err *err)
     const struct config *config = &traces->viewer->model.config;
     bool in_encoder = traces->part == PART_SOURCE;
     size_t layers = in_encoder ? config->n_encoder_layer : config->n_layer;
-    size_t queries = in_encoder ? traces->subject->source.count : traces->subject->sentence.count;
+    size_t queries = in_encoder ? traces->pair->source.count : traces->pair->sentence.count;
     struct explain_request request = {.query_count = 1, .part = traces->part, .digits = 4};
     for (request.layer = 0; request.layer < layers; request.layer++)
         for (request.head = 0; request.head < config->n_head; request.head++)
@@ -175,7 +175,7 @@ static int read_ids(struct input *input, const uint32_t *ids, size_t count, stru
     return buf_check(text, err);
 }
 
-static int read_subject(struct subject *subject, const struct viewer *viewer,
+static int read_subject(struct text_pair *pair, const struct viewer *viewer,
                         const struct golden *golden, struct arena *arena, struct err *err)
 {
     struct buf ids = {0};
@@ -185,7 +185,7 @@ static int read_subject(struct subject *subject, const struct viewer *viewer,
     int failed =
         read_ids(&input, golden->ids, golden->id_count, &ids, err) ||
         read_ids(&source, golden->source_ids, golden->source_id_count, &source_ids, err) ||
-        viewer_read(viewer, subject, &input, golden->source_id_count ? &source : NULL, arena, err);
+        viewer_read(viewer, pair, &input, golden->source_id_count ? &source : NULL, arena, err);
     buf_release(&ids);
     buf_release(&source_ids);
     return failed ? -1 : 0;
@@ -207,18 +207,18 @@ void walk_check(struct tally *tally, const struct golden *golden)
     static const enum site_part parts[] = {PART_SENTENCE, PART_CROSS, PART_SOURCE};
     static struct err err;
     struct viewer viewer;
-    struct subject subject;
+    struct text_pair pair;
     struct arena arena = {0};
     if (viewer_open(&viewer, golden->model, 1, &err)) {
         tally_judge(tally, golden->folder, "walk", &err);
         return;
     }
     size_t count = viewer.model.config.n_encoder_layer ? sizeof parts / sizeof *parts : 1;
-    if (read_subject(&subject, &viewer, golden, &arena, &err))
+    if (read_subject(&pair, &viewer, golden, &arena, &err))
         tally_judge(tally, golden->folder, "walk", &err);
     else
         for (size_t i = 0; i < count; i++)
-            check_part(tally, &(struct traces){golden, &viewer, &subject, parts[i], 0, 0});
+            check_part(tally, &(struct traces){golden, &viewer, &pair, parts[i], 0, 0});
     arena_release(&arena);
     viewer_release(&viewer);
 }

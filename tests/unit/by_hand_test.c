@@ -283,7 +283,7 @@ static void follow(size_t query, size_t head, bool of_source)
 /* --- the cases -------------------------------------------------------------------------------- */
 
 static struct viewer viewer;
-static struct subject subject;
+static struct text_pair pair;
 
 #define GOLDEN "tests/golden/"
 
@@ -340,9 +340,9 @@ static void open_case(int index)
     if (cases[index].without)
         ck_assert(!mechanism_set_without(&mechanism, cases[index].without, &err));
     ck_assert_msg(!viewer_set_mechanism(&viewer, &mechanism, &err), "%s", err.text);
-    ck_assert_msg(!viewer_read(&viewer, &subject, &sentence, cases[index].source ? &source : NULL,
-                               &arena, &err),
-                  "%s", err.text);
+    ck_assert_msg(
+        !viewer_read(&viewer, &pair, &sentence, cases[index].source ? &source : NULL, &arena, &err),
+        "%s", err.text);
 }
 
 /* All queries of a head, as the program writes them. */
@@ -355,8 +355,7 @@ static void explain(enum site_part part, size_t layer, size_t head, size_t queri
     struct explanations all = {items, queries, true};
     struct stream out = {0};
     request.digits = 2;
-    ck_assert_msg(!explanation_make(items, &viewer, &subject, &request, &arena, &err), "%s",
-                  err.text);
+    ck_assert_msg(!explanation_make(items, &viewer, &pair, &request, &arena, &err), "%s", err.text);
     memory_stream_open(&out);
     ck_assert(!explain_json_write(&out, &all, &page, &err));
     struct file file = memory_stream_take(&out);
@@ -371,7 +370,7 @@ START_TEST(every_number_follows_from_what_is_given)
     const struct config *config = &viewer.model.config;
     bool of_source = part == PART_CROSS || (config->cross && !config->n_encoder_layer);
     size_t layers = part == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
-    size_t queries = part == PART_SOURCE ? subject.source.count : subject.sentence.count;
+    size_t queries = part == PART_SOURCE ? pair.source.count : pair.sentence.count;
     for (size_t i = 0; i < layers * config->n_head; i++) {
         size_t query = 0;
         explain(part, i / config->n_head, i % config->n_head, queries);

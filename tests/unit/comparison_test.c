@@ -18,7 +18,7 @@ enum { WAYS = 4, HEADS = 8 };
 static const char *const names[WAYS] = {"dense", "window:2", "linear", "blocked:3"};
 
 static struct viewer viewer;
-static struct subject subjects[2];
+static struct text_pair pairs[2];
 static struct mechanism ways[WAYS];
 static struct selection selection;
 static struct comparison comparison;
@@ -35,7 +35,7 @@ static void open_all(void)
     ck_assert_int_eq(viewer_open(&viewer, "tiny", 2, &err), 0);
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct input input = {.text = texts[i], .size = strlen(texts[i])};
-        ck_assert_int_eq(viewer_read(&viewer, &subjects[i], &input, NULL, &arena, &err), 0);
+        ck_assert_int_eq(viewer_read(&viewer, &pairs[i], &input, NULL, &arena, &err), 0);
     }
     for (size_t i = 0; i < WAYS; i++) {
         ways[i] = (struct mechanism){0};
@@ -54,8 +54,8 @@ static struct comparison_plan plan_all(void)
 {
     return (struct comparison_plan){
         .viewer = &viewer,
-        .subjects = subjects,
-        .subject_count = COUNT(subjects),
+        .pairs = pairs,
+        .pair_count = COUNT(pairs),
         .ways = ways,
         .way_count = WAYS,
         .selection = &selection,
@@ -138,7 +138,7 @@ START_TEST(without_memory_no_page_is_written)
     struct comparison_plan plan = plan_all();
     int failed = -1;
     plan.rounds = 1;
-    plan.subject_count = 1;
+    plan.pair_count = 1;
     ck_assert_msg(!comparison_make(&comparison, &plan, &arena, &err), "%s", err.text);
     for (size_t nth = 1; failed; nth++) {
         struct stream out = {0};

@@ -23,11 +23,11 @@ START_TEST(the_most_likely_token_follows_each_time)
     /* the same by passes over all of it */
     struct selection logits = {.sites = site_bit(SITE_LOGITS)};
     struct input whole = {.ids = story_ids(&story)};
-    struct subject subject;
+    struct text_pair pair;
     struct report report;
-    struct look look = {&logits, &subject, 1, 0, &report};
-    ck_assert_int_eq(viewer_read(&story.viewer, &subject, &whole, NULL, &story.arena, NULL), 0);
-    ck_assert_uint_eq(subject.sentence.count, 15);
+    struct look look = {&logits, &pair, 1, 0, &report};
+    ck_assert_int_eq(viewer_read(&story.viewer, &pair, &whole, NULL, &story.arena, NULL), 0);
+    ck_assert_uint_eq(pair.sentence.count, 15);
     ck_assert_int_eq(viewer_look(&story.viewer, &look, &story.arena, NULL), 0);
     size_t words = story.viewer.model.config.vocab_size;
     for (size_t i = 4; i + 1 < 15; i++) {

@@ -22,7 +22,7 @@ static struct report with_words(const struct report *fixture)
     static const struct label labels[] = {{"Life", "0:Life", "Life"},
                                           {"isLife", "1:isLife", "isLife"}};
     struct report report = *fixture;
-    struct reading *read = report.source.count ? &report.source : &report.sentence;
+    struct tokenized *read = report.source.count ? &report.source : &report.sentence;
     read->words = words;
     read->word_labels = labels;
     read->word_count = 2;

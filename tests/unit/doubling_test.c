@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "format/safetensors.h"
-#include "lens/reading.h"
+#include "lens/tokenized.h"
 #include "text/tokenizer.h"
 #include "train/grammar_write.h"
 
@@ -151,9 +151,9 @@ static int read_ids(struct err *err)
 {
     struct arena arena = {0};
     struct tokens tokens = {0};
-    struct reading reading = {0};
+    struct tokenized tokenized = {0};
     int failed = tokens_from_ids(&tokens, file.bytes, UINT32_MAX, &arena, err) ||
-                 reading_label(&reading, &tokens, NULL, &arena, err);
+                 tokenized_label(&tokenized, &tokens, NULL, &arena, err);
     arena_release(&arena);
     return failed;
 }

@@ -220,7 +220,7 @@ void fixture_starve_explainer(fixture_explainer writer)
     }
 }
 
-void fixture_starve_explanation(struct viewer *viewer, const struct subject *subject,
+void fixture_starve_explanation(struct viewer *viewer, const struct text_pair *pair,
                                 const struct explain_request *request)
 {
     int failed = -1;
@@ -229,7 +229,7 @@ void fixture_starve_explanation(struct viewer *viewer, const struct subject *sub
         struct err err = {0};
         struct explanation explanation;
         heap_fail_at(nth, 0);
-        failed = explanation_make(&explanation, viewer, subject, request, &arena, &err);
+        failed = explanation_make(&explanation, viewer, pair, request, &arena, &err);
         heap_fail_at(0, 0);
         if (failed)
             ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "'%s'", err.text);

@@ -27,7 +27,7 @@ const char *fixture_explained(fixture_explainer writer, const struct explanation
 void fixture_starve_explainer(fixture_explainer writer);
 
 /* Every allocation fails once while a trace of the subject is made; each time it must say so. */
-void fixture_starve_explanation(struct viewer *viewer, const struct subject *subject,
+void fixture_starve_explanation(struct viewer *viewer, const struct text_pair *pair,
                                 const struct explain_request *request);
 
 #endif

@@ -16,7 +16,7 @@ enum { TOKENS = 5 };
 
 static struct tiny_model model;
 static struct viewer viewer;
-static struct subject subject;
+static struct text_pair pair;
 static struct explanation explanation;
 static struct arena arena;
 static struct err err;
@@ -38,7 +38,7 @@ static void release(void)
 
 static void read_input(struct input input, const struct input *source)
 {
-    ck_assert_msg(!viewer_read(&viewer, &subject, &input, source, &arena, &err), "%s", err.text);
+    ck_assert_msg(!viewer_read(&viewer, &pair, &input, source, &arena, &err), "%s", err.text);
 }
 
 static void open_bundled(const char *name, const char *sentence)
@@ -60,7 +60,7 @@ static void explain(size_t layer, size_t head, size_t query)
 {
     struct explain_request request = {
         .query_count = 1, .layer = layer, .head = head, .query = query, .digits = 4};
-    int failed = explanation_make(&explanation, &viewer, &subject, &request, &arena, &err);
+    int failed = explanation_make(&explanation, &viewer, &pair, &request, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
 }
 
@@ -230,7 +230,7 @@ static void check_all(void)
     const struct config *config = &viewer.model.config;
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         for (size_t head = 0; head < config->n_head; head++) {
-            for (size_t query = 0; query < subject.sentence.count; query++) {
+            for (size_t query = 0; query < pair.sentence.count; query++) {
                 explain(layer, head, query);
                 ck_assert_uint_eq(explanation.step_count, 9);
                 check_weights(check_query(), (double)config_scale(config, layer));
@@ -351,13 +351,13 @@ START_TEST(of_many_keys_those_with_the_most_weight_are_shown)
 {
     struct explain_request request = {.query_count = 1, .query = 1, .digits = 4, .keys = 3};
     open_bundled("life", "Life is short eat dessert first");
-    ck_assert_int_eq(explanation_make(&explanation, &viewer, &subject, &request, &arena, &err), 0);
+    ck_assert_int_eq(explanation_make(&explanation, &viewer, &pair, &request, &arena, &err), 0);
     ck_assert_uint_eq(explanation.shown_count, 3);
     ck_assert_mem_eq(explanation.shown, ((size_t[]){1, 3, 4}), 3 * sizeof(size_t));
     ck_assert_float_eq_tol(explanation.shown_weight, 0.9180f, 0.0001f);
     ck_assert_uint_eq(explanation.key_count, 6);
     request.keys = 6;
-    ck_assert_int_eq(explanation_make(&explanation, &viewer, &subject, &request, &arena, &err), 0);
+    ck_assert_int_eq(explanation_make(&explanation, &viewer, &pair, &request, &arena, &err), 0);
     ck_assert_uint_eq(explanation.shown_count, 6);
 }
 END_TEST
@@ -366,7 +366,7 @@ START_TEST(every_allocation_may_fail)
 {
     struct explain_request request = {.query_count = 1, .query = 1, .digits = 4, .keys = 2};
     open_tiny(configs[3 + _i]);
-    fixture_starve_explanation(&viewer, &subject, &request);
+    fixture_starve_explanation(&viewer, &pair, &request);
 }
 END_TEST
 

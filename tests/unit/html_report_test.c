@@ -185,7 +185,7 @@ START_TEST(texts_cannot_end_the_element_they_stand_in)
     struct place place = {.count = 1, .style = &style};
     struct report report = fixture_plain;
     report.model = "<script>";
-    report.sentence = (struct reading){.tokens = tokens, .labels = labels, .count = 3};
+    report.sentence = (struct tokenized){.tokens = tokens, .labels = labels, .count = 3};
     const char *page = fixture_written(html_report_write, &report, &place);
     ck_assert_uint_eq(count(page, "<script"), count(page, "</script>"));
     ck_assert_uint_eq(count(page, "<b>"), 0);

@@ -188,9 +188,9 @@ START_TEST(a_text_is_made_visible_on_one_line)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct buf out = {0};
-        struct reading reading = {.text = cases[i].text, .size = strlen(cases[i].text)};
+        struct tokenized tokenized = {.text = cases[i].text, .size = strlen(cases[i].text)};
         buf_text(&out, "");
-        reading_visible(&out, &reading);
+        tokenized_visible(&out, &tokenized);
         ck_assert_str_eq(out.bytes, cases[i].visible);
         buf_release(&out);
     }
@@ -200,7 +200,7 @@ END_TEST
 START_TEST(ids_stand_in_for_a_text_that_is_not_known)
 {
     struct buf out = {0};
-    reading_visible(&out, &fixture_cross.sentence);
+    tokenized_visible(&out, &fixture_cross.sentence);
     ck_assert_str_eq(out.bytes, "ids 3,11");
     buf_release(&out);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "lens/reading.h"
+#include "lens/tokenized.h"
 #include "model/bundled.h"
 
 Suite *spans_suite(void);
@@ -20,7 +20,7 @@ static void release(void)
 
 /* A reading whose tokens end where the bars stand: "dess|ert first". Blanks before a token are its
  * own, as in byte-level BPE; of words (`own` false) they are nobody's. */
-static struct reading read_cut(const char *cut, bool own)
+static struct tokenized read_cut(const char *cut, bool own)
 {
     static struct token tokens[TOKENS_MAX];
     static struct label labels[TOKENS_MAX];
@@ -35,25 +35,25 @@ static struct reading read_cut(const char *cut, bool own)
         part += size + (part[size] == '|');
     }
     char *kept = arena_text(&arena, text.bytes, text.size, NULL);
-    struct reading reading = {
+    struct tokenized tokenized = {
         .text = kept, .size = text.size, .tokens = tokens, .labels = labels, .count = count};
     buf_release(&text);
-    return reading;
+    return tokenized;
 }
 
 /* The words with bars between them. */
-static void check_words(struct reading reading, const struct tokenizer *tokenizer,
+static void check_words(struct tokenized tokenized, const struct tokenizer *tokenizer,
                         const char *expected)
 {
     struct buf found = {0};
     size_t tokens = 0;
-    ck_assert_int_eq(word_spans_find(&reading, tokenizer, &arena, NULL), 0);
-    for (size_t i = 0; i < reading.word_count; i++) {
-        ck_assert_uint_eq(reading.words[i].first, tokens);
-        tokens += reading.words[i].count;
-        buf_format(&found, i ? "|%s" : "%s", reading.word_labels[i].text);
+    ck_assert_int_eq(word_spans_find(&tokenized, tokenizer, &arena, NULL), 0);
+    for (size_t i = 0; i < tokenized.word_count; i++) {
+        ck_assert_uint_eq(tokenized.words[i].first, tokens);
+        tokens += tokenized.words[i].count;
+        buf_format(&found, i ? "|%s" : "%s", tokenized.word_labels[i].text);
     }
-    ck_assert_uint_eq(tokens, reading.count);
+    ck_assert_uint_eq(tokens, tokenized.count);
     ck_assert_str_eq(found.bytes, expected);
     buf_release(&found);
 }
@@ -91,40 +91,40 @@ END_TEST
 
 START_TEST(a_token_without_a_place_stands_alone)
 {
-    struct reading reading = read_cut("Li|fe", true);
+    struct tokenized tokenized = read_cut("Li|fe", true);
     static struct token tokens[3];
     static const struct label labels[3] = {
         {"<s>", "<s>", "<s>"}, {"Li", "Li", "Li"}, {"fe", "fe", "fe"}};
-    tokens[1] = reading.tokens[0];
-    tokens[2] = reading.tokens[1];
-    reading.tokens = tokens;
-    reading.labels = labels;
-    reading.count = 3;
-    check_words(reading, NULL, "<s>|Life");
+    tokens[1] = tokenized.tokens[0];
+    tokens[2] = tokenized.tokens[1];
+    tokenized.tokens = tokens;
+    tokenized.labels = labels;
+    tokenized.count = 3;
+    check_words(tokenized, NULL, "<s>|Life");
 }
 END_TEST
 
 START_TEST(ids_are_words_of_the_text_they_stand_for)
 {
     struct tokenizer *tokenizer = NULL;
-    struct reading reading;
+    struct tokenized tokenized;
     struct err err = {0};
     ck_assert_int_eq(tokenizer_open(&tokenizer, bundled_find("life"), &err), 0);
     struct input input = {.ids = "0,4,5,1"};
     struct config config = {.vocab_size = 6};
     struct lexicon lexicon = {tokenizer, &config};
-    ck_assert_int_eq(reading_make(&reading, &input, &lexicon, &arena, &err), 0);
-    check_words(reading, tokenizer, "Life|is|short|dessert");
+    ck_assert_int_eq(tokenized_make(&tokenized, &input, &lexicon, &arena, &err), 0);
+    check_words(tokenized, tokenizer, "Life|is|short|dessert");
     tokenizer_free(tokenizer);
 }
 END_TEST
 
 START_TEST(a_word_has_its_place_before_its_name)
 {
-    struct reading reading = read_cut("dess|ert| first", true);
-    ck_assert_int_eq(word_spans_find(&reading, NULL, &arena, NULL), 0);
-    ck_assert_str_eq(reading.word_labels[1].exact, "1:first");
-    ck_assert_str_eq(reading.word_labels[1].plain, "first");
+    struct tokenized tokenized = read_cut("dess|ert| first", true);
+    ck_assert_int_eq(word_spans_find(&tokenized, NULL, &arena, NULL), 0);
+    ck_assert_str_eq(tokenized.word_labels[1].exact, "1:first");
+    ck_assert_str_eq(tokenized.word_labels[1].plain, "first");
 }
 END_TEST
 

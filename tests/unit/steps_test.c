@@ -50,7 +50,7 @@ static const struct {
 
 static struct tiny_model model;
 static struct viewer viewer;
-static struct subject subject;
+static struct text_pair pair;
 static struct explanation explanation;
 static struct arena arena;
 static struct err err;
@@ -90,7 +90,7 @@ static bool open_model(const char *config, size_t way)
     struct input source = {.ids = "2,7,1,8,2,8,1,8,2"};
     ck_assert_msg(!viewer_set_mechanism(&viewer, mechanism, &err), "%s", err.text);
     ck_assert_msg(
-        !viewer_read(&viewer, &subject, &input, model.config.cross ? &source : NULL, &arena, &err),
+        !viewer_read(&viewer, &pair, &input, model.config.cross ? &source : NULL, &arena, &err),
         "%s", err.text);
     return true;
 }
@@ -223,7 +223,7 @@ static void check_model(size_t way, size_t *left, size_t *dropped)
     for (size_t i = 0; i < part_count * LAYERS * TOKENS; i++) {
         enum site_part part = parts[i / TOKENS / LAYERS];
         struct explain_request request = {part, i / TOKENS % LAYERS, HEAD, i % TOKENS, 1, 4, 0};
-        int failed = explanation_make(&explanation, &viewer, &subject, &request, &arena, &err);
+        int failed = explanation_make(&explanation, &viewer, &pair, &request, &arena, &err);
         ck_assert_msg(!failed, "%s", err.text);
         check_query(way, part, request.layer, left, dropped);
     }
@@ -248,7 +248,7 @@ static void explain_last(const char *config, size_t way, size_t query)
 {
     struct explain_request request = {PART_SENTENCE, 0, HEAD, query, 1, 4, 0};
     ck_assert(open_model(config, way));
-    ck_assert(!explanation_make(&explanation, &viewer, &subject, &request, &arena, &err));
+    ck_assert(!explanation_make(&explanation, &viewer, &pair, &request, &arena, &err));
 }
 
 START_TEST(a_pattern_says_which_keys_it_shows)
@@ -305,7 +305,7 @@ START_TEST(parts_that_are_left_out_are_not_explained)
     ck_assert(open_model(configs[2], 0));
     viewer.model.config.mechanism.without =
         1U << PART_NORM | 1U << PART_POSITIONS | 1U << PART_RESIDUAL;
-    ck_assert(!explanation_make(&explanation, &viewer, &subject, &request, &arena, &err));
+    ck_assert(!explanation_make(&explanation, &viewer, &pair, &request, &arena, &err));
     const struct step *step = find_step("input");
     ck_assert_str_eq(step->formulas[0].text, "h = wte[3]");
     ck_assert_str_eq(step->formulas[1].text, "x = h");
@@ -316,7 +316,7 @@ START_TEST(parts_that_are_left_out_are_not_explained)
     ck_assert_mem_eq(rows, rows + step->table.blocks[0].width, row_bytes);
     ck_assert_mem_eq(rows, rows + 2 * step->table.blocks[0].width, row_bytes);
     request.layer = 1;
-    ck_assert(!explanation_make(&explanation, &viewer, &subject, &request, &arena, &err));
+    ck_assert(!explanation_make(&explanation, &viewer, &pair, &request, &arena, &err));
     ck_assert_str_eq(find_step("input")->note,
                      "h is what the layer before gave: nothing is added up.");
 }
@@ -326,7 +326,7 @@ START_TEST(every_allocation_may_fail)
 {
     struct explain_request request = {.query_count = 1, .query = 4, .digits = 4};
     ck_assert(open_model(configs[0], (size_t)_i));
-    fixture_starve_explanation(&viewer, &subject, &request);
+    fixture_starve_explanation(&viewer, &pair, &request);
 }
 END_TEST
 

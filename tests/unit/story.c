@@ -81,12 +81,12 @@ void story_expect_report(struct story *story)
     struct report grown;
     struct report whole;
     struct input input = story_input(story->text.text.bytes);
-    struct subject subject;
-    struct look look = {&story->selection, &subject, 1, 0, &whole};
+    struct text_pair pair;
+    struct look look = {&story->selection, &pair, 1, 0, &whole};
     struct arena *arena = &story->arena;
     ck_assert_int_eq(continuation_report(&story->text, &grown, arena, NULL), 0);
-    ck_assert_int_eq(viewer_read(&story->viewer, &subject, &input, NULL, arena, NULL), 0);
-    subject.source = story->prompt.source;
+    ck_assert_int_eq(viewer_read(&story->viewer, &pair, &input, NULL, arena, NULL), 0);
+    pair.source = story->prompt.source;
     ck_assert_int_eq(viewer_look(&story->viewer, &look, arena, NULL), 0);
     ck_assert_uint_eq(grown.source.count, whole.source.count);
     ck_assert_str_eq(grown.sentence.text, whole.sentence.text);

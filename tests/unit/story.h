@@ -16,7 +16,7 @@
 /* A text that went on, and what it went on from. */
 struct story {
     struct viewer viewer;
-    struct subject prompt;
+    struct text_pair prompt;
     struct selection selection;
     struct continuation text;
     struct arena arena;

@@ -14,7 +14,7 @@ static const char *const texts[] = {"Life is short", "Life is sweet", "Life", "T
 static struct viewer viewer;
 static struct arena arena;
 static struct err err;
-static struct subject subjects[COUNT(texts)];
+static struct text_pair pairs[COUNT(texts)];
 static struct selection all;
 static struct selection some; /* layer 1, heads 0 and 2 */
 
@@ -32,7 +32,7 @@ static void enter(void)
     ck_assert_msg(!viewer_open(&viewer, "tiny", 1, &err), "%s", err.text);
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct input input = {.text = texts[i], .size = strlen(texts[i])};
-        ck_assert(!viewer_read(&viewer, &subjects[i], &input, NULL, &arena, &err));
+        ck_assert(!viewer_read(&viewer, &pairs[i], &input, NULL, &arena, &err));
     }
     choose(&all, NULL, NULL);
     choose(&some, "1", "0,2");
@@ -57,7 +57,7 @@ static void count_kept(struct tally *tally, const struct selection *selection, s
                        size_t count)
 {
     struct report reports[COUNT(texts)];
-    struct look look = {selection, subjects + first, count, 0, reports};
+    struct look look = {selection, pairs + first, count, 0, reports};
     ck_assert_msg(!viewer_look(&viewer, &look, &arena, &err), "%s", err.text);
     for (size_t i = 0; i < count; i++)
         for (size_t t = 0; t < reports[i].tensor_count; t++) {
@@ -86,14 +86,14 @@ START_TEST(what_is_seen_counts_as_what_is_kept)
 {
     struct tally seen;
     struct tally kept;
-    struct tally_subject places[COUNT(texts)];
+    struct tally_text places[COUNT(texts)];
     struct tally_sink sink;
     begin(&seen);
     begin(&kept);
     for (size_t i = 0; i < COUNT(texts); i++)
-        places[i] = (struct tally_subject){&seen, i < 2 ? &all : &some};
+        places[i] = (struct tally_text){&seen, i < 2 ? &all : &some};
     ck_assert(!tally_sink_init(&sink, places, COUNT(texts), 2, &arena, &err));
-    struct look look = {&all, subjects, COUNT(texts), 0, NULL};
+    struct look look = {&all, pairs, COUNT(texts), 0, NULL};
     struct tap tap = {.sink = tally_sink_see, .context = &sink};
     ck_assert_msg(!viewer_watch(&viewer, &look, tap, &err), "%s", err.text);
     count_kept(&kept, &all, 0, 2);
@@ -106,17 +106,17 @@ START_TEST(a_layer_of_a_text_counts_once)
 {
     struct tally seen;
     struct tally kept;
-    struct tally_subject places[COUNT(texts)];
+    struct tally_text places[COUNT(texts)];
     struct tally_sink sink;
     begin(&seen);
     begin(&kept);
     for (size_t i = 0; i < COUNT(texts); i++)
-        places[i] = (struct tally_subject){&seen, &all};
+        places[i] = (struct tally_text){&seen, &all};
     ck_assert(!tally_sink_init(&sink, places, COUNT(texts), 2, &arena, &err));
     sink.counted[2 * 2 + 1] = true; /* of text 2 a pass that failed has counted layer 1 … */
     sink.counted[3 * 2 + 0] = true;
     for (size_t i = 0; i < COUNT(texts); i++) { /* … now each is run alone, some of them twice */
-        struct look look = {&all, subjects + i, 1, i, NULL};
+        struct look look = {&all, pairs + i, 1, i, NULL};
         struct tally_sink only = tally_sink_only(&sink, i);
         struct tap tap = {.sink = tally_sink_see, .context = &only};
         for (size_t times = 0; times < 1 + i % 2; times++)

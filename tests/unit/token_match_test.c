@@ -1,4 +1,4 @@
-#include "lens/reading.h"
+#include "lens/tokenized.h"
 
 #include <check.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static const struct label labels[] = {
     {"is", "6:is", "is"},    {"\\xc3‿", "7:\\xc3‿", "\\xc3‿"},
 };
 
-static const struct reading reading = {.labels = labels, .count = COUNT(labels)};
+static const struct tokenized tokenized = {.labels = labels, .count = COUNT(labels)};
 
 START_TEST(a_token_goes_by_its_text_its_label_or_its_place)
 {
@@ -61,7 +61,7 @@ START_TEST(a_token_goes_by_its_text_its_label_or_its_place)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct token_match match = {0};
-        bool found = reading_find_token(&match, &reading, cases[i].name);
+        bool found = tokenized_find_token(&match, &tokenized, cases[i].name);
         ck_assert_msg(found == (cases[i].index != NONE), "'%s'", cases[i].name);
         if (!found)
             continue;

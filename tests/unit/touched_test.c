@@ -85,18 +85,17 @@ static void look(const struct touch *touch, size_t tokens)
     struct err err = {0};
     struct arena arena = {0};
     struct selection selection = {0};
-    struct subject subject;
+    struct text_pair pair;
     struct report report;
     struct buf ids = {0};
     for (size_t i = 0; i < tokens; i++)
         buf_format(&ids, "%s%u", i ? "," : "", id_at(i));
     struct input input = {.ids = ids.bytes};
-    struct look look = {
-        .selection = &selection, .subjects = &subject, .count = 1, .reports = &report};
+    struct look look = {.selection = &selection, .pairs = &pair, .count = 1, .reports = &report};
     int failed = selection_sites(&selection, touch->show, &model.config, &err) ||
                  selection_layers(&selection, touch->layers, &model.config, &arena, &err) ||
                  selection_heads(&selection, touch->heads, &model.config, &arena, &err) ||
-                 viewer_read(&viewer, &subject, &input, NULL, &arena, &err) ||
+                 viewer_read(&viewer, &pair, &input, NULL, &arena, &err) ||
                  viewer_look(&viewer, &look, &arena, &err);
     ck_assert_msg(!failed, "%s: %s", touch->show, err.text);
     ck_assert_uint_gt(report.tensor_count, 0);

@@ -42,12 +42,12 @@ static void expect_logits(struct story *story, size_t count)
 {
     struct selection logits = {.sites = site_bit(SITE_LOGITS)};
     struct input ids = {.ids = story_ids(story)};
-    struct subject subject;
+    struct text_pair pair;
     struct report report;
-    struct look look = {&logits, &subject, 1, 0, &report};
+    struct look look = {&logits, &pair, 1, 0, &report};
     size_t words = story->viewer.model.config.vocab_size;
-    ck_assert_int_eq(viewer_read(&story->viewer, &subject, &ids, NULL, &story->arena, NULL), 0);
-    subject.source = story->prompt.source;
+    ck_assert_int_eq(viewer_read(&story->viewer, &pair, &ids, NULL, &story->arena, NULL), 0);
+    pair.source = story->prompt.source;
     ck_assert_int_eq(viewer_look(&story->viewer, &look, &story->arena, NULL), 0);
     const float *row = report.tensors[0].data + (count - 1) * words;
     ck_assert_mem_eq(story->text.logits, row, words * sizeof *row);

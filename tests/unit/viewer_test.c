@@ -43,10 +43,10 @@ static struct input text(const char *bytes)
     return (struct input){.text = bytes, .size = strlen(bytes)};
 }
 
-static void read_text(struct subject *subject, const char *bytes)
+static void read_text(struct text_pair *pair, const char *bytes)
 {
     struct input input = text(bytes);
-    ck_assert_msg(!viewer_read(&viewer, subject, &input, NULL, &arena, &err), "%s", err.text);
+    ck_assert_msg(!viewer_read(&viewer, pair, &input, NULL, &arena, &err), "%s", err.text);
 }
 
 static void choose(struct selection *selection, const char *sites, const char *heads)
@@ -59,11 +59,10 @@ static void choose(struct selection *selection, const char *sites, const char *h
     ck_assert_msg(!failed, "%s", err.text);
 }
 
-static int look(const struct selection *selection, const struct subject *subjects, size_t count,
+static int look(const struct selection *selection, const struct text_pair *pairs, size_t count,
                 struct report *reports)
 {
-    return viewer_look(&viewer, &(struct look){selection, subjects, count, 0, reports}, &arena,
-                       &err);
+    return viewer_look(&viewer, &(struct look){selection, pairs, count, 0, reports}, &arena, &err);
 }
 
 /* Write a model without a tokenizer to the folder "mine". */
@@ -88,14 +87,14 @@ static const char cross_config[] =
 START_TEST(a_look_gives_a_report_of_what_was_chosen)
 {
     struct selection selection;
-    struct subject subject;
+    struct text_pair pair;
     struct report report;
     open_model("tiny");
-    read_text(&subject, "Life is short, eat dessert first");
+    read_text(&pair, "Life is short, eat dessert first");
     choose(&selection, "weights,ln_f", "1,3");
-    ck_assert_msg(!look(&selection, &subject, 1, &report), "%s", err.text);
+    ck_assert_msg(!look(&selection, &pair, 1, &report), "%s", err.text);
     ck_assert_str_eq(report.model, "tiny");
-    ck_assert_uint_eq(report.sentence.count, subject.sentence.count);
+    ck_assert_uint_eq(report.sentence.count, pair.sentence.count);
     ck_assert_uint_eq(report.tensor_count, 3);
     ck_assert_uint_eq(report.head_count, 2);
     ck_assert_mem_eq(report.heads, ((size_t[]){1, 3}), 2 * sizeof(size_t));
@@ -105,7 +104,7 @@ START_TEST(a_look_gives_a_report_of_what_was_chosen)
     const struct kept *weights = &report.tensors[1];
     ck_assert_int_eq(weights->site, SITE_WEIGHTS);
     ck_assert_int_eq(weights->layer, 1);
-    size_t tokens = subject.sentence.count;
+    size_t tokens = pair.sentence.count;
     for (size_t row = 0; row < 2 * tokens; row++) {
         double sum = 0;
         for (size_t key = 0; key < tokens; key++)
@@ -120,14 +119,14 @@ END_TEST
 START_TEST(logits_name_the_words_of_the_vocabulary)
 {
     struct selection selection;
-    struct subject subject;
+    struct text_pair pair;
     struct report report;
     open_model("tiny");
-    read_text(&subject, "Life is");
+    read_text(&pair, "Life is");
     choose(&selection, "logits", NULL);
-    ck_assert_int_eq(look(&selection, &subject, 1, &report), 0);
+    ck_assert_int_eq(look(&selection, &pair, 1, &report), 0);
     ck_assert_uint_eq(report.tensors[0].shape[1], viewer.model.config.vocab_size);
-    ck_assert_str_eq(report.words[subject.sentence.tokens[0].id].text, "Life");
+    ck_assert_str_eq(report.words[pair.sentence.tokens[0].id].text, "Life");
     ck_assert_ptr_nonnull(report.words[viewer.model.config.vocab_size - 1].text);
 }
 END_TEST
@@ -135,12 +134,12 @@ END_TEST
 START_TEST(tokens_alone_are_a_report_without_tensors)
 {
     struct selection selection;
-    struct subject subject;
+    struct text_pair pair;
     struct report report;
     open_model("life");
-    read_text(&subject, "Life is short");
+    read_text(&pair, "Life is short");
     choose(&selection, "tokens", NULL);
-    ck_assert_int_eq(look(&selection, &subject, 1, &report), 0);
+    ck_assert_int_eq(look(&selection, &pair, 1, &report), 0);
     ck_assert_uint_eq(report.tensor_count, 0);
     ck_assert_uint_eq(report.sentence.count, 3);
     ck_assert(!report.causal);
@@ -151,16 +150,16 @@ START_TEST(subjects_looked_at_together_give_what_each_gives_alone)
 {
     static const char *const texts[] = {"Life is short", "Life", "eat dessert first , short life"};
     struct selection selection;
-    struct subject subjects[COUNT(texts)];
+    struct text_pair pairs[COUNT(texts)];
     struct report together[COUNT(texts)];
     open_model("tiny");
     choose(&selection, "all", NULL);
     for (size_t i = 0; i < COUNT(texts); i++)
-        read_text(&subjects[i], texts[i]);
-    ck_assert_int_eq(look(&selection, subjects, COUNT(texts), together), 0);
+        read_text(&pairs[i], texts[i]);
+    ck_assert_int_eq(look(&selection, pairs, COUNT(texts), together), 0);
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct report alone;
-        ck_assert_int_eq(look(&selection, &subjects[i], 1, &alone), 0);
+        ck_assert_int_eq(look(&selection, &pairs[i], 1, &alone), 0);
         ck_assert_uint_eq(alone.tensor_count, together[i].tensor_count);
         for (size_t t = 0; t < alone.tensor_count; t++) {
             const struct kept *a = &alone.tensors[t];
@@ -177,12 +176,12 @@ END_TEST
 START_TEST(what_is_expected_changes_no_bit)
 {
     struct selection selection;
-    struct subject subject;
+    struct text_pair pair;
     struct report reports[2];
     open_model("tiny");
-    read_text(&subject, "Life is short, eat dessert first");
+    read_text(&pair, "Life is short, eat dessert first");
     choose(&selection, "logits", NULL);
-    ck_assert_msg(!look(&selection, &subject, 1, &reports[0]), "%s", err.text);
+    ck_assert_msg(!look(&selection, &pair, 1, &reports[0]), "%s", err.text);
     viewer_expect(&viewer, 100);
     ck_assert(!viewer.model.weights.packing);
     viewer_expect(&viewer, 100000);
@@ -191,25 +190,25 @@ START_TEST(what_is_expected_changes_no_bit)
     ck_assert(!viewer.model.weights.packing_words);
     viewer_expect_steps(&viewer, 1000);
     ck_assert(viewer.model.weights.packing_words);
-    ck_assert_msg(!look(&selection, &subject, 1, &reports[1]), "%s", err.text);
+    ck_assert_msg(!look(&selection, &pair, 1, &reports[1]), "%s", err.text);
     ck_assert_mem_eq(reports[0].tensors[0].data, reports[1].tensors[0].data,
-                     subject.sentence.count * 512 * sizeof(float));
+                     pair.sentence.count * 512 * sizeof(float));
 }
 END_TEST
 
 START_TEST(a_source_is_looked_at)
 {
     struct selection selection;
-    struct subject subject;
+    struct text_pair pair;
     struct report report;
     struct input sentence = {.ids = "1,2"};
     struct input source = {.ids = "3,4,5"};
     write_model(cross_config);
     open_model("mine");
     ck_assert_ptr_null(viewer.tokenizer);
-    ck_assert_int_eq(viewer_read(&viewer, &subject, &sentence, &source, &arena, &err), 0);
+    ck_assert_int_eq(viewer_read(&viewer, &pair, &sentence, &source, &arena, &err), 0);
     choose(&selection, "weights,k", NULL);
-    ck_assert_int_eq(look(&selection, &subject, 1, &report), 0);
+    ck_assert_int_eq(look(&selection, &pair, 1, &report), 0);
     ck_assert_uint_eq(report.source.count, 3);
     ck_assert_str_eq(report.source.labels[2].exact, "2:5");
     ck_assert_mem_eq(report.tensors[0].shape, ((size_t[]){2, 3, 2}), 3 * sizeof(size_t));
@@ -220,21 +219,21 @@ END_TEST
 START_TEST(a_source_is_needed_where_it_belongs_and_nowhere_else)
 {
     struct selection selection;
-    struct subject subject;
+    struct text_pair pair;
     struct report report;
     struct input ids = {.ids = "1,2"};
     write_model(cross_config);
     open_model("mine");
-    ck_assert_int_eq(viewer_read(&viewer, &subject, &ids, NULL, &arena, &err), 0);
+    ck_assert_int_eq(viewer_read(&viewer, &pair, &ids, NULL, &arena, &err), 0);
     choose(&selection, "weights", NULL);
-    ck_assert_int_eq(look(&selection, &subject, 1, &report), -1);
+    ck_assert_int_eq(look(&selection, &pair, 1, &report), -1);
     ck_assert_int_eq(err.kind, ERR_USAGE);
     ck_assert_msg(strncmp(err.text, "expected a source", 17) == 0, "%s", err.text);
     viewer_release(&viewer);
     err_clear(&err);
     open_model("life");
-    ck_assert_int_eq(viewer_read(&viewer, &subject, &ids, &ids, &arena, &err), 0);
-    ck_assert_int_eq(look(&selection, &subject, 1, &report), -1);
+    ck_assert_int_eq(viewer_read(&viewer, &pair, &ids, &ids, &arena, &err), 0);
+    ck_assert_int_eq(look(&selection, &pair, 1, &report), -1);
     ck_assert_int_eq(err.kind, ERR_USAGE);
     ck_assert_msg(strncmp(err.text, "expected no source", 18) == 0, "%s", err.text);
 }
@@ -242,24 +241,24 @@ END_TEST
 
 START_TEST(a_text_that_is_too_long_is_refused_before_anything_runs)
 {
-    struct subject subject;
+    struct text_pair pair;
     char ids[256] = "1";
     for (size_t i = 1; i < 65; i++)
         strcat(ids, ",1");
     open_model("tiny");
     struct input long_one = {.ids = ids};
     struct input short_one = {.ids = "1"};
-    ck_assert_int_eq(viewer_read(&viewer, &subject, &long_one, NULL, &arena, &err), -1);
+    ck_assert_int_eq(viewer_read(&viewer, &pair, &long_one, NULL, &arena, &err), -1);
     ck_assert_str_eq(err.text,
                      "the text is too long: expected at most 64 tokens (n_positions), found 65");
     err_clear(&err);
-    ck_assert_int_eq(viewer_read(&viewer, &subject, &short_one, &long_one, &arena, &err), -1);
+    ck_assert_int_eq(viewer_read(&viewer, &pair, &short_one, &long_one, &arena, &err), -1);
     ck_assert_str_eq(
         err.text,
         "source: the text is too long: expected at most 64 tokens (n_positions), found 65");
     ids[2 * 64 - 1] = '\0';
     err_clear(&err);
-    ck_assert_int_eq(viewer_read(&viewer, &subject, &long_one, NULL, &arena, &err), 0);
+    ck_assert_int_eq(viewer_read(&viewer, &pair, &long_one, NULL, &arena, &err), 0);
 }
 END_TEST
 
@@ -279,13 +278,12 @@ END_TEST
 /* Open, read and look as run does. */
 static int use_everything(struct arena *own, const struct selection *selection)
 {
-    struct subject subject;
+    struct text_pair pair;
     struct report report;
     struct input input = text("Life is short, eat dessert first");
     return viewer_open(&viewer, "tiny", 2, &err) ||
-                   viewer_read(&viewer, &subject, &input, NULL, own, &err) ||
-                   viewer_look(&viewer, &(struct look){selection, &subject, 1, 0, &report}, own,
-                               &err)
+                   viewer_read(&viewer, &pair, &input, NULL, own, &err) ||
+                   viewer_look(&viewer, &(struct look){selection, &pair, 1, 0, &report}, own, &err)
                ? -1
                : 0;
 }

@@ -29,7 +29,7 @@ enum { NORM_LAST, NORM_FIRST };
 
 static struct tiny_model model;
 static struct viewer viewer;
-static struct subject subject;
+static struct text_pair pair;
 static struct arena arena;
 static struct err err;
 
@@ -40,7 +40,7 @@ static void open_model(size_t config)
     tiny_model_make(&model, configs[config]);
     ck_assert_msg(!model_open_folder(&viewer.model, &model.folder, &err), "%s", err.text);
     ck_assert_int_eq(machine_open(&viewer.machine, 1, &err), 0);
-    ck_assert_msg(!viewer_read(&viewer, &subject, &input, &source, &arena, &err), "%s", err.text);
+    ck_assert_msg(!viewer_read(&viewer, &pair, &input, &source, &arena, &err), "%s", err.text);
 }
 
 static void prepare(void)
@@ -77,7 +77,7 @@ static const float *tensor(enum site site, size_t layer)
     struct layers layers = {&layer, 1};
     struct selection selection = {
         .sites = site_bit(site), .layers = layers, .encoder_layers = layers, .head_count = HEADS};
-    struct look look = {&selection, &subject, 1, 0, &report};
+    struct look look = {&selection, &pair, 1, 0, &report};
     ck_assert_msg(!viewer_look(&viewer, &look, &arena, &err), "%s", err.text);
     ck_assert_uint_eq(report.tensor_count, 1);
     return report.tensors[0].data;
@@ -134,7 +134,7 @@ static void walk_all(enum site_part part)
         const float *keys_from = inputs_of_keys(part, choice.layer);
         for (choice.head = 0; choice.head < HEADS; choice.head++) {
             for (choice.query = 0; choice.query < query_count(part); choice.query++) {
-                int failed = trace_run(&trace, &viewer, &subject, &choice, &arena, &err);
+                int failed = trace_run(&trace, &viewer, &pair, &choice, &arena, &err);
                 ck_assert_msg(!failed, "%s", err.text);
                 check_walk(&trace, keys_from);
             }
@@ -158,7 +158,7 @@ START_TEST(a_first_layer_takes_in_a_token_and_its_place)
     for (size_t i = 0; i < COUNT(parts); i++) {
         struct trace trace;
         struct explain_request choice = {.part = parts[i], .query = 2};
-        ck_assert(!trace_run(&trace, &viewer, &subject, &choice, &arena, &err));
+        ck_assert(!trace_run(&trace, &viewer, &pair, &choice, &arena, &err));
         const float *sum = trace.stream ? trace.stream : trace.x;
         ck_assert_int_eq(trace.stream != NULL, model.config.norm_first);
         for (size_t c = 0; c < model.config.n_embd; c++)
@@ -174,10 +174,10 @@ START_TEST(what_is_no_sum_of_embeddings_has_none)
     struct trace trace;
     struct explain_request choice = {.part = PART_CROSS};
     open_model((size_t)_i);
-    ck_assert(!trace_run(&trace, &viewer, &subject, &choice, &arena, &err));
+    ck_assert(!trace_run(&trace, &viewer, &pair, &choice, &arena, &err));
     ck_assert_ptr_null(trace.token);
     choice = (struct explain_request){.part = PART_SENTENCE, .layer = 1};
-    ck_assert(!trace_run(&trace, &viewer, &subject, &choice, &arena, &err));
+    ck_assert(!trace_run(&trace, &viewer, &pair, &choice, &arena, &err));
     ck_assert_ptr_null(trace.token);
 }
 END_TEST
@@ -189,7 +189,7 @@ static const struct step *explain(struct explanation *explanation, enum site_par
 {
     struct explain_request request = {
         .query_count = 1, .part = part, .layer = layer, .query = 1, .digits = 4};
-    int failed = explanation_make(explanation, &viewer, &subject, &request, &arena, &err);
+    int failed = explanation_make(explanation, &viewer, &pair, &request, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
     for (size_t i = 0; i < explanation->step_count; i++)
         if (strcmp(explanation->steps[i].name, name) == 0)
@@ -316,7 +316,7 @@ START_TEST(every_allocation_may_fail)
     static const enum site_part parts[] = {PART_SENTENCE, PART_CROSS, PART_SOURCE};
     struct explain_request request = {.query_count = 1, .part = parts[_i], .query = 1, .digits = 4};
     open_model(NORM_LAST);
-    fixture_starve_explanation(&viewer, &subject, &request);
+    fixture_starve_explanation(&viewer, &pair, &request);
 }
 END_TEST
 

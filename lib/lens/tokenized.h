@@ -1,6 +1,6 @@
-/* reading.h: a text as tokens with their labels, ready to be shown. */
-#ifndef ATTN_LENS_READING_H
-#define ATTN_LENS_READING_H
+/* tokenized.h: a text as tokens with their labels, ready to be shown. */
+#ifndef ATTN_LENS_TOKENIZED_H
+#define ATTN_LENS_TOKENIZED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,20 +38,20 @@ int label_make(struct label *label, const struct thing *thing, struct arena *are
 
 /* Tokenize and label; all memory is the arena's. Refused: an empty text, one of more tokens than
  * the model has positions, and a token for which the model has no row. */
-int reading_make(struct reading *reading, const struct input *input, const struct lexicon *lexicon,
-                 struct arena *arena, struct err *err);
+int tokenized_make(struct tokenized *tokenized, const struct input *input,
+                   const struct lexicon *lexicon, struct arena *arena, struct err *err);
 
 /* The text that is still empty but for the token that texts of the model begin with, which has no
  * place in it. Refused where the config names none. */
-int reading_begin(struct reading *reading, const struct lexicon *lexicon, struct arena *arena,
-                  struct err *err);
+int tokenized_begin(struct tokenized *tokenized, const struct lexicon *lexicon, struct arena *arena,
+                    struct err *err);
 
 /* Refuse a text without tokens. */
-int reading_check(const struct reading *reading, struct err *err);
+int tokenized_check(const struct tokenized *tokenized, struct err *err);
 
 /* Label tokens that are there already; they are borrowed. The text is for the caller to fill in. */
-int reading_label(struct reading *reading, const struct tokens *tokens,
-                  const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
+int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
+                    const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
 /* Labels "0", "1", … below `count`; and of every word of a vocabulary, `count` of them. */
 const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err);
@@ -79,7 +79,8 @@ struct token_match {
 };
 
 /* False: there is none. */
-bool reading_find_token(struct token_match *match, const struct reading *reading, const char *name);
+bool tokenized_find_token(struct token_match *match, const struct tokenized *tokenized,
+                          const char *name);
 
 /* What a token is called for short: its text, or what is seen of it, without the blanks before it.
  */

@@ -1,4 +1,4 @@
-#include "lens/reading.h"
+#include "lens/tokenized.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -150,13 +150,13 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
     return check_ids(tokens, lexicon, err);
 }
 
-int reading_check(const struct reading *reading, struct err *err)
+int tokenized_check(const struct tokenized *tokenized, struct err *err)
 {
-    return check(reading->count, reading->dropped_count, err);
+    return check(tokenized->count, tokenized->dropped_count, err);
 }
 
-int reading_label(struct reading *reading, const struct tokens *tokens,
-                  const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
+                    const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
     struct label *labels = arena_alloc(arena, tokens->count, sizeof *labels, err);
     struct token_bytes *bytes = arena_alloc(arena, tokens->count, sizeof *bytes, err);
@@ -166,7 +166,7 @@ int reading_label(struct reading *reading, const struct tokens *tokens,
         bytes[i] = bytes_of(tokenizer, tokens->items[i].id);
     if (label_tokens(labels, tokens, bytes, arena, err))
         return -1;
-    *reading = (struct reading){
+    *tokenized = (struct tokenized){
         .tokens = tokens->items,
         .labels = labels,
         .bytes = bytes,
@@ -174,24 +174,24 @@ int reading_label(struct reading *reading, const struct tokens *tokens,
         .dropped_count = tokens->dropped_count,
     };
     if (tokens->dropped_first)
-        reading->dropped_first = *tokens->dropped_first;
+        tokenized->dropped_first = *tokens->dropped_first;
     return 0;
 }
 
-int reading_make(struct reading *reading, const struct input *input, const struct lexicon *lexicon,
-                 struct arena *arena, struct err *err)
+int tokenized_make(struct tokenized *tokenized, const struct input *input,
+                   const struct lexicon *lexicon, struct arena *arena, struct err *err)
 {
     struct tokens tokens = {0};
     if (read_tokens(&tokens, input, lexicon, arena, err) ||
-        reading_label(reading, &tokens, lexicon->tokenizer, arena, err))
+        tokenized_label(tokenized, &tokens, lexicon->tokenizer, arena, err))
         return -1;
-    reading->text = input->text;
-    reading->size = input->text ? input->size : 0;
+    tokenized->text = input->text;
+    tokenized->size = input->text ? input->size : 0;
     return 0;
 }
 
-int reading_begin(struct reading *reading, const struct lexicon *lexicon, struct arena *arena,
-                  struct err *err)
+int tokenized_begin(struct tokenized *tokenized, const struct lexicon *lexicon, struct arena *arena,
+                    struct err *err)
 {
     const struct config *config = lexicon->config;
     if (config->bos_id < 0)
@@ -206,9 +206,9 @@ int reading_begin(struct reading *reading, const struct lexicon *lexicon, struct
         return -1;
     begin->id = (uint32_t)config->bos_id;
     struct tokens tokens = {.items = begin, .count = 1};
-    if (reading_label(reading, &tokens, lexicon->tokenizer, arena, err))
+    if (tokenized_label(tokenized, &tokens, lexicon->tokenizer, arena, err))
         return -1;
-    reading->text = lexicon->tokenizer ? "" : NULL;
+    tokenized->text = lexicon->tokenizer ? "" : NULL;
     return 0;
 }
 
@@ -262,11 +262,12 @@ static bool is_called(const struct label *label, const char *name)
            strcmp(name, label_name(label)) == 0;
 }
 
-static bool find_text(struct token_match *match, const struct reading *reading, const char *name)
+static bool find_text(struct token_match *match, const struct tokenized *tokenized,
+                      const char *name)
 {
     bool found = false;
-    for (size_t i = 0; i < reading->count; i++) {
-        if (!is_called(&reading->labels[i], name))
+    for (size_t i = 0; i < tokenized->count; i++) {
+        if (!is_called(&tokenized->labels[i], name))
             continue;
         if (!found)
             *match = (struct token_match){.index = i};
@@ -278,12 +279,12 @@ static bool find_text(struct token_match *match, const struct reading *reading, 
 }
 
 /* `size` characters that are a place. */
-static bool find_place(struct token_match *match, const struct reading *reading, const char *name,
-                       size_t size)
+static bool find_place(struct token_match *match, const struct tokenized *tokenized,
+                       const char *name, size_t size)
 {
     char digits[NUMBER_BYTES];
     long long place = 0;
-    long long count = (long long)reading->count;
+    long long count = (long long)tokenized->count;
     if (size >= sizeof digits)
         return false;
     memcpy(digits, name, size);
@@ -295,22 +296,24 @@ static bool find_place(struct token_match *match, const struct reading *reading,
     return true;
 }
 
-static bool find_both(struct token_match *match, const struct reading *reading, const char *name)
+static bool find_both(struct token_match *match, const struct tokenized *tokenized,
+                      const char *name)
 {
     const char *colon = strchr(name, ':');
-    return colon && find_place(match, reading, name, (size_t)(colon - name)) &&
-           is_called(&reading->labels[match->index], colon + 1);
+    return colon && find_place(match, tokenized, name, (size_t)(colon - name)) &&
+           is_called(&tokenized->labels[match->index], colon + 1);
 }
 
-bool reading_find_token(struct token_match *match, const struct reading *reading, const char *name)
+bool tokenized_find_token(struct token_match *match, const struct tokenized *tokenized,
+                          const char *name)
 {
     struct token_match place;
-    bool is_place = find_place(&place, reading, name, strlen(name));
-    if (find_text(match, reading, name)) {
+    bool is_place = find_place(&place, tokenized, name, strlen(name));
+    if (find_text(match, tokenized, name)) {
         match->place = is_place ? place.index : match->index;
         return true;
     }
     if (is_place)
         *match = place;
-    return is_place || find_both(match, reading, name);
+    return is_place || find_both(match, tokenized, name);
 }

@@ -1,4 +1,4 @@
-#include "lens/reading.h"
+#include "lens/tokenized.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "base/heap.h"
 
-Suite *reading_suite(void);
+Suite *tokenized_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -39,10 +39,10 @@ static struct input of_text(const char *text)
     return (struct input){.text = text, .size = strlen(text)};
 }
 
-static void make(struct reading *reading, struct input input)
+static void make(struct tokenized *tokenized, struct input input)
 {
     err = (struct err){0};
-    ck_assert_msg(!reading_make(reading, &input, &lexicon, &arena, &err), "%s", err.text);
+    ck_assert_msg(!tokenized_make(tokenized, &input, &lexicon, &arena, &err), "%s", err.text);
 }
 
 static void expect_label(const struct label *label, const char *plain, const char *text,
@@ -55,55 +55,55 @@ static void expect_label(const struct label *label, const char *plain, const cha
 
 START_TEST(a_text_is_read_as_tokens_with_their_labels)
 {
-    struct reading reading;
-    make(&reading, of_text("is Life"));
-    ck_assert_uint_eq(reading.count, 3);
-    ck_assert_uint_eq(reading.size, 7);
-    ck_assert_mem_eq(reading.text, "is Life", 7);
+    struct tokenized tokenized;
+    make(&tokenized, of_text("is Life"));
+    ck_assert_uint_eq(tokenized.count, 3);
+    ck_assert_uint_eq(tokenized.size, 7);
+    ck_assert_mem_eq(tokenized.text, "is Life", 7);
     static const struct token tokens[] = {{1, 0, 2}, {3, 2, 3}, {0, 3, 7}};
     for (size_t i = 0; i < COUNT(tokens); i++) {
-        ck_assert_uint_eq(reading.tokens[i].id, tokens[i].id);
-        ck_assert_uint_eq(reading.tokens[i].start, tokens[i].start);
-        ck_assert_uint_eq(reading.tokens[i].end, tokens[i].end);
+        ck_assert_uint_eq(tokenized.tokens[i].id, tokens[i].id);
+        ck_assert_uint_eq(tokenized.tokens[i].start, tokens[i].start);
+        ck_assert_uint_eq(tokenized.tokens[i].end, tokens[i].end);
     }
-    expect_label(&reading.labels[0], "is", "is", "0:is");
-    expect_label(&reading.labels[1], " ", "\xE2\x90\xA3", "1:\xE2\x90\xA3");
-    expect_label(&reading.labels[2], "Life", "Life", "2:Life");
-    ck_assert_uint_eq(reading.dropped_count, 0);
+    expect_label(&tokenized.labels[0], "is", "is", "0:is");
+    expect_label(&tokenized.labels[1], " ", "\xE2\x90\xA3", "1:\xE2\x90\xA3");
+    expect_label(&tokenized.labels[2], "Life", "Life", "2:Life");
+    ck_assert_uint_eq(tokenized.dropped_count, 0);
 }
 END_TEST
 
 START_TEST(ids_are_read_without_a_text)
 {
-    struct reading reading;
-    make(&reading, (struct input){.ids = "2,4,6,5"});
-    ck_assert_uint_eq(reading.count, 4);
-    ck_assert_ptr_null(reading.text);
-    ck_assert_uint_eq(reading.size, 0);
-    expect_label(&reading.labels[0], "\xE7\x88\xB1", "\xE7\x88\xB1", "0:\xE7\x88\xB1");
-    expect_label(&reading.labels[1], "\n", "\xE2\x86\xB5", "1:\xE2\x86\xB5");
-    expect_label(&reading.labels[2], "6", "6", "2:6"); /* no word of the vocabulary */
+    struct tokenized tokenized;
+    make(&tokenized, (struct input){.ids = "2,4,6,5"});
+    ck_assert_uint_eq(tokenized.count, 4);
+    ck_assert_ptr_null(tokenized.text);
+    ck_assert_uint_eq(tokenized.size, 0);
+    expect_label(&tokenized.labels[0], "\xE7\x88\xB1", "\xE7\x88\xB1", "0:\xE7\x88\xB1");
+    expect_label(&tokenized.labels[1], "\n", "\xE2\x86\xB5", "1:\xE2\x86\xB5");
+    expect_label(&tokenized.labels[2], "6", "6", "2:6"); /* no word of the vocabulary */
 }
 END_TEST
 
 START_TEST(without_a_tokenizer_the_labels_are_the_ids)
 {
-    struct reading reading;
+    struct tokenized tokenized;
     lexicon.tokenizer = NULL;
-    make(&reading, (struct input){.ids = "0,6"});
-    expect_label(&reading.labels[0], "0", "0", "0:0");
-    expect_label(&reading.labels[1], "6", "6", "1:6");
+    make(&tokenized, (struct input){.ids = "0,6"});
+    expect_label(&tokenized.labels[0], "0", "0", "0:0");
+    expect_label(&tokenized.labels[1], "6", "6", "1:6");
 }
 END_TEST
 
 START_TEST(marks_that_are_no_words_are_counted)
 {
-    struct reading reading;
-    make(&reading, of_text("Life!?"));
-    ck_assert_uint_eq(reading.count, 1);
-    ck_assert_uint_eq(reading.dropped_count, 2);
-    ck_assert_uint_eq(reading.dropped_first.start, 4);
-    ck_assert_uint_eq(reading.dropped_first.end, 5);
+    struct tokenized tokenized;
+    make(&tokenized, of_text("Life!?"));
+    ck_assert_uint_eq(tokenized.count, 1);
+    ck_assert_uint_eq(tokenized.dropped_count, 2);
+    ck_assert_uint_eq(tokenized.dropped_first.start, 4);
+    ck_assert_uint_eq(tokenized.dropped_first.end, 5);
 }
 END_TEST
 
@@ -123,10 +123,10 @@ START_TEST(what_cannot_be_read_is_refused)
          "the model has no tokenizer (tokenizer.json or vocab.json): give the tokens by --ids"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct reading reading;
+        struct tokenized tokenized;
         lexicon.tokenizer = cases[i].without ? NULL : tokenizer;
         err = (struct err){0};
-        ck_assert_int_eq(reading_make(&reading, &cases[i].input, &lexicon, &arena, &err), -1);
+        ck_assert_int_eq(tokenized_make(&tokenized, &cases[i].input, &lexicon, &arena, &err), -1);
         ck_assert_str_eq(err.text, cases[i].message);
         ck_assert_int_eq(err.kind, ERR_INPUT);
     }
@@ -141,9 +141,9 @@ START_TEST(errors_of_the_tokenizer_come_through)
                                           {.ids = "1,x"},
                                           {.ids = ""}};
     for (size_t i = 0; i < COUNT(inputs); i++) {
-        struct reading reading;
+        struct tokenized tokenized;
         err = (struct err){0};
-        ck_assert_int_eq(reading_make(&reading, &inputs[i], &lexicon, &arena, &err), -1);
+        ck_assert_int_eq(tokenized_make(&tokenized, &inputs[i], &lexicon, &arena, &err), -1);
         ck_assert_uint_gt(strlen(err.text), 10);
     }
 }
@@ -169,9 +169,9 @@ END_TEST
 
 static int read_all(struct arena *own)
 {
-    struct reading reading;
+    struct tokenized tokenized;
     struct input input = of_text("Life is Life!");
-    return reading_make(&reading, &input, &lexicon, own, &err) ||
+    return tokenized_make(&tokenized, &input, &lexicon, own, &err) ||
                    !labels_of_numbers(3000, own, &err) || !labels_of_words(tokenizer, 7, own, &err)
                ? -1
                : 0;
@@ -196,10 +196,10 @@ START_TEST(every_allocation_that_fails_is_an_error)
 }
 END_TEST
 
-Suite *reading_suite(void)
+Suite *tokenized_suite(void)
 {
-    Suite *suite = suite_create("reading");
-    TCase *tests = tcase_create("reading");
+    Suite *suite = suite_create("tokenized");
+    TCase *tests = tcase_create("tokenized");
     tcase_add_checked_fixture(tests, open_vocabulary, close_vocabulary);
     tcase_add_test(tests, a_text_is_read_as_tokens_with_their_labels);
     tcase_add_test(tests, ids_are_read_without_a_text);
