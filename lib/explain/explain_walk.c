@@ -148,8 +148,9 @@ void explain_table_begin(const struct explain_table *table)
 
 /* --- a table -------------------------------------------------------------------------------- */
 
-void explain_table_write(const struct explanation *explanation, const struct step_table *data,
-                         const struct explain_table_form *form, struct page *page, size_t columns)
+/* A table fitted to so many columns; 0: endless. */
+static void write_table(const struct explanation *explanation, const struct step_table *data,
+                        const struct explain_table_form *form, struct page *page, size_t columns)
 {
     const struct explain_table table = {explanation, data,
                                         explain_layout(explanation, data, columns), form, page};
@@ -186,9 +187,10 @@ static struct step_table part_of(const struct step_table *table, size_t first, s
     return part;
 }
 
-void explain_table_write_parts(const struct explanation *explanation, const struct step_table *data,
-                               const struct explain_table_form *form, struct page *page,
-                               size_t columns)
+/* The same with all elements of all vectors: in several tables, each with as many of them as
+ * `columns` take; single numbers stand in the first. */
+static void write_parts(const struct explanation *explanation, const struct step_table *data,
+                        const struct explain_table_form *form, struct page *page, size_t columns)
 {
     struct explain_layout layout = explain_layout(explanation, data, columns);
     size_t longest = 0;
@@ -200,7 +202,7 @@ void explain_table_write_parts(const struct explanation *explanation, const stru
     }
     for (size_t first = 0; first < longest; first += shown) {
         struct step_table part = part_of(data, first, shown);
-        explain_table_write(explanation, &part, form, page, 0);
+        write_table(explanation, &part, form, page, 0);
     }
 }
 
@@ -216,8 +218,8 @@ struct way {
 
 static void walk_table(const struct way *way, const struct step_table *table)
 {
-    (way->how->full ? explain_table_write_parts : explain_table_write)(
-        way->explanation, table, &way->form->table, way->page, way->how->columns);
+    (way->how->full ? write_parts : write_table)(way->explanation, table, &way->form->table,
+                                                 way->page, way->how->columns);
 }
 
 static void walk_formula(const struct way *way, enum explain_text kind,

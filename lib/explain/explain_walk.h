@@ -130,16 +130,6 @@ struct explain_table_form {
     void (*end)(struct page *page); /* may be NULL */
 };
 
-/* Write a table fitted to so many columns; 0: endless. */
-void explain_table_write(const struct explanation *explanation, const struct step_table *data,
-                         const struct explain_table_form *form, struct page *page, size_t columns);
-
-/* The same with all elements of all vectors: in several tables, each with as many of them as
- * `columns` take; single numbers stand in the first. */
-void explain_table_write_parts(const struct explanation *explanation, const struct step_table *data,
-                               const struct explain_table_form *form, struct page *page,
-                               size_t columns);
-
 /* A table's headings and titles alone, to go on with on another page. */
 void explain_table_begin(const struct explain_table *table);
 

@@ -99,7 +99,5 @@ extern const struct comparison_format comparison_formats[];
 extern const size_t comparison_format_count;
 
 int comparison_page_write(struct stream *out, const struct comparison *comparison, struct err *err);
-int comparison_csv_write(struct stream *out, const struct comparison *comparison, struct err *err);
-int comparison_json_write(struct stream *out, const struct comparison *comparison, struct err *err);
 
 #endif

@@ -41,7 +41,7 @@ static void csv_numbers(struct stream *out, const struct distance *distance)
     }
 }
 
-int comparison_csv_write(struct stream *out, const struct comparison *comparison, struct err *err)
+static int csv_write(struct stream *out, const struct comparison *comparison, struct err *err)
 {
     size_t heads = comparison->head_count;
     (void)err;
@@ -101,7 +101,7 @@ static void put_result(struct json_writer *json, const struct comparison *compar
     json_put_close(json, '}');
 }
 
-int comparison_json_write(struct stream *out, const struct comparison *comparison, struct err *err)
+static int json_write(struct stream *out, const struct comparison *comparison, struct err *err)
 {
     const struct comparison_plan *plan = comparison->plan;
     struct json_writer json = {.stream = out};
@@ -126,8 +126,8 @@ int comparison_json_write(struct stream *out, const struct comparison *compariso
 
 const struct comparison_format comparison_formats[] = {
     {"text", ".txt", "tables to read", comparison_page_write},
-    {"csv", ".csv", "a line for every way, then one for each of its heads", comparison_csv_write},
-    {"json", ".json", "the same, nested, for programs", comparison_json_write},
+    {"csv", ".csv", "a line for every way, then one for each of its heads", csv_write},
+    {"json", ".json", "the same, nested, for programs", json_write},
 };
 
 const size_t comparison_format_count = sizeof comparison_formats / sizeof *comparison_formats;
