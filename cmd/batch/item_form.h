@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "base/stream.h"
 #include "jobs.h"
-#include "lens/measured.h"
+#include "lens/measure.h"
 #include "manifest.h"
 
 /* An item on its way out. */

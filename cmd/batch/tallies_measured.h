@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "lens/measured.h"
+#include "lens/measure.h"
 #include "tallies.h"
 
 /* Some of their measures, one bit each, in memory of the arena. */

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/stream.h"
-#include "lens/measured.h"
+#include "lens/measure.h"
 #include "write/format.h"
 
 struct measured_form {

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/stream.h"
 #include "write/style.h"
-#include "lens/measured.h"
+#include "lens/measure.h"
 #include "draw/picture.h"
 
 /* All of the list have the measures of the first. */

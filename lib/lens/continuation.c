@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "lens/wording.h"
+#include "lens/tokenized.h"
 #include "model/forward.h"
 #include "model/sampler.h"
 

@@ -22,7 +22,6 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "lens/measure.h"
-#include "lens/measured.h"
 #include "lens/selection.h"
 #include "math/exact_sum.h"
 #include "math/tensor.h"

@@ -12,7 +12,6 @@
 #include "base/utf8.h"
 #include "lens/derive.h"
 #include "lens/tokenized.h"
-#include "lens/wording.h"
 #include "text/label.h"
 
 /* A text, and the place of every token in it. */

@@ -1,14 +1,13 @@
-#include "lens/wording.h"
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "lens/tokenized.h"
 
 enum { ID_BYTES = 16 };
 
-/* Signs that stand close to the word behind them, and to the word before them. */
+/* Signs that stand close to the word after them, and to the word before them. */
 static const char *const opening = "([{¿¡‘“‚„«‹「『《〈（【〔、。，：；！？'";
 static const char *const closing = ".,:;!?)]}%…’”»›」』》〉）】〕、。，：；！？'";
 

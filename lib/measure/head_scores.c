@@ -69,8 +69,8 @@ static void count_row(double *sums, double *counts, const uint32_t *ids, const f
 {
     const struct attention_row seen = {.weights = row, .keys = query + 1, .query = query};
     const double values[SCORES] = {
-        [SCORE_PREVIOUS] = (double)row[query - 1],
-        [SCORE_FIRST] = (double)row[0],
+        [SCORE_PREVIOUS] = measure_rows[MEASURE_PREVIOUS_TOKEN].of_row(&seen),
+        [SCORE_FIRST] = measure_rows[MEASURE_FIRST_TOKEN].of_row(&seen),
         [SCORE_SELF] = (double)row[query],
         [SCORE_DUPLICATE] = weight_at(ids, row, query, 0),
         [SCORE_INDUCTION] = weight_at(ids, row, query, 1),
@@ -124,8 +124,8 @@ double head_score(const struct head_scores *scores, size_t layer, size_t head, e
     return scores->sums[place] / scores->counts[place];
 }
 
-uint64_t head_score_count(const struct head_scores *scores, size_t layer, size_t head,
-                          enum score score)
+static uint64_t count_of(const struct head_scores *scores, size_t layer, size_t head,
+                         enum score score)
 {
     return (uint64_t)scores->counts[place_of(scores, layer, head) + score];
 }
@@ -225,7 +225,7 @@ static int measure_score(struct measurement *item, const struct head_survey *sur
         size_t layer = i / config->n_head;
         size_t head = i % config->n_head;
         values[i] = (float)head_survey_score(survey, layer, head, score);
-        counts[i] = head_score_count(source_of(survey, score), layer, head, score);
+        counts[i] = count_of(source_of(survey, score), layer, head, score);
         item->most = counts[i] > item->most ? counts[i] : item->most;
     }
     *list = counts;

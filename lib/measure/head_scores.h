@@ -19,7 +19,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/stream.h"
-#include "lens/measured.h"
+#include "lens/measure.h"
 #include "lens/viewer.h"
 #include "math/machine.h"
 #include "model/batch.h"
@@ -61,10 +61,8 @@ int head_scores_open(struct head_scores *scores, const struct config *config, st
 int head_scores_add(struct head_scores *scores, struct model *model, struct machine *machine,
                     const struct sequence *text, struct err *err);
 
-/* The mean; NaN where no query could be counted. And how many could. */
+/* The mean; NaN where no query could be counted. */
 double head_score(const struct head_scores *scores, size_t layer, size_t head, enum score score);
-uint64_t head_score_count(const struct head_scores *scores, size_t layer, size_t head,
-                          enum score score);
 
 /* `half` ids from below `limit`, drawn by a key, and the same again. */
 void head_scores_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key);

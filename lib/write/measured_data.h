@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/stream.h"
-#include "lens/measured.h"
+#include "lens/measure.h"
 
 int measured_csv_write(struct stream *out, const struct measured_list *list, struct err *err);
 int measured_tidy_write(struct stream *out, const struct measured_list *list, struct err *err);

@@ -1,4 +1,4 @@
-#include "lens/wording.h"
+#include "lens/tokenized.h"
 
 #include <check.h>
 #include <stdio.h>
