@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 
 struct buf {
@@ -38,5 +39,8 @@ int buf_check(const struct buf *buf, struct err *err);
 void buf_clear(struct buf *buf);
 
 void buf_release(struct buf *buf);
+
+/* The text as the arena's, 0-terminated; NULL: there was no memory. The buffer is released. */
+const char *buf_keep(struct buf *buf, struct arena *arena, struct err *err);
 
 #endif

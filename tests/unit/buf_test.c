@@ -129,6 +129,23 @@ END_TEST
 
 Suite *buf_suite(void);
 
+START_TEST(a_kept_text_is_the_arenas)
+{
+    struct arena arena = {0};
+    struct buf buf = {0};
+    ck_assert_str_eq(buf_keep(&buf, &arena, NULL), "");
+    buf_text(&buf, "Life");
+    ck_assert_str_eq(buf_keep(&buf, &arena, NULL), "Life");
+    ck_assert_ptr_null(buf.bytes);
+    heap_fail_at(1, 0);
+    buf_text(&buf, "is");
+    heap_fail_at(0, 0);
+    ck_assert_ptr_null(buf_keep(&buf, &arena, NULL));
+    ck_assert(!buf.out_of_memory);
+    arena_release(&arena);
+}
+END_TEST
+
 Suite *buf_suite(void)
 {
     Suite *suite = suite_create("buf");
@@ -142,6 +159,7 @@ Suite *buf_suite(void)
     tcase_add_test(tests, a_megabyte_of_single_bytes_takes_few_allocations);
     tcase_add_test(tests, the_first_addition_without_memory_marks_the_buffer);
     tcase_add_test(tests, a_size_that_overflows_is_refused);
+    tcase_add_test(tests, a_kept_text_is_the_arenas);
     suite_add_tcase(suite, tests);
     return suite;
 }
