@@ -105,14 +105,8 @@ void formula_sum(struct formula_writer *out, struct numeral numeral, const float
 int formula_finish(struct formula_writer *out, struct formula *formula, struct arena *arena,
                    struct err *err)
 {
-    int failed = -1;
-    if (buf_check(&out->text, err) || buf_check(&out->latex, err))
-        goto done;
-    formula->text = arena_text(arena, out->text.bytes, out->text.size, err);
-    formula->latex = arena_text(arena, out->latex.bytes, out->latex.size, err);
-    failed = formula->text && formula->latex ? 0 : -1;
-done:
-    buf_release(&out->text);
+    formula->text = buf_keep(&out->text, arena, err);
+    formula->latex = formula->text ? buf_keep(&out->latex, arena, err) : NULL;
     buf_release(&out->latex);
-    return failed;
+    return formula->latex ? 0 : -1;
 }

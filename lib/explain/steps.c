@@ -11,24 +11,17 @@ static size_t first_seen(const struct trace *trace)
     return key;
 }
 
-static int keep_note(struct builder *builder)
-{
-    struct buf *note = &builder->note;
-    if (buf_check(note, builder->err))
-        return -1;
-    if (note->size == 0)
-        return 0;
-    builder->step->note = arena_text(builder->arena, note->bytes, note->size, builder->err);
-    return builder->step->note ? 0 : -1;
-}
-
 static int make(struct builder *builder, int (*step)(struct builder *))
 {
-    int failed = step(builder) || keep_note(builder) ? -1 : 0;
+    int failed = step(builder);
+    if (!failed && (builder->note.size || builder->note.out_of_memory)) {
+        builder->step->note = buf_keep(&builder->note, builder->arena, builder->err);
+        failed = !builder->step->note;
+    }
     buf_release(&builder->note);
     buf_release(&builder->out.text); /* half a formula, when the step failed */
     buf_release(&builder->out.latex);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 /* The steps of a mechanism, in the order of its pass. */

@@ -152,12 +152,9 @@ static int check_model(struct continuation *text, struct err *err)
 /* It is read with the first step. */
 static int begin_source(struct continuation *text, struct err *err)
 {
-    const struct tokenized *source = text->source;
     if (!config_of(text)->n_encoder_layer)
         return 0;
-    text->source_ids = arena_alloc(&text->arena, source->count, sizeof *text->source_ids, err);
-    for (size_t i = 0; text->source_ids && i < source->count; i++)
-        text->source_ids[i] = source->tokens[i].id;
+    text->source_ids = tokenized_ids(text->source, &text->arena, err);
     cache_init_source(&text->source_cache, config_of(text));
     return text->source_ids ? 0 : -1;
 }

@@ -166,15 +166,11 @@ static const char *name_basis(const struct measurement *item, bool of_largest, s
                               struct err *err)
 {
     struct buf text = {0};
-    const char *basis = NULL;
     bool one = item->most == 1;
     buf_format(&text, "%s up to %llu %s", of_largest ? "over" : "mean over",
                (unsigned long long)item->most,
                item->of_cells ? (one ? "text" : "texts") : (one ? "query" : "queries"));
-    if (!buf_check(&text, err))
-        basis = arena_text(arena, text.bytes, text.size, err);
-    buf_release(&text);
-    return basis;
+    return buf_keep(&text, arena, err);
 }
 
 int tally_measure(struct measured *measured, const struct tally *tally, struct arena *arena,

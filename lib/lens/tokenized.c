@@ -150,6 +150,14 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
     return check_ids(tokens, lexicon, err);
 }
 
+uint32_t *tokenized_ids(const struct tokenized *tokenized, struct arena *arena, struct err *err)
+{
+    uint32_t *ids = arena_alloc(arena, tokenized->count, sizeof *ids, err);
+    for (size_t i = 0; ids && i < tokenized->count; i++)
+        ids[i] = tokenized->tokens[i].id;
+    return ids;
+}
+
 int tokenized_check(const struct tokenized *tokenized, struct err *err)
 {
     return check(tokenized->count, tokenized->dropped_count, err);

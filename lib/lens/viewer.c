@@ -86,15 +86,6 @@ int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struc
     return 0;
 }
 
-static const uint32_t *ids_of(const struct tokenized *tokenized, struct arena *arena,
-                              struct err *err)
-{
-    uint32_t *ids = arena_alloc(arena, tokenized->count, sizeof *ids, err);
-    for (size_t i = 0; ids && i < tokenized->count; i++)
-        ids[i] = tokenized->tokens[i].id;
-    return ids;
-}
-
 /* The sequences of the pairs. */
 static struct sequence *make_sequences(const struct text_pair *pairs, size_t count,
                                        struct arena *arena, struct err *err)
@@ -104,8 +95,8 @@ static struct sequence *make_sequences(const struct text_pair *pairs, size_t cou
         const struct tokenized *source = &pairs[i].source;
         sequences[i].count = pairs[i].sentence.count;
         sequences[i].source_count = source->count;
-        sequences[i].ids = ids_of(&pairs[i].sentence, arena, err);
-        sequences[i].source_ids = source->count ? ids_of(source, arena, err) : NULL;
+        sequences[i].ids = tokenized_ids(&pairs[i].sentence, arena, err);
+        sequences[i].source_ids = source->count ? tokenized_ids(source, arena, err) : NULL;
         if (!sequences[i].ids || (source->count && !sequences[i].source_ids))
             return NULL;
     }
@@ -127,22 +118,6 @@ static size_t widest(const struct kept_list *lists, size_t count)
     return columns;
 }
 
-/* How the model attends, in words; *words NULL where that is as it is. */
-static int name_mechanism(const char **words, const struct config *config, struct arena *arena,
-                          struct err *err)
-{
-    struct buf text = {0};
-    mechanism_write(&text, &config->mechanism);
-    *words = NULL;
-    int failed = buf_check(&text, err);
-    if (text.size && !failed) {
-        *words = arena_text(arena, text.bytes, text.size, err);
-        failed = *words ? 0 : -1;
-    }
-    buf_release(&text);
-    return failed;
-}
-
 int viewer_report(const struct viewer *viewer, const struct look *look,
                   const struct kept_list *lists, struct arena *arena, struct err *err)
 {
@@ -151,14 +126,16 @@ int viewer_report(const struct viewer *viewer, const struct look *look,
     const struct label *words =
         named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
     const struct label *numbers = labels_of_numbers(widest(lists, look->count), arena, err);
-    const char *mechanism = NULL;
-    if (!numbers || (named && !words) || name_mechanism(&mechanism, config, arena, err))
+    struct buf text = {0};
+    mechanism_write(&text, &config->mechanism);
+    const char *mechanism = buf_keep(&text, arena, err);
+    if (!numbers || (named && !words) || !mechanism)
         return -1;
     for (size_t i = 0; i < look->count; i++)
         look->reports[i] = (struct report){
             .model = viewer->model.name,
             .precision = viewer->model.weights.precision,
-            .mechanism = mechanism,
+            .mechanism = *mechanism ? mechanism : NULL,
             .sentence = look->pairs[i].sentence,
             .source = look->pairs[i].source,
             .tensors = lists[i].items,

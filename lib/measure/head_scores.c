@@ -165,9 +165,7 @@ int head_survey_add_text(struct head_survey *survey, const struct tokenized *tex
 {
     struct arena arena = {0};
     struct viewer *viewer = survey->viewer;
-    uint32_t *ids = arena_alloc(&arena, text->count, sizeof *ids, err);
-    for (size_t i = 0; ids && i < text->count; i++)
-        ids[i] = text->tokens[i].id;
+    const uint32_t *ids = tokenized_ids(text, &arena, err);
     struct sequence sequence = {.ids = ids, .count = text->count};
     int failed = !ids || head_scores_add(&survey->of_texts, &viewer->model, &viewer->machine,
                                          &sequence, err);
@@ -196,16 +194,12 @@ static const char *name_basis(const struct head_survey *survey, enum score score
                               struct arena *arena, struct err *err)
 {
     struct buf text = {0};
-    const char *basis = NULL;
     bool repeats = source_of(survey, score) == &survey->of_repeats;
     size_t texts = repeats ? HEAD_SURVEY_REPEATS : survey->texts;
     buf_format(&text, "mean over up to %llu %s of %zu text%s%s", (unsigned long long)most,
                most == 1 ? "query" : "queries", texts, texts == 1 ? "" : "s",
                repeats ? " of repeated random tokens" : "");
-    if (!buf_check(&text, err))
-        basis = arena_text(arena, text.bytes, text.size, err);
-    buf_release(&text);
-    return basis;
+    return buf_keep(&text, arena, err);
 }
 
 static int measure_score(struct measurement *item, const struct head_survey *survey,
