@@ -12,10 +12,10 @@ static const double SECONDS_LEAST = 0.001; /* of one measurement: what takes les
 struct trial {
     const struct comparison_plan *plan;
     struct comparison *comparison;
-    struct distances *distances; /* [way_count] */
-    double *samples;             /* [way_count + 1][rounds], dense behind the others */
-    struct selection timed;      /* what a stopwatch watches */
-    size_t passes, passes_done;  /* for who shows how far it is: all passes of a way count as one */
+    struct differences *differences; /* [way_count] */
+    double *samples;                 /* [way_count + 1][rounds], dense behind the others */
+    struct selection timed;          /* what a stopwatch watches */
+    size_t passes, passes_done; /* for who shows how far it is: all passes of a way count as one */
     struct arena *arena;
     struct arena of_dense, of_other; /* what the passes gave */
 };
@@ -61,10 +61,10 @@ static int prepare(struct trial *trial, struct err *err)
         .results = arena_alloc(arena, plan->way_count, sizeof *comparison->results, err),
         .threads = pool_threads(plan->viewer->machine.pool),
     };
-    trial->distances = arena_alloc(arena, plan->way_count, sizeof *trial->distances, err);
+    trial->differences = arena_alloc(arena, plan->way_count, sizeof *trial->differences, err);
     trial->samples =
         arena_alloc(arena, (plan->way_count + 1) * plan->rounds, sizeof *trial->samples, err);
-    if (!comparison->results || !trial->distances || !trial->samples ||
+    if (!comparison->results || !trial->differences || !trial->samples ||
         choose_heads(comparison, plan->selection, config_of(plan), arena, err) ||
         selection_layers(&trial->timed, NULL, config_of(plan), arena, err) ||
         !(comparison->dense.name = mechanism_attention_name(&comparison->dense.way, arena, err)))
@@ -74,14 +74,15 @@ static int prepare(struct trial *trial, struct err *err)
         result->way = plan->ways[way];
         result->name = mechanism_attention_name(&result->way, arena, err);
         if (!result->name || mechanism_check(&result->way, config_of(plan), err) ||
-            distances_open(&trial->distances[way], comparison->layer_count, comparison->head_count,
-                           arena, err))
+            differences_open(&trial->differences[way], comparison->layer_count,
+                             comparison->head_count, arena, err))
             return -1;
     }
     return 0;
 }
 
-/* --- distances -------------------------------------------------------------------------------- */
+/* --- differences --------------------------------------------------------------------------------
+ */
 
 static size_t keys_of(const struct text_pair *pair)
 {
@@ -125,7 +126,7 @@ static int compare_layers(struct trial *trial, const struct look *at, size_t fir
         const struct comparison_result *result = &trial->comparison->results[way];
         if (look(&other, trial, &result->way, at, &trial->of_other, err))
             return err_prefix(err, "--attention %s", result->name);
-        distances_add(&trial->distances[way], first, &dense, &other);
+        differences_add(&trial->differences[way], first, &dense, &other);
     }
     return 0;
 }
@@ -199,15 +200,16 @@ static size_t memory_of(const struct trial *trial, const struct mechanism *way)
     return most;
 }
 
-static int finish_distances(struct comparison_result *result, const struct distances *distances,
-                            struct arena *arena, struct err *err)
+static int finish_differences(struct comparison_result *result,
+                              const struct differences *differences, struct arena *arena,
+                              struct err *err)
 {
-    size_t count = distances->layers * distances->heads;
-    struct distance *heads = arena_alloc(arena, count, sizeof *heads, err);
+    size_t count = differences->layers * differences->heads;
+    struct difference *heads = arena_alloc(arena, count, sizeof *heads, err);
     for (size_t i = 0; heads && i < count; i++)
-        heads[i] = distance_of(&distances->sums[i]);
+        heads[i] = difference_of(&differences->sums[i]);
     result->heads = heads;
-    result->all = distance_of_all(distances);
+    result->all = difference_of_all(differences);
     return heads ? 0 : -1;
 }
 
@@ -223,7 +225,7 @@ static int finish(struct trial *trial, struct err *err)
             median(trial->samples + way * plan->rounds, sizeof *sorted, plan->rounds, sorted);
         result->bytes = memory_of(trial, &result->way);
         if (way < plan->way_count &&
-            finish_distances(result, &trial->distances[way], trial->arena, err))
+            finish_differences(result, &trial->differences[way], trial->arena, err))
             return -1;
     }
     for (size_t text = 0; text < plan->pair_count; text++)

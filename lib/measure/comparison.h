@@ -18,7 +18,7 @@
 
 /* How far the heads of one pass are from those of another over the same text: what they give, and
  * where they look. */
-struct distance {
+struct difference {
     double max, mean; /* of the contexts: |a - b| over all tokens and dimensions */
     double kept;      /* the first one's weight on keys that have any in the second: a mean over
                          queries */
@@ -26,28 +26,28 @@ struct distance {
 };
 
 /* What it is made of. */
-struct distance_sum {
+struct difference_sum {
     double max, sum, kept, overlap;
     size_t numbers, queries;
 };
 
-struct distances {
-    struct distance_sum *sums; /* [layers, heads] */
+struct differences {
+    struct difference_sum *sums; /* [layers, heads] */
     size_t layers, heads;
 };
 
 /* Nothing is added yet. */
-int distances_open(struct distances *distances, size_t layers, size_t heads, struct arena *arena,
-                   struct err *err);
+int differences_open(struct differences *differences, size_t layers, size_t heads,
+                     struct arena *arena, struct err *err);
 
 /* Add what two passes gave of layers from `first` on, counted among those that are compared. Both
  * reports keep weights and contexts of the same layers and heads, and nothing else. */
-void distances_add(struct distances *distances, size_t first, const struct report *a,
-                   const struct report *b);
+void differences_add(struct differences *differences, size_t first, const struct report *a,
+                     const struct report *b);
 
 /* Of one sum; of all together. */
-struct distance distance_of(const struct distance_sum *sum);
-struct distance distance_of_all(const struct distances *distances);
+struct difference difference_of(const struct difference_sum *sum);
+struct difference difference_of_all(const struct differences *differences);
 
 struct comparison_plan {
     struct viewer *viewer; /* afterwards it attends as it did before */
@@ -67,8 +67,8 @@ struct comparison_result {
     struct mechanism way;
     double seconds; /* of attention, in all layers, over all texts: the median of all rounds */
     size_t bytes;   /* that attention works in, for the longest text */
-    struct distance all;
-    const struct distance *heads; /* [layer_count, head_count] */
+    struct difference all;
+    const struct difference *heads; /* [layer_count, head_count] */
 };
 
 struct comparison {

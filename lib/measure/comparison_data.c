@@ -19,22 +19,22 @@ enum { MEASURES = 4 };
 
 static const char *const names[MEASURES] = {"max_difference", "mean_difference", "kept", "overlap"};
 
-/* The numbers of a distance, in the order of the columns. */
+/* The numbers of a difference, in the order of the columns. */
 struct numbers {
     float items[MEASURES];
 };
 
-static struct numbers numbers_of(const struct distance *distance)
+static struct numbers numbers_of(const struct difference *difference)
 {
-    return (struct numbers){{(float)distance->max, (float)distance->mean, (float)distance->kept,
-                             (float)distance->overlap}};
+    return (struct numbers){{(float)difference->max, (float)difference->mean,
+                             (float)difference->kept, (float)difference->overlap}};
 }
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
-static void csv_numbers(struct stream *out, const struct distance *distance)
+static void csv_numbers(struct stream *out, const struct difference *difference)
 {
-    struct numbers numbers = numbers_of(distance);
+    struct numbers numbers = numbers_of(difference);
     for (size_t i = 0; i < MEASURES; i++) {
         stream_char(out, ',');
         stream_float(out, numbers.items[i]);
@@ -74,9 +74,9 @@ static void put_cost(struct json_writer *json, const struct comparison_result *r
     json_put_integer(json, "bytes", result->bytes);
 }
 
-static void put_distance(struct json_writer *json, const struct distance *distance)
+static void put_difference(struct json_writer *json, const struct difference *difference)
 {
-    struct numbers numbers = numbers_of(distance);
+    struct numbers numbers = numbers_of(difference);
     for (size_t i = 0; i < MEASURES; i++)
         json_put_float(json, names[i], numbers.items[i]);
 }
@@ -88,13 +88,13 @@ static void put_result(struct json_writer *json, const struct comparison *compar
     json_put_open(json, "\n ", '{');
     json_put_text(json, "attention", result->name);
     put_cost(json, result);
-    put_distance(json, &result->all);
+    put_difference(json, &result->all);
     json_put_open(json, "\n  heads", '[');
     for (size_t i = 0; i < comparison->layer_count * heads; i++) {
         json_put_open(json, "\n   ", '{');
         json_put_integer(json, "layer", comparison->layers[i / heads]);
         json_put_integer(json, "head", comparison->heads[i % heads]);
-        put_distance(json, &result->heads[i]);
+        put_difference(json, &result->heads[i]);
         json_put_close(json, '}');
     }
     json_put_close(json, ']');

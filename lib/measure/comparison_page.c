@@ -143,14 +143,14 @@ static void write_number(struct stream *out, double value)
     amount_right(out, text, NUMBER_COLUMNS);
 }
 
-static void write_distance(struct stream *out, const struct comparison_result *result,
-                           const struct distance *distance, size_t columns)
+static void write_difference(struct stream *out, const struct comparison_result *result,
+                             const struct difference *difference, size_t columns)
 {
     stream_format(out, "  %-*s", (int)columns, result->name);
-    write_number(out, distance->max);
-    write_number(out, distance->mean);
-    write_number(out, distance->kept);
-    write_number(out, distance->overlap);
+    write_number(out, difference->max);
+    write_number(out, difference->mean);
+    write_number(out, difference->kept);
+    write_number(out, difference->overlap);
     stream_char(out, '\n');
 }
 
@@ -164,13 +164,13 @@ static void write_head(struct stream *out, const struct comparison *comparison, 
         if (is_dense(result))
             continue;
         stream_format(out, "%11s", title);
-        write_distance(out, result, all ? &result->all : &result->heads[head],
-                       name_columns(comparison));
+        write_difference(out, result, all ? &result->all : &result->heads[head],
+                         name_columns(comparison));
         title = "";
     }
 }
 
-static void write_distances(struct stream *out, const struct comparison *comparison)
+static void write_differences(struct stream *out, const struct comparison *comparison)
 {
     char title[AMOUNT_BYTES];
     size_t heads = comparison->head_count;
@@ -216,7 +216,7 @@ int comparison_page_write(struct stream *out, const struct comparison *compariso
         others |= !is_dense(&comparison->results[way]);
     if (!others)
         return 0;
-    write_distances(out, comparison);
+    write_differences(out, comparison);
     write_legend(out, comparison);
     return 0;
 }

@@ -115,8 +115,8 @@ START_TEST(some_layers_and_heads_have_their_own_numbers)
     ck_assert_int_eq(comparison_make(&part, &plan, &arena, &err), 0);
     ck_assert_uint_eq(part.head_count, 2);
     for (size_t way = 0; way < WAYS; way++) {
-        const struct distance *all = comparison.results[way].heads;
-        const struct distance *found = part.results[way].heads;
+        const struct difference *all = comparison.results[way].heads;
+        const struct difference *found = part.results[way].heads;
         ck_assert_mem_eq(&found[0], &all[4], sizeof *all);
         ck_assert_mem_eq(&found[1], &all[7], sizeof *all);
     }

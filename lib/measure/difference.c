@@ -3,15 +3,15 @@
 #include <assert.h>
 #include <math.h>
 
-int distances_open(struct distances *distances, size_t layers, size_t heads, struct arena *arena,
-                   struct err *err)
+int differences_open(struct differences *differences, size_t layers, size_t heads,
+                     struct arena *arena, struct err *err)
 {
-    *distances = (struct distances){.layers = layers, .heads = heads};
-    distances->sums = arena_alloc(arena, layers * heads, sizeof *distances->sums, err);
-    return distances->sums ? 0 : -1;
+    *differences = (struct differences){.layers = layers, .heads = heads};
+    differences->sums = arena_alloc(arena, layers * heads, sizeof *differences->sums, err);
+    return differences->sums ? 0 : -1;
 }
 
-static void add_contexts(struct distance_sum *sum, const float *a, const float *b, size_t count)
+static void add_contexts(struct difference_sum *sum, const float *a, const float *b, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         double difference = fabs((double)a[i] - (double)b[i]);
@@ -21,7 +21,7 @@ static void add_contexts(struct distance_sum *sum, const float *a, const float *
     sum->numbers += count;
 }
 
-static void add_weights(struct distance_sum *sum, const float *a, const float *b, size_t queries,
+static void add_weights(struct difference_sum *sum, const float *a, const float *b, size_t queries,
                         size_t keys)
 {
     for (size_t i = 0; i < queries * keys; i++) {
@@ -31,8 +31,8 @@ static void add_weights(struct distance_sum *sum, const float *a, const float *b
     sum->queries += queries;
 }
 
-void distances_add(struct distances *distances, size_t first, const struct report *a,
-                   const struct report *b)
+void differences_add(struct differences *differences, size_t first, const struct report *a,
+                     const struct report *b)
 {
     size_t layer = first;
     assert(a->tensor_count == b->tensor_count);
@@ -43,9 +43,9 @@ void distances_add(struct distances *distances, size_t first, const struct repor
         size_t columns = of_a->shape[2];
         assert(of_a->site == of_b->site && of_a->layer == of_b->layer);
         layer += i > 0 && of_a->layer != a->tensors[i - 1].layer;
-        assert(layer < distances->layers && of_a->shape[0] == distances->heads);
+        assert(layer < differences->layers && of_a->shape[0] == differences->heads);
         for (size_t head = 0; head < of_a->shape[0]; head++) {
-            struct distance_sum *sum = &distances->sums[layer * distances->heads + head];
+            struct difference_sum *sum = &differences->sums[layer * differences->heads + head];
             const float *x = of_a->data + head * rows * columns;
             const float *y = of_b->data + head * rows * columns;
             if (of_a->site == SITE_WEIGHTS)
@@ -56,9 +56,9 @@ void distances_add(struct distances *distances, size_t first, const struct repor
     }
 }
 
-struct distance distance_of(const struct distance_sum *sum)
+struct difference difference_of(const struct difference_sum *sum)
 {
-    return (struct distance){
+    return (struct difference){
         .max = sum->max,
         .mean = sum->sum / (double)sum->numbers,
         .kept = sum->kept / (double)sum->queries,
@@ -66,11 +66,11 @@ struct distance distance_of(const struct distance_sum *sum)
     };
 }
 
-struct distance distance_of_all(const struct distances *distances)
+struct difference difference_of_all(const struct differences *differences)
 {
-    struct distance_sum all = {0};
-    for (size_t i = 0; i < distances->layers * distances->heads; i++) {
-        const struct distance_sum *sum = &distances->sums[i];
+    struct difference_sum all = {0};
+    for (size_t i = 0; i < differences->layers * differences->heads; i++) {
+        const struct difference_sum *sum = &differences->sums[i];
         all.max = fmax(all.max, sum->max);
         all.sum += sum->sum;
         all.kept += sum->kept;
@@ -78,5 +78,5 @@ struct distance distance_of_all(const struct distances *distances)
         all.numbers += sum->numbers;
         all.queries += sum->queries;
     }
-    return distance_of(&all);
+    return difference_of(&all);
 }

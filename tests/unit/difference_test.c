@@ -2,7 +2,7 @@
 
 #include <check.h>
 
-Suite *distance_suite(void);
+Suite *difference_suite(void);
 
 static const size_t heads[] = {0, 3};
 
@@ -17,7 +17,7 @@ static struct kept tensor_of(enum site site, int layer, size_t width, const floa
     return (struct kept){site, layer, 3, {2, 2, width}, data, heads};
 }
 
-static void expect(struct distance found, double max, double mean, double kept, double overlap)
+static void expect(struct difference found, double max, double mean, double kept, double overlap)
 {
     ck_assert_double_eq(found.max, max);
     ck_assert_double_eq(found.mean, mean);
@@ -28,20 +28,20 @@ static void expect(struct distance found, double max, double mean, double kept, 
 START_TEST(each_head_is_measured_by_itself)
 {
     struct arena arena = {0};
-    struct distances distances;
+    struct differences differences;
     struct kept a[] = {tensor_of(SITE_WEIGHTS, 2, 2, weights_a),
                        tensor_of(SITE_CONTEXT, 2, 1, context_a)};
     struct kept b[] = {tensor_of(SITE_WEIGHTS, 2, 2, weights_b),
                        tensor_of(SITE_CONTEXT, 2, 1, context_b)};
     struct report first = {.tensors = a, .tensor_count = 2};
     struct report second = {.tensors = b, .tensor_count = 2};
-    ck_assert_int_eq(distances_open(&distances, 1, 2, &arena, NULL), 0);
-    distances_add(&distances, 0, &first, &second);
-    expect(distance_of(&distances.sums[0]), 0.5, 0.25, 0.875, 0.875);
-    expect(distance_of(&distances.sums[1]), 1, 0.5, 1, 0.625);
-    expect(distance_of_all(&distances), 1, 0.375, 0.9375, 0.75);
-    distances_add(&distances, 0, &first, &first); /* another text */
-    expect(distance_of(&distances.sums[1]), 1, 0.25, 1, 0.8125);
+    ck_assert_int_eq(differences_open(&differences, 1, 2, &arena, NULL), 0);
+    differences_add(&differences, 0, &first, &second);
+    expect(difference_of(&differences.sums[0]), 0.5, 0.25, 0.875, 0.875);
+    expect(difference_of(&differences.sums[1]), 1, 0.5, 1, 0.625);
+    expect(difference_of_all(&differences), 1, 0.375, 0.9375, 0.75);
+    differences_add(&differences, 0, &first, &first); /* another text */
+    expect(difference_of(&differences.sums[1]), 1, 0.25, 1, 0.8125);
     arena_release(&arena);
 }
 END_TEST
@@ -49,7 +49,7 @@ END_TEST
 START_TEST(layers_come_in_pieces)
 {
     struct arena arena = {0};
-    struct distances distances;
+    struct differences differences;
     struct kept a[] = {
         tensor_of(SITE_WEIGHTS, 4, 2, weights_a), tensor_of(SITE_CONTEXT, 4, 1, context_a),
         tensor_of(SITE_WEIGHTS, 7, 2, weights_a), tensor_of(SITE_CONTEXT, 7, 1, context_a)};
@@ -58,19 +58,19 @@ START_TEST(layers_come_in_pieces)
         tensor_of(SITE_WEIGHTS, 7, 2, weights_b), tensor_of(SITE_CONTEXT, 7, 1, context_a)};
     struct report first = {.tensors = a, .tensor_count = 4};
     struct report second = {.tensors = b, .tensor_count = 4};
-    ck_assert_int_eq(distances_open(&distances, 3, 2, &arena, NULL), 0);
-    distances_add(&distances, 1, &first, &second);
-    ck_assert_uint_eq(distances.sums[0].queries, 0);
-    expect(distance_of(&distances.sums[2]), 0.5, 0.25, 1, 1);
-    expect(distance_of(&distances.sums[4]), 0, 0, 0.875, 0.875);
+    ck_assert_int_eq(differences_open(&differences, 3, 2, &arena, NULL), 0);
+    differences_add(&differences, 1, &first, &second);
+    ck_assert_uint_eq(differences.sums[0].queries, 0);
+    expect(difference_of(&differences.sums[2]), 0.5, 0.25, 1, 1);
+    expect(difference_of(&differences.sums[4]), 0, 0, 0.875, 0.875);
     arena_release(&arena);
 }
 END_TEST
 
-Suite *distance_suite(void)
+Suite *difference_suite(void)
 {
-    Suite *suite = suite_create("distance");
-    TCase *tests = tcase_create("distance");
+    Suite *suite = suite_create("difference");
+    TCase *tests = tcase_create("difference");
     tcase_add_test(tests, each_head_is_measured_by_itself);
     tcase_add_test(tests, layers_come_in_pieces);
     suite_add_tcase(suite, tests);
