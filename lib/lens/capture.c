@@ -6,48 +6,27 @@
 
 #include "base/num.h"
 
-/* The key/value heads that the chosen query heads look at, each once. */
-static int find_key_heads(struct capture *capture, const struct config *config, struct err *err)
-{
-    size_t group = config->n_head / config->n_kv_head;
-    size_t *heads = arena_alloc(capture->arena, config->n_kv_head, sizeof *heads, err);
-    if (!heads)
-        return -1;
-    for (size_t i = 0; i < capture->query_head_count; i++) {
-        size_t head = capture->query_heads[i] / group;
-        size_t count = capture->key_head_count;
-        if (count == 0 || heads[count - 1] != head)
-            heads[capture->key_head_count++] = head;
-    }
-    capture->key_heads = heads;
-    return 0;
-}
-
-/* 0, 1, 2, …: every kept tensor with heads says which they are. */
-static const size_t *all_heads(size_t count, struct arena *arena, struct err *err)
-{
-    size_t *heads = arena_alloc(arena, count, sizeof *heads, err);
-    for (size_t i = 0; heads && i < count; i++)
-        heads[i] = i;
-    return heads;
-}
-
 static int choose_heads(struct capture *capture, const struct selection *selection,
                         const struct config *config, struct err *err)
 {
-    capture->whole = selection->whole;
-    capture->every_count = config->n_head;
-    capture->every_head = all_heads(config->n_head, capture->arena, err);
-    if (!capture->every_head)
+    size_t group = config->n_head / config->n_kv_head;
+    size_t *all = arena_alloc(capture->arena, config->n_head, sizeof *all, err);
+    size_t *keys = arena_alloc(capture->arena, config->n_kv_head, sizeof *keys, err);
+    if (!all || !keys)
         return -1;
-    capture->query_heads = selection->heads;
-    capture->query_head_count = selection->head_count;
+    for (size_t i = 0; i < config->n_head; i++)
+        all[i] = i;
+    capture->whole = selection->whole;
+    capture->all = capture->queries = (struct capture_heads){all, config->n_head};
     if (selection->heads)
-        return find_key_heads(capture, config, err);
-    capture->query_head_count = config->n_head;
-    capture->query_heads = capture->every_head;
-    capture->key_head_count = config->n_kv_head;
-    capture->key_heads = capture->every_head; /* there are no more of them than of queries */
+        capture->queries = (struct capture_heads){selection->heads, selection->head_count};
+    capture->keys.items = keys;
+    for (size_t i = 0; i < capture->queries.count; i++) { /* each once */
+        size_t *count = &capture->keys.count;
+        size_t head = capture->queries.items[i] / group;
+        if (*count == 0 || keys[*count - 1] != head)
+            keys[(*count)++] = head;
+    }
     return 0;
 }
 
@@ -99,15 +78,13 @@ static void copy_heads(float *data, const struct kept *kept, const struct tensor
 /* Sets which heads are kept of a tensor that has some. */
 static void choose_kept_heads(const struct capture *capture, struct kept *kept)
 {
-    kept->heads = capture->query_heads;
-    kept->shape[0] = capture->query_head_count;
-    if (site_rows[kept->site].axes == AXES_GROUP_TOKEN_DIM) {
-        kept->heads = capture->key_heads;
-        kept->shape[0] = capture->key_head_count;
-    } else if (capture->whole >> kept->site & 1) {
-        kept->heads = capture->every_head;
-        kept->shape[0] = capture->every_count;
-    }
+    bool of_keys = site_rows[kept->site].axes == AXES_GROUP_TOKEN_DIM;
+    bool whole = capture->whole >> kept->site & 1;
+    const struct capture_heads *heads = of_keys ? &capture->keys
+                                        : whole ? &capture->all
+                                                : &capture->queries;
+    kept->heads = heads->items;
+    kept->shape[0] = heads->count;
 }
 
 int capture_sink(void *context, const struct announcement *seen, struct err *err)

@@ -27,14 +27,17 @@ struct kept_list {
     size_t count;
 };
 
+struct capture_heads {
+    const size_t *items;
+    size_t count;
+};
+
 struct capture {
-    struct kept_list *lists;               /* [sequence] */
-    size_t room;                           /* items of each list */
-    const size_t *query_heads, *key_heads; /* NULL: all */
-    size_t query_head_count, key_head_count;
-    uint64_t whole;           /* the sites of which all heads are kept … */
-    const size_t *every_head; /* [every_count] … which are these */
-    size_t every_count;
+    struct kept_list *lists;            /* [sequence] */
+    size_t room;                        /* items of each list */
+    struct capture_heads queries, keys; /* that are kept; keys and values have their own */
+    struct capture_heads all;           /* … of the sites of which all are … */
+    uint64_t whole;                     /* … which are these */
     struct arena *arena;
 };
 
