@@ -146,7 +146,7 @@ void explain_table_begin(const struct explain_table *table)
     write_line(table, LINE_TITLES, NO_ROW);
 }
 
-/* --- a table -------------------------------------------------------------------------------- */
+/* --- a table ---------------------------------------------------------------------------------- */
 
 /* A table fitted to so many columns; 0: endless. */
 static void write_table(const struct explanation *explanation, const struct step_table *data,
@@ -206,7 +206,7 @@ static void write_parts(const struct explanation *explanation, const struct step
     }
 }
 
-/* --- the walk ------------------------------------------------------------------------------- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
 /* One query's way through the form. */
 struct way {

@@ -43,8 +43,7 @@ void explain_facts_add(struct buf *out, const struct report *report, explain_fac
 void explain_facts_add_query(struct buf *out, const struct explanation *explanation,
                              explain_fact_writer add, const void *how);
 
-/* --- tables, fitted to a page ------------------------------------------------------------------
- */
+/* --- tables, fitted to a page ----------------------------------------------------------------- */
 
 enum {
     EXPLAIN_GAP = 2,      /* blanks between the elements of a vector */
@@ -133,7 +132,7 @@ struct explain_table_form {
 /* A table's headings and titles alone, to go on with on another page. */
 void explain_table_begin(const struct explain_table *table);
 
-/* --- the walk ------------------------------------------------------------------------------- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
 /* The texts of a step: formulas, the sentence to read with them, and below its tables a formula
  * with numbers. */

@@ -60,8 +60,7 @@ void formula_sum(struct formula_writer *out, struct numeral numeral, const float
 int formula_finish(struct formula_writer *out, struct formula *formula, struct arena *arena,
                    struct err *err);
 
-/* --- a step ------------------------------------------------------------------------------------
- */
+/* --- a step ----------------------------------------------------------------------------------- */
 
 struct builder {
     const struct trace *trace;

@@ -147,7 +147,7 @@ static int name_head(struct builder *builder, struct label *label, size_t head)
     return text ? 0 : -1;
 }
 
-/* Rows named after the heads, and `more` behind them. */
+/* Rows named after the heads, and `more` after them. */
 static struct label *take_heads(struct builder *builder, size_t more)
 {
     size_t heads = builder->trace->config->n_head;

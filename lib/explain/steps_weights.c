@@ -201,7 +201,7 @@ int step_softmax(struct builder *builder)
 
 /* --- shares of a sum -------------------------------------------------------------------------- */
 
-/* Where the sums come from that nobody has to make weights for. */
+/* Where the sums come from that need no weights. */
 static void note_running_sum(struct builder *builder)
 {
     if (builder->trace->config->mechanism.kind == ATTENTION_LINEAR)

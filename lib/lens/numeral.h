@@ -15,7 +15,7 @@
 #include "base/buf.h"
 
 enum {
-    NUMERAL_DIGITS = 4,     /* decimals where nobody asks for more */
+    NUMERAL_DIGITS = 4,     /* decimals unless others are asked for */
     NUMERAL_DIGITS_MAX = 9, /* a float32 has no more to tell */
     NUMERAL_BYTES = 64,     /* the longest float32 with so many decimals has 50 */
 };

@@ -35,7 +35,7 @@ struct kept {
 
 /* A token's own bytes, which may be a part of a character. */
 struct token_bytes {
-    const char *bytes; /* NULL: nobody knows them, the label says what there is */
+    const char *bytes; /* NULL: they are not known, the label says what there is */
     size_t size;
 };
 

@@ -223,8 +223,7 @@ void selection_watch(const struct selection *selection, struct watch *watch)
     }
 }
 
-/* --- several -----------------------------------------------------------------------------------
- */
+/* --- several ---------------------------------------------------------------------------------- */
 
 /* Mark the numbers of a list, or all. */
 static void mark(bool *wanted, const size_t *list, size_t count)

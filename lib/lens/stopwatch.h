@@ -13,7 +13,7 @@
 
 #include "model/tap.h"
 
-/* What stands right before attention, and right behind it. */
+/* What stands right before attention, and right after it. */
 #define STOPWATCH_SITES (site_bit(SITE_V) | site_bit(SITE_CONTEXT))
 
 struct stopwatch {

@@ -255,8 +255,7 @@ const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t co
     return labels;
 }
 
-/* --- a token by its name -----------------------------------------------------------------------
- */
+/* --- a token by its name ---------------------------------------------------------------------- */
 
 const char *label_name(const struct label *label)
 {

@@ -51,7 +51,7 @@ struct look {
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
 void viewer_release(struct viewer *viewer);
 
-/* Make products of that precision from now on, of float32 where nobody says. Refused, as not
+/* Make products of that precision from now on, of float32 unless told. Refused, as not
  * supported, where the processor has no instructions for it. */
 int viewer_set_precision(struct viewer *viewer, enum precision precision, struct err *err);
 

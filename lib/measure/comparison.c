@@ -13,7 +13,7 @@ struct trial {
     const struct comparison_plan *plan;
     struct comparison *comparison;
     struct differences *differences; /* [way_count] */
-    double *samples;                 /* [way_count + 1][rounds], dense behind the others */
+    double *samples;                 /* [way_count + 1][rounds], dense after the others */
     struct selection timed;          /* what a stopwatch watches */
     size_t passes, passes_done; /* for who shows how far it is: all passes of a way count as one */
     struct arena *arena;
@@ -81,8 +81,7 @@ static int prepare(struct trial *trial, struct err *err)
     return 0;
 }
 
-/* --- differences --------------------------------------------------------------------------------
- */
+/* --- differences ------------------------------------------------------------------------------ */
 
 static size_t keys_of(const struct text_pair *pair)
 {

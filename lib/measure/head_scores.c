@@ -136,8 +136,7 @@ void head_scores_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key)
         ids[i] = ids[i + half] = (uint32_t)rng_below(key, i, limit);
 }
 
-/* --- a survey ----------------------------------------------------------------------------------
- */
+/* --- a survey --------------------------------------------------------------------------------- */
 
 int head_survey_open(struct head_survey *survey, struct viewer *viewer, uint64_t seed,
                      struct arena *arena, struct err *err)
@@ -186,8 +185,7 @@ double head_survey_score(const struct head_survey *survey, size_t layer, size_t 
     return head_score(source_of(survey, score), layer, head, score);
 }
 
-/* --- as layers × heads -------------------------------------------------------------------------
- */
+/* --- as layers × heads ------------------------------------------------------------------------ */
 
 /* mean over up to 784 queries of 16 texts of repeated random tokens */
 static const char *name_basis(const struct head_survey *survey, enum score score, uint64_t most,

@@ -40,8 +40,7 @@ static size_t width_of_numbers(const struct layout *layout, size_t count)
     return layout->layer + layout->head + count * (layout->gap + layout->width);
 }
 
-/* --- what a head is ----------------------------------------------------------------------------
- */
+/* --- what a head is --------------------------------------------------------------------------- */
 
 static bool is_clear(const struct head_line *line, int score)
 {
@@ -94,8 +93,7 @@ static int end_with_verdict(struct stream *out, struct table *table, const struc
     return text_end(out, &table->line, err);
 }
 
-/* --- the table ---------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 /* Numbers from `first` on, as many as fit below each other. */
 static size_t scores_that_fit(const struct table *table)
