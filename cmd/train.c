@@ -23,7 +23,7 @@ struct job {
     const struct options *options;
     struct train_start start;
     struct machine machine;
-    struct course course;
+    struct trainer trainer;
     struct buf log;
     struct stream out;
     struct target_folder target;
@@ -61,7 +61,7 @@ static void watch_signals(void)
 
 static long long step_of(const struct job *job)
 {
-    return (long long)job->course.adamw.steps;
+    return (long long)job->trainer.adamw.steps;
 }
 
 static bool is_saved_at(const struct job *job, long long step)
@@ -81,11 +81,13 @@ static int save(struct job *job, bool as_result, struct err *err)
         return err_output(err, "cannot write '%s': the name is too long", job->start.output);
     job->saved_step = step_of(job);
     if (as_result)
-        return saved_write(&job->course, &job->start.new_model, &job->log, &job->target, err);
+        return train_checkpoint_write(&job->trainer, &job->start.new_model, &job->log, &job->target,
+                                      err);
     struct target_folder step = {0};
     if (target_folder_open_inside(&step, job->saved_path, &job->target, err))
         return -1;
-    int failed = saved_write(&job->course, &job->start.new_model, &job->log, &step, err);
+    int failed =
+        train_checkpoint_write(&job->trainer, &job->start.new_model, &job->log, &step, err);
     target_folder_close(&step);
     return failed;
 }
@@ -94,7 +96,7 @@ static int save(struct job *job, bool as_result, struct err *err)
 
 static double tokens_of_step(const struct job *job)
 {
-    const struct course_settings *s = &job->course.settings;
+    const struct trainer_settings *s = &job->trainer.settings;
     return (double)s->texts * (double)s->tokens * (double)s->accumulate;
 }
 
@@ -106,7 +108,7 @@ static double pace(const struct job *job)
 }
 
 /* A line of log.csv; a held-out loss that is NaN was not measured. */
-static void write_log(struct job *job, const struct course_report *report, double held_out)
+static void write_log(struct job *job, const struct trainer_report *report, double held_out)
 {
     buf_format(&job->log, "%lld,%.0f,%.6f,", step_of(job),
                (double)step_of(job) * tokens_of_step(job), report->loss);
@@ -115,7 +117,7 @@ static void write_log(struct job *job, const struct course_report *report, doubl
     buf_format(&job->log, ",%.6g,%.6g,%.0f\n", report->rate, report->gradient_norm, pace(job));
 }
 
-static void show_line(struct job *job, const struct course_report *report, double held_out)
+static void show_line(struct job *job, const struct trainer_report *report, double held_out)
 {
     if (job->options->quiet)
         return;
@@ -125,18 +127,18 @@ static void show_line(struct job *job, const struct course_report *report, doubl
     stream_flush(&job->out);
 }
 
-static void show_progress(struct job *job, const struct course_report *report)
+static void show_progress(struct job *job, const struct trainer_report *report)
 {
     char loss[LOSS_BYTES];
     snprintf(loss, sizeof loss, "loss %.4f", report->loss);
-    progress_show(&job->progress, (size_t)step_of(job), (size_t)job->course.settings.steps, loss);
+    progress_show(&job->progress, (size_t)step_of(job), (size_t)job->trainer.settings.steps, loss);
 }
 
 /* Once it is known: who would not wait so long can still stop. */
 static void note_duration(struct job *job)
 {
     char whole[PROGRESS_TIME_BYTES];
-    long long steps = job->course.settings.steps - job->first_step;
+    long long steps = job->trainer.settings.steps - job->first_step;
     double seconds = clock_seconds() - job->began;
     double all = seconds / (double)(step_of(job) - job->first_step) * (double)steps;
     if (job->noted || seconds < NOTE_SECONDS)
@@ -149,14 +151,15 @@ static void note_duration(struct job *job)
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-static int report_step(struct job *job, const struct course_report *report, struct err *err)
+static int report_step(struct job *job, const struct trainer_report *report, struct err *err)
 {
     long long step = step_of(job);
-    bool last = step == job->course.settings.steps || interrupted;
+    bool last = step == job->trainer.settings.steps || interrupted;
     bool saves = is_saved_at(job, step);
     double held_out = (double)NAN;
     double paused = clock_seconds(); /* what is not training does not count */
-    if ((saves || last || step % TEST_EVERY == 0) && course_test(&job->course, &held_out, err))
+    if ((saves || last || step % TEST_EVERY == 0) &&
+        trainer_evaluate(&job->trainer, &held_out, err))
         return -1;
     job->began += clock_seconds() - paused;
     write_log(job, report, held_out);
@@ -182,19 +185,19 @@ static int fail_step(const struct job *job, struct err *err)
 
 static int run_steps(struct job *job, struct err *err)
 {
-    struct course_report report = {0};
+    struct trainer_report report = {0};
     watch_signals();
     job->began = clock_seconds();
     job->first_step = step_of(job);
     progress_begin(&job->progress, job->options, "steps");
     job->progress.before = (size_t)job->first_step;
-    while (step_of(job) < job->course.settings.steps && !interrupted)
-        if (course_step(&job->course, &report, err) || report_step(job, &report, err))
+    while (step_of(job) < job->trainer.settings.steps && !interrupted)
+        if (trainer_step(&job->trainer, &report, err) || report_step(job, &report, err))
             return fail_step(job, err);
     progress_end(&job->progress);
     if (save(job, true, err))
         return -1;
-    if (step_of(job) < job->course.settings.steps)
+    if (step_of(job) < job->trainer.settings.steps)
         return err_interrupted(err, "interrupted after step %lld: --resume '%s' goes on",
                                step_of(job), job->start.output);
     return 0;
@@ -205,11 +208,11 @@ static int open_course(struct job *job, struct err *err)
     struct train_start *start = &job->start;
     job->saved_step = -1;
     if (machine_open(&job->machine, (size_t)job->options->threads, err) ||
-        course_open(&job->course, &start->state.settings, &job->machine, &start->new_model,
-                    &start->texts, err))
+        trainer_open(&job->trainer, &start->state.settings, &job->machine, &start->new_model,
+                     &start->texts, err))
         return -1;
     if (job->options->resume_from &&
-        saved_read(&job->course, &start->state, &job->log, &start->source, err))
+        train_checkpoint_resume(&job->trainer, &start->state, &job->log, &start->source, err))
         return -1;
     if (!job->options->resume_from)
         buf_text(&job->log, "step,tokens,loss,held_out,rate,gradient_norm,tokens_per_second\n");
@@ -223,7 +226,7 @@ static void show_head(struct job *job)
     stream_format(&job->out,
                   "%zu parameters, %zu tokens in %zu lines, %.0f tokens a step\n"
                   "    step      loss  held out  tokens/s\n",
-                  job->course.study.weights.count, job->start.texts.count,
+                  job->trainer.step.weights.count, job->start.texts.count,
                   job->start.texts.start_count, tokens_of_step(job));
     stream_flush(&job->out);
 }
@@ -241,7 +244,7 @@ int train_command(const struct options *options, struct err *err)
     if (job.out.buffer && stream_commit(&job.out, failed ? NULL : err))
         failed = -1;
     target_folder_close(&job.target);
-    course_release(&job.course);
+    trainer_release(&job.trainer);
     machine_release(&job.machine);
     train_start_release(&job.start);
     buf_release(&job.log);

@@ -77,7 +77,7 @@ static int check_options(struct train_start *start, const struct options *option
 }
 
 /* What the line says beside --resume is what the training was begun with, or a mistake. */
-static int check_settings(const struct course_settings *saved, const struct options *options,
+static int check_settings(const struct trainer_settings *saved, const struct options *options,
                           struct err *err)
 {
     const struct {
@@ -107,14 +107,14 @@ static int check_settings(const struct course_settings *saved, const struct opti
 
 static int take_settings(struct train_start *start, const struct options *options, struct err *err)
 {
-    struct course_settings *settings = &start->state.settings;
+    struct trainer_settings *settings = &start->state.settings;
     if (options->resume_from)
-        return saved_settings(&start->state, &start->source, err) ||
+        return train_checkpoint_open(&start->state, &start->source, err) ||
                        check_settings(settings, options, err)
                    ? -1
                    : 0;
     long long steps = options->steps ? options->steps : 1000;
-    *settings = (struct course_settings){
+    *settings = (struct trainer_settings){
         .seed = (uint64_t)(options->seed),
         .steps = steps,
         .warmup = options->warmup >= 0 ? options->warmup : steps / 20,
@@ -172,7 +172,7 @@ static int fill_draft(struct train_start *start, const struct options *options, 
 {
     const struct weight_init init = {.seed = (uint64_t)options->seed};
     if (start->source.path)
-        return saved_weights(&start->new_model, &start->source, err);
+        return train_checkpoint_weights(&start->new_model, &start->source, err);
     return weight_init_draw(&start->new_model, &init, err);
 }
 
@@ -206,14 +206,14 @@ static int add_file(struct train_start *start, const struct tokenizer *tokenizer
     struct file file = {0};
     if (inputs_read_file(&file, path, err))
         return -1;
-    int failed = texts_add(&start->texts, tokenizer, file.bytes, file.size, err);
+    int failed = dataset_add(&start->texts, tokenizer, file.bytes, file.size, err);
     file_release(&file);
     return failed ? err_prefix(err, "'%s'", path) : 0;
 }
 
 static int read_texts(struct train_start *start, const struct options *options, struct err *err)
 {
-    struct course_settings *settings = &start->state.settings;
+    struct trainer_settings *settings = &start->state.settings;
     struct tokenizer *tokenizer = NULL;
     int failed = tokenizer_open(&tokenizer, &start->words.folder, err);
     if (!failed && !tokenizer)
@@ -225,7 +225,7 @@ static int read_texts(struct train_start *start, const struct options *options, 
         size_t positions = start->new_model.config.n_positions;
         settings->tokens = positions < 128 ? (long long)positions : 128;
     }
-    if (!failed && texts_finish(&start->texts, (size_t)settings->tokens, 0.02, err))
+    if (!failed && dataset_finish(&start->texts, (size_t)settings->tokens, 0.02, err))
         failed = err_prefix(err, "--data");
     return failed ? -1 : 0;
 }
@@ -242,7 +242,7 @@ int train_start_open(struct train_start *start, const struct options *options, s
 
 void train_start_release(struct train_start *start)
 {
-    texts_release(&start->texts);
+    dataset_release(&start->texts);
     new_model_release(&start->new_model);
     init_words_release(&start->words);
     file_release(&start->config);

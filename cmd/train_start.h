@@ -12,16 +12,16 @@
 #include "model/config_edit.h"
 #include "model/new_model.h"
 #include "options.h"
-#include "train/saved.h"
-#include "train/texts.h"
+#include "train/train_checkpoint.h"
+#include "train/dataset.h"
 
 struct train_start {
-    const char *output;       /* the directory to write */
-    bool replaces;            /* files that are in it */
-    struct folder source;     /* of --model or --resume; no path: a fresh model */
-    struct saved_state state; /* its settings, or those of the command line */
+    const char *output;            /* the directory to write */
+    bool replaces;                 /* files that are in it */
+    struct folder source;          /* of --model or --resume; no path: a fresh model */
+    struct train_checkpoint state; /* its settings, or those of the command line */
     struct new_model new_model;
-    struct texts_of_training texts;
+    struct dataset texts;
     struct file config;
     struct buf shape, text;
     struct init_words words;

@@ -4,7 +4,7 @@
 
 #include "math/gemm.h"
 #include "math/rows.h"
-#include "train/back.h"
+#include "train/train_backward.h"
 #include "train/blocks.h"
 
 enum { CHUNK_ROWS = 512 };
@@ -16,7 +16,7 @@ size_t loss_rows(size_t rows)
 
 /* Some rows of the study. */
 struct chunk {
-    const struct study *study;
+    const struct train_step *step;
     struct matrix logits;
     size_t first;
     float factor; /* of the gradient of a token's loss */
@@ -25,91 +25,94 @@ struct chunk {
 static void judge_block(void *context, const struct block_of_rows *block)
 {
     const struct chunk *chunk = context;
-    const struct study *study = chunk->study;
+    const struct train_step *step = chunk->step;
     struct matrix logits = block_rows(chunk->logits, block);
     for (size_t i = 0; i < logits.rows; i++) {
         size_t row = chunk->first + block->first + i;
         if (!cross_entropy_row(logits.data + i * logits.stride, logits.columns,
-                               study->batch->targets[row], chunk->factor, &study->room.losses[row]))
-            study->room.losses[row] = (double)NAN;
+                               step->batch->targets[row], chunk->factor,
+                               &step->scratch.losses[row]))
+            step->scratch.losses[row] = (double)NAN;
     }
 }
 
 /* The matrix that makes logits: the token embedding, or one of its own. */
-static enum parameter_id unembedding(const struct study *study)
+static enum parameter_id unembedding(const struct train_step *step)
 {
-    return study->config->tied ? PARAMETER_WTE : PARAMETER_LM_HEAD;
+    return step->config->tied ? PARAMETER_WTE : PARAMETER_LM_HEAD;
 }
 
 /* Logits of a chunk, its losses, and in the logits' place their gradients. */
-static void judge(struct study *study, struct chunk *chunk, struct matrix x)
+static void judge(struct train_step *step, struct chunk *chunk, struct matrix x)
 {
-    const struct config *c = study->config;
+    const struct config *c = step->config;
     struct weight w = {
-        .data = study->room.turned_weight,
+        .data = step->scratch.transposed_weight,
         .in = c->n_embd,
         .out = c->vocab_size,
         .stride = c->vocab_size,
     };
-    chunk->logits = matrix_rows(study->room.logits, 0, x.rows);
-    linear(study->plan.machine, chunk->logits, x, &w, ACTIVATION_NONE);
-    blocks_run(study->plan.machine, x.rows, c->vocab_size, judge_block, chunk);
+    chunk->logits = matrix_rows(step->scratch.logits, 0, x.rows);
+    linear(step->plan.machine, chunk->logits, x, &w, ACTIVATION_NONE);
+    blocks_run(step->plan.machine, x.rows, c->vocab_size, judge_block, chunk);
 }
 
 /* From the gradients of a chunk's logits to those of x and of the unembedding. */
-static void judge_back(struct study *study, const struct chunk *chunk, struct matrix x)
+static void judge_backward(struct train_step *step, const struct chunk *chunk, struct matrix x)
 {
-    const struct config *c = study->config;
-    struct matrix turned = {study->room.turned, c->vocab_size, x.rows, matrix_stride(x.rows)};
+    const struct config *c = step->config;
+    struct matrix transposed = {step->scratch.transposed, c->vocab_size, x.rows,
+                                matrix_stride(x.rows)};
     struct weight w = {
-        .data = parameter_at(&study->weights, unembedding(study), 0),
+        .data = parameter_at(&step->weights, unembedding(step), 0),
         .in = c->vocab_size,
         .out = c->n_embd,
         .stride = c->n_embd,
     };
-    linear(study->plan.machine, matrix_rows(study->back.norm, chunk->first, x.rows), chunk->logits,
-           &w, ACTIVATION_NONE);
-    back_turn(study->plan.machine, turned, chunk->logits);
-    back_multiply(study, parameter_at(&study->gradients, unembedding(study), 0), turned, x);
+    linear(step->plan.machine, matrix_rows(step->d.norm, chunk->first, x.rows), chunk->logits, &w,
+           ACTIVATION_NONE);
+    transpose_rows(step->plan.machine, transposed, chunk->logits);
+    add_weight_gradient(step, parameter_at(&step->gradients, unembedding(step), 0), transposed, x);
 }
 
-static int sum_losses(const struct study *study, double *loss, struct err *err)
+static int sum_losses(const struct train_step *step, double *loss, struct err *err)
 {
     double sum = 0;
-    for (size_t row = 0; row < study->rows; row++) {
-        if (!isfinite(study->room.losses[row]))
+    for (size_t row = 0; row < step->rows; row++) {
+        if (!isfinite(step->scratch.losses[row]))
             return err_set(err, "the loss of token %zu of text %zu is no number",
-                           row % study->plan.tokens, row / study->plan.tokens);
-        sum += study->room.losses[row];
+                           row % step->plan.tokens, row / step->plan.tokens);
+        sum += step->scratch.losses[row];
     }
-    *loss = sum / (double)study->rows;
+    *loss = sum / (double)step->rows;
     return 0;
 }
 
-static int run(struct study *study, bool learns, double *loss, struct err *err)
+static int run(struct train_step *step, bool learns, double *loss, struct err *err)
 {
-    const struct config *c = study->config;
-    float *words = parameter_at(&study->weights, unembedding(study), 0);
+    const struct config *c = step->config;
+    float *words = parameter_at(&step->weights, unembedding(step), 0);
     struct matrix matrix = {words, c->vocab_size, c->n_embd, c->n_embd};
-    struct matrix turned = {study->room.turned_weight, c->n_embd, c->vocab_size, c->vocab_size};
-    back_turn(study->plan.machine, turned, matrix);
-    for (size_t first = 0; first < study->rows; first += CHUNK_ROWS) {
-        struct chunk chunk = {.study = study, .first = first};
-        struct matrix x = matrix_rows(study->tape.norm_f, first, loss_rows(study->rows - first));
-        chunk.factor = study->batch->share / (float)study->rows;
-        judge(study, &chunk, x);
+    struct matrix transposed = {step->scratch.transposed_weight, c->n_embd, c->vocab_size,
+                                c->vocab_size};
+    transpose_rows(step->plan.machine, transposed, matrix);
+    for (size_t first = 0; first < step->rows; first += CHUNK_ROWS) {
+        struct chunk chunk = {.step = step, .first = first};
+        struct matrix x = matrix_rows(step->tape.norm_f, first, loss_rows(step->rows - first));
+        chunk.factor = step->batch->share / (float)step->rows;
+        judge(step, &chunk, x);
         if (learns)
-            judge_back(study, &chunk, x);
+            judge_backward(step, &chunk, x);
     }
-    return sum_losses(study, loss, err);
+    return sum_losses(step, loss, err);
 }
 
-int loss_learn(struct study *study, double *loss, struct err *err)
+int loss_learn(struct train_step *step, double *loss, struct err *err)
 {
-    return run(study, true, loss, err);
+    return run(step, true, loss, err);
 }
 
-int loss_test(struct study *study, double *loss, struct err *err)
+int loss_test(struct train_step *step, double *loss, struct err *err)
 {
-    return run(study, false, loss, err);
+    return run(step, false, loss, err);
 }

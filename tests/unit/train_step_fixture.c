@@ -1,4 +1,4 @@
-#include "study_fixture.h"
+#include "train_step_fixture.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 static const struct folder folder = {.path = "tests/training"};
 
-static uint32_t *read_ids(struct study_fixture *fixture, const char *name)
+static uint32_t *read_ids(struct train_step_fixture *fixture, const char *name)
 {
     const struct safetensors_entry *entry = safetensors_find(&fixture->golden, name);
     uint32_t *ids = arena_alloc(&fixture->new_model.arena, entry->count, sizeof *ids, NULL);
@@ -19,8 +19,8 @@ static uint32_t *read_ids(struct study_fixture *fixture, const char *name)
     return ids;
 }
 
-const float *study_fixture_golden(const struct study_fixture *fixture, const char *kind,
-                                  const char *name)
+const float *train_step_fixture_golden(const struct train_step_fixture *fixture, const char *kind,
+                                       const char *name)
 {
     char full[128];
     snprintf(full, sizeof full, "%s%s", kind, name);
@@ -29,12 +29,12 @@ const float *study_fixture_golden(const struct study_fixture *fixture, const cha
     return entry->data; /* the header is a multiple of 8 bytes, and all tensors are floats */
 }
 
-void study_fixture_open(struct study_fixture *fixture, const char *name, size_t threads,
-                        float dropout)
+void train_step_fixture_open(struct train_step_fixture *fixture, const char *name, size_t threads,
+                             float dropout)
 {
     struct err err = {0};
     char file[64];
-    *fixture = (struct study_fixture){0};
+    *fixture = (struct train_step_fixture){0};
     snprintf(file, sizeof file, "%s.json", name);
     int failed = folder_open(&fixture->config, &folder, file, &err);
     snprintf(file, sizeof file, "%s.safetensors", name);
@@ -46,29 +46,29 @@ void study_fixture_open(struct study_fixture *fixture, const char *name, size_t 
     kernels_write_all(fixture->machine.kernels);
     for (size_t i = 0; i < fixture->new_model.count; i++) {
         struct new_model_tensor *tensor = &fixture->new_model.tensors[i];
-        memcpy(tensor->data, study_fixture_golden(fixture, "w.", tensor->name),
+        memcpy(tensor->data, train_step_fixture_golden(fixture, "w.", tensor->name),
                tensor->count * sizeof(float));
     }
     const struct safetensors_entry *ids = safetensors_find(&fixture->golden, "ids");
-    struct study_plan plan = {&fixture->machine, &fixture->new_model, ids->shape[1], ids->shape[2],
-                              dropout};
-    ck_assert_msg(study_open(&fixture->study, &plan, &err) == 0, "%s", err.text);
+    struct train_step_plan plan = {&fixture->machine, &fixture->new_model, ids->shape[1],
+                                   ids->shape[2], dropout};
+    ck_assert_msg(train_step_open(&fixture->step, &plan, &err) == 0, "%s", err.text);
     fixture->ids = read_ids(fixture, "ids");
     fixture->targets = read_ids(fixture, "targets");
 }
 
-void study_fixture_release(struct study_fixture *fixture)
+void train_step_fixture_release(struct train_step_fixture *fixture)
 {
-    study_release(&fixture->study);
+    train_step_release(&fixture->step);
     new_model_release(&fixture->new_model);
     machine_release(&fixture->machine);
     safetensors_release(&fixture->golden);
     file_release(&fixture->config);
 }
 
-struct batch_of_texts study_fixture_batch(const struct study_fixture *fixture, size_t step)
+struct train_batch train_step_fixture_batch(const struct train_step_fixture *fixture, size_t step)
 {
-    size_t at = step * fixture->study.rows;
-    return (struct batch_of_texts){
+    size_t at = step * fixture->step.rows;
+    return (struct train_batch){
         .ids = fixture->ids + at, .targets = fixture->targets + at, .key = step, .share = 1};
 }

@@ -1,4 +1,4 @@
-#include "train/saved.h"
+#include "train/train_checkpoint.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -26,18 +26,18 @@ static const struct setting {
     bool whole;
     double max;
 } settings_rows[] = {
-    {"seed", offsetof(struct course_settings, seed), true, 9007199254740991.0},
-    {"steps", offsetof(struct course_settings, steps), true, 1e9},
-    {"warmup", offsetof(struct course_settings, warmup), true, 1e9},
-    {"texts", offsetof(struct course_settings, texts), true, 1e6},
-    {"tokens", offsetof(struct course_settings, tokens), true, 1e6},
-    {"accumulate", offsetof(struct course_settings, accumulate), true, 1e6},
-    {"rate", offsetof(struct course_settings, rate), false, 1e3},
-    {"decay", offsetof(struct course_settings, decay), false, 1e3},
-    {"clip", offsetof(struct course_settings, clip), false, 1e9},
-    {"dropout", offsetof(struct course_settings, dropout), false, 0.99},
-    {"drills", offsetof(struct course_settings, drills), false, 1},
-    {"beta_2", offsetof(struct course_settings, beta_2), false, 1},
+    {"seed", offsetof(struct trainer_settings, seed), true, 9007199254740991.0},
+    {"steps", offsetof(struct trainer_settings, steps), true, 1e9},
+    {"warmup", offsetof(struct trainer_settings, warmup), true, 1e9},
+    {"texts", offsetof(struct trainer_settings, texts), true, 1e6},
+    {"tokens", offsetof(struct trainer_settings, tokens), true, 1e6},
+    {"accumulate", offsetof(struct trainer_settings, accumulate), true, 1e6},
+    {"rate", offsetof(struct trainer_settings, rate), false, 1e3},
+    {"decay", offsetof(struct trainer_settings, decay), false, 1e3},
+    {"clip", offsetof(struct trainer_settings, clip), false, 1e9},
+    {"dropout", offsetof(struct trainer_settings, dropout), false, 0.99},
+    {"drills", offsetof(struct trainer_settings, drills), false, 1},
+    {"beta_2", offsetof(struct trainer_settings, beta_2), false, 1},
 };
 
 enum { SETTINGS = sizeof settings_rows / sizeof *settings_rows };
@@ -51,7 +51,7 @@ static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
 }
 
 /* What the course is, as the file says it. */
-static void describe_state(struct json_writer *json, const struct saved_state *state)
+static void describe_state(struct json_writer *json, const struct train_checkpoint *state)
 {
     char number[NUMBER_BYTES];
     snprintf(number, sizeof number, "%016" PRIx64, state->digest);
@@ -69,14 +69,14 @@ static void describe_state(struct json_writer *json, const struct saved_state *s
 }
 
 /* With the hashes of that, and of the files beside it: a resumed course is held against them. */
-static void describe(struct buf *out, const struct course *course, const struct folder *beside)
+static void describe(struct buf *out, const struct trainer *trainer, const struct folder *beside)
 {
     struct json_writer json = {.buf = out};
     char digits[SHA256_DIGITS + 1] = "";
-    const struct saved_state state = {
-        .settings = course->settings,
-        .step = (long long)course->adamw.steps,
-        .digest = course->texts->digest,
+    const struct train_checkpoint state = {
+        .settings = trainer->settings,
+        .step = (long long)trainer->adamw.steps,
+        .digest = trainer->texts->digest,
     };
     json_put_open(&json, NULL, '{');
     describe_state(&json, &state);
@@ -93,7 +93,7 @@ static void describe(struct buf *out, const struct course *course, const struct 
     buf_text(out, "\n  }\n}\n");
 }
 
-static int read_setting(struct saved_state *state, const struct setting *row,
+static int read_setting(struct train_checkpoint *state, const struct setting *row,
                         const struct json *root, struct err *err)
 {
     void *field = (char *)&state->settings + row->offset;
@@ -104,7 +104,7 @@ static int read_setting(struct saved_state *state, const struct setting *row,
     return json_double(root, row->name, 0, row->max, field, err);
 }
 
-static int read_settings(struct saved_state *state, const struct json *root, struct err *err)
+static int read_settings(struct train_checkpoint *state, const struct json *root, struct err *err)
 {
     const char *digest = "";
     if (json_integer(root, "step", 0, 1000000000, &state->step, err) ||
@@ -115,7 +115,7 @@ static int read_settings(struct saved_state *state, const struct json *root, str
     for (size_t i = 0; i < SETTINGS; i++)
         if (read_setting(state, &settings_rows[i], root, err))
             return -1;
-    const struct course_settings *s = &state->settings;
+    const struct trainer_settings *s = &state->settings;
     if (!s->steps || !s->texts || !s->tokens || !s->accumulate || state->step > s->steps)
         return err_set(err, "expected a step of the course, and sizes above 0");
     return 0;
@@ -182,7 +182,8 @@ static int check_log(long long step, const struct folder *folder, struct err *er
 
 /* Whoever wants other settings begins another course: with these it would be neither. Those of
  * earlier versions have no hash. */
-static int check_state(const struct saved_state *state, const struct json *root, struct err *err)
+static int check_state(const struct train_checkpoint *state, const struct json *root,
+                       struct err *err)
 {
     struct buf text = {0};
     struct json_writer json = {.buf = &text};
@@ -219,11 +220,12 @@ static int check_files(const struct json *root, const struct folder *folder, str
     return 0;
 }
 
-int saved_settings(struct saved_state *state, const struct folder *folder, struct err *err)
+int train_checkpoint_open(struct train_checkpoint *state, const struct folder *folder,
+                          struct err *err)
 {
     struct file file = {0};
     struct json *root = NULL;
-    *state = (struct saved_state){0};
+    *state = (struct train_checkpoint){0};
     if (folder_open(&file, folder, settings_file, err))
         return -1;
     int failed = json_parse(&root, file.bytes, file.size, err) || read_settings(state, root, err) ||
@@ -249,7 +251,7 @@ static char *memory_name(const char *kind, const struct new_model_tensor *tensor
 }
 
 /* The bytes of training.safetensors. */
-static int remember(struct buf *bytes, const struct course *course,
+static int remember(struct buf *bytes, const struct trainer *trainer,
                     const struct new_model *new_model, struct err *err)
 {
     static const char *const kinds[] = {"mean", "square"};
@@ -265,7 +267,7 @@ static int remember(struct buf *bytes, const struct course *course,
         failed = !name;
     }
     failed = failed || safetensors_header(bytes, tensors, 2 * new_model->count, NULL, 0, err);
-    const struct parameters *sets[] = {&course->adamw.means, &course->adamw.squares};
+    const struct parameters *sets[] = {&trainer->adamw.means, &trainer->adamw.squares};
     for (size_t i = 0; i < 2 && !failed; i++)
         buf_bytes(bytes, sets[i]->values, sets[i]->count * sizeof(float));
     arena_release(&arena);
@@ -273,19 +275,20 @@ static int remember(struct buf *bytes, const struct course *course,
 }
 
 /* What describes the others gets its name last: until then they do not fit what it says. */
-int saved_write(const struct course *course, const struct new_model *new_model,
-                const struct buf *log, const struct target_folder *target, struct err *err)
+int train_checkpoint_write(const struct trainer *trainer, const struct new_model *new_model,
+                           const struct buf *log, const struct target_folder *target,
+                           struct err *err)
 {
     struct folder_file files[SAVED_FILES];
     struct folder folder = {target->path, files, 0};
     struct buf json = {0};
     struct buf memory = {0};
-    int failed = buf_check(log, err) || remember(&memory, course, new_model, err);
+    int failed = buf_check(log, err) || remember(&memory, trainer, new_model, err);
     if (!failed) {
         files[folder.file_count++] = (struct folder_file){memory_file, memory.bytes, memory.size};
         for (size_t i = 0; i < new_model->folder.file_count; i++)
             files[folder.file_count++] = new_model->folder.files[i];
-        describe(&json, course, &folder);
+        describe(&json, trainer, &folder);
         files[folder.file_count++] = (struct folder_file){log_file, log->bytes, log->size};
         files[folder.file_count++] = (struct folder_file){settings_file, json.bytes, json.size};
         failed = buf_check(&json, err) || folder_save(&folder, target, NULL, err);
@@ -308,7 +311,8 @@ static int copy_numbers(float *to, const struct new_model_tensor *tensor,
     return 0;
 }
 
-int saved_weights(struct new_model *new_model, const struct folder *folder, struct err *err)
+int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
+                             struct err *err)
 {
     struct safetensors tensors = {0};
     if (safetensors_open(&tensors, folder, weights_file, err))
@@ -321,9 +325,9 @@ int saved_weights(struct new_model *new_model, const struct folder *folder, stru
     return failed;
 }
 
-static int recall(struct course *course, const struct safetensors *tensors, struct err *err)
+static int recall(struct trainer *trainer, const struct safetensors *tensors, struct err *err)
 {
-    const struct new_model *new_model = course->study.plan.new_model;
+    const struct new_model *new_model = trainer->step.plan.new_model;
     struct arena arena = {0};
     int failed = 0;
     for (size_t i = 0; i < new_model->count && !failed; i++) {
@@ -331,29 +335,29 @@ static int recall(struct course *course, const struct safetensors *tensors, stru
         const char *mean = memory_name("mean", tensor, &arena, err);
         const char *square = memory_name("square", tensor, &arena, err);
         failed = !mean || !square ||
-                 copy_numbers(parameter_of(&course->adamw.means, tensor), tensor, tensors, mean,
+                 copy_numbers(parameter_of(&trainer->adamw.means, tensor), tensor, tensors, mean,
                               memory_file, err) ||
-                 copy_numbers(parameter_of(&course->adamw.squares, tensor), tensor, tensors, square,
-                              memory_file, err);
+                 copy_numbers(parameter_of(&trainer->adamw.squares, tensor), tensor, tensors,
+                              square, memory_file, err);
     }
     arena_release(&arena);
     return failed;
 }
 
-int saved_read(struct course *course, const struct saved_state *state, struct buf *log,
-               const struct folder *folder, struct err *err)
+int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoint *state,
+                            struct buf *log, const struct folder *folder, struct err *err)
 {
     struct safetensors tensors = {0};
     struct file file = {0};
-    if (course->texts->digest != state->digest)
+    if (trainer->texts->digest != state->digest)
         return err_set(err, "--data: expected the texts that '%s' was trained on, found others",
                        folder->path);
     if (safetensors_open(&tensors, folder, memory_file, err))
         return -1;
-    int failed = recall(course, &tensors, err) || folder_open(&file, folder, log_file, err);
+    int failed = recall(trainer, &tensors, err) || folder_open(&file, folder, log_file, err);
     if (!failed)
         buf_bytes(log, file.bytes, file.size);
-    course->adamw.steps = (uint64_t)state->step;
+    trainer->adamw.steps = (uint64_t)state->step;
     safetensors_release(&tensors);
     file_release(&file);
     return failed || buf_check(log, err) ? -1 : 0;

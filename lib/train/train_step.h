@@ -4,15 +4,15 @@
  * forward is that of lib/model, with the same bits where nothing is dropped; it keeps what the way
  * back asks for, and the way back adds to the gradients: several studys may add up to one step.
  *
- *     struct study study = {0};
- *     if (study_open(&study, &(struct study_plan){&machine, &new_model, 16, 64, 0.1f}, err)) ...
- *     struct batch_of_texts batch = {.ids = ids, .targets = targets, .key = key, .share = 1};
- *     if (study_learn(&study, &batch, &loss, err)) ...        (study.gradients are richer now)
- *     if (study_test(&study, &batch, &loss, err)) ...         (the loss alone, nothing dropped)
- *     study_release(&study);
+ *     struct train_step step = {0};
+ *     if (train_step_open(&step, &(struct train_step_plan){&machine, &new_model, 16, 64, 0.1f},
+ * err)) ... struct train_batch batch = {.ids = ids, .targets = targets, .key = key, .share = 1}; if
+ * (train_step_run(&step, &batch, &loss, err)) ...        (study.gradients are richer now) if
+ * (train_step_evaluate(&step, &batch, &loss, err)) ...         (the loss alone, nothing dropped)
+ *     train_step_release(&step);
  */
-#ifndef ATTN_TRAIN_STUDY_H
-#define ATTN_TRAIN_STUDY_H
+#ifndef ATTN_TRAIN_TRAIN_STEP_H
+#define ATTN_TRAIN_TRAIN_STEP_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@
 #include "math/tensor.h"
 #include "train/parameters.h"
 
-struct study_plan {
+struct train_step_plan {
     struct machine *machine;
     struct new_model *new_model; /* of a GPT-2; its numbers are read, and never written here */
     size_t texts;                /* at a time */
@@ -31,7 +31,7 @@ struct study_plan {
     float dropout; /* of attention, of what is added to the stream, of embeddings; 0: none */
 };
 
-struct batch_of_texts {
+struct train_batch {
     const uint32_t *ids;     /* [texts, tokens] */
     const uint32_t *targets; /* [texts, tokens] the token behind each */
     uint64_t key;            /* of what is dropped: rng.h */
@@ -57,7 +57,7 @@ struct tape {
 };
 
 /* Gradients on their way back: of the tensor of that name. */
-struct back_tape {
+struct gradient_tape {
     struct matrix stream;  /* [N, C] */
     struct matrix branch;  /* [N, C] of what is added to the stream */
     struct matrix context; /* [N, C] */
@@ -67,10 +67,10 @@ struct back_tape {
 };
 
 /* Memory that every verb uses for itself. */
-struct study_room {
-    float *turned; /* activations, a column a row */
-    size_t turned_stride;
-    float *turned_weight;
+struct train_scratch {
+    float *transposed; /* activations, a column a row */
+    size_t transposed_stride;
+    float *transposed_weight;
     float *parts;      /* [blocks, 2 · widest] sums of blocks */
     struct matrix out; /* [N, C] */
     struct matrix logits;
@@ -78,30 +78,30 @@ struct study_room {
     float **heads;  /* [thread] attention's own */
 };
 
-struct study {
-    struct study_plan plan;
+struct train_step {
+    struct train_step_plan plan;
     const struct config *config;
     struct parameters weights, gradients;
     size_t rows;           /* N */
     size_t weights_stride; /* of a query's row in layer_tape.weights */
     struct tape tape;
-    struct back_tape back;
-    struct study_room room;
-    const struct batch_of_texts *batch;
+    struct gradient_tape d;
+    struct train_scratch scratch;
+    const struct train_batch *batch;
     bool dropping; /* this pass drops */
     struct arena arena;
 };
 
 /* Take all memory; gradients are 0. Refused: a model that is no GPT-2, texts that are longer than
  * it has positions. */
-int study_open(struct study *study, const struct study_plan *plan, struct err *err);
-void study_release(struct study *study);
+int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err);
+void train_step_release(struct train_step *step);
 
-/* The mean loss of all tokens in nats; its gradients are added to study->gradients. Fails where a
+/* The mean loss of all tokens in nats; its gradients are added to step->gradients. Fails where a
  * number is none. */
-int study_learn(struct study *study, const struct batch_of_texts *batch, double *loss,
-                struct err *err);
-int study_test(struct study *study, const struct batch_of_texts *batch, double *loss,
-               struct err *err);
+int train_step_run(struct train_step *step, const struct train_batch *batch, double *loss,
+                   struct err *err);
+int train_step_evaluate(struct train_step *step, const struct train_batch *batch, double *loss,
+                        struct err *err);
 
 #endif

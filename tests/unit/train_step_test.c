@@ -1,4 +1,4 @@
-#include "train/study.h"
+#include "train/train_step.h"
 
 #include <check.h>
 #include <math.h>
@@ -8,31 +8,31 @@
 #include "math/rng.h"
 #include "model/forward.h"
 #include "model/model.h"
-#include "study_fixture.h"
+#include "train_step_fixture.h"
 #include "train/adamw.h"
 
-Suite *study_suite(void);
+Suite *train_step_suite(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *const cases[] = {"tied", "untied", "relu", "silu", "tanh", "quick_gelu"};
 enum { CASES = COUNT(cases) };
 
-static double learn(struct study_fixture *fixture, size_t step)
+static double learn(struct train_step_fixture *fixture, size_t step)
 {
     struct err err = {0};
-    struct batch_of_texts batch = study_fixture_batch(fixture, step);
+    struct train_batch batch = train_step_fixture_batch(fixture, step);
     double loss = 0;
-    ck_assert_msg(study_learn(&fixture->study, &batch, &loss, &err) == 0, "%s", err.text);
+    ck_assert_msg(train_step_run(&fixture->step, &batch, &loss, &err) == 0, "%s", err.text);
     return loss;
 }
 
-static double test(struct study_fixture *fixture)
+static double test(struct train_step_fixture *fixture)
 {
     struct err err = {0};
-    struct batch_of_texts batch = study_fixture_batch(fixture, 0);
+    struct train_batch batch = train_step_fixture_batch(fixture, 0);
     double loss = 0;
-    ck_assert_msg(study_test(&fixture->study, &batch, &loss, &err) == 0, "%s", err.text);
+    ck_assert_msg(train_step_evaluate(&fixture->step, &batch, &loss, &err) == 0, "%s", err.text);
     return loss;
 }
 
@@ -58,56 +58,56 @@ static void judge(const char *name, const float *found, const float *expected, s
 
 START_TEST(gradients_are_those_of_pytorch)
 {
-    struct study_fixture fixture;
-    study_fixture_open(&fixture, cases[_i], 2, 0.0f);
+    struct train_step_fixture fixture;
+    train_step_fixture_open(&fixture, cases[_i], 2, 0.0f);
     double loss = learn(&fixture, 0);
-    float expected = *study_fixture_golden(&fixture, "", "loss");
+    float expected = *train_step_fixture_golden(&fixture, "", "loss");
     ck_assert_double_eq_tol(loss, (double)expected, 1e-5);
     for (size_t i = 0; i < fixture.new_model.count; i++) {
         const struct new_model_tensor *tensor = &fixture.new_model.tensors[i];
-        judge(tensor->name, parameter_of(&fixture.study.gradients, tensor),
-              study_fixture_golden(&fixture, "g.", tensor->name), tensor->count, 1e-4f, 2e-6f);
+        judge(tensor->name, parameter_of(&fixture.step.gradients, tensor),
+              train_step_fixture_golden(&fixture, "g.", tensor->name), tensor->count, 1e-4f, 2e-6f);
     }
-    study_fixture_release(&fixture);
+    train_step_fixture_release(&fixture);
 }
 END_TEST
 
 START_TEST(ten_steps_are_those_of_pytorch)
 {
-    struct study_fixture fixture;
+    struct train_step_fixture fixture;
     struct arena arena = {0};
     struct adamw adamw = {.beta_1 = 0.9, .beta_2 = 0.99, .epsilon = 1e-5, .decay = 0.1};
-    study_fixture_open(&fixture, cases[_i], 2, 0.0f);
+    train_step_fixture_open(&fixture, cases[_i], 2, 0.0f);
     ck_assert_int_eq(adamw_take(&adamw, &fixture.new_model, &arena, NULL), 0);
     for (size_t step = 0; step < 10; step++) {
         learn(&fixture, step);
-        double norm = adamw_norm(&fixture.study.gradients);
+        double norm = adamw_norm(&fixture.step.gradients);
         ck_assert_double_gt(norm, 0.5); /* so that it is clipped */
-        adamw_step(&adamw, &fixture.machine, &fixture.study.gradients,
+        adamw_step(&adamw, &fixture.machine, &fixture.step.gradients,
                    &(struct adamw_step){1e-3, (float)(0.5 / (norm + 1e-6))});
     }
     for (size_t i = 0; i < fixture.new_model.count; i++) {
         const struct new_model_tensor *tensor = &fixture.new_model.tensors[i];
-        judge(tensor->name, tensor->data, study_fixture_golden(&fixture, "t.", tensor->name),
+        judge(tensor->name, tensor->data, train_step_fixture_golden(&fixture, "t.", tensor->name),
               tensor->count, 1e-5f, 1e-5f);
     }
     arena_release(&arena);
-    study_fixture_release(&fixture);
+    train_step_fixture_release(&fixture);
 }
 END_TEST
 
 /* The loss with a tensor moved along a direction. */
-static double moved(struct study_fixture *fixture, const struct new_model_tensor *tensor, float far,
-                    bool dropping)
+static double moved(struct train_step_fixture *fixture, const struct new_model_tensor *tensor,
+                    float far, bool dropping)
 {
-    struct batch_of_texts batch = study_fixture_batch(fixture, 0);
+    struct train_batch batch = train_step_fixture_batch(fixture, 0);
     double loss = 0;
     float *old = arena_alloc(&fixture->new_model.arena, tensor->count, sizeof *old, NULL);
     memcpy(old, tensor->data, tensor->count * sizeof *old);
     for (size_t i = 0; i < tensor->count; i++)
         tensor->data[i] += rng_below(1, i, 2) ? far : -far;
-    ck_assert_int_eq((dropping ? study_learn : study_test)(&fixture->study, &batch, &loss, NULL),
-                     0);
+    ck_assert_int_eq(
+        (dropping ? train_step_run : train_step_evaluate)(&fixture->step, &batch, &loss, NULL), 0);
     memcpy(tensor->data, old, tensor->count * sizeof *old);
     return loss;
 }
@@ -115,12 +115,12 @@ static double moved(struct study_fixture *fixture, const struct new_model_tensor
 static void check_differences(const char *name, float dropout)
 {
     const float far = 2e-3f;
-    struct study_fixture fixture;
-    study_fixture_open(&fixture, name, 1, dropout);
-    size_t count = fixture.study.gradients.count;
+    struct train_step_fixture fixture;
+    train_step_fixture_open(&fixture, name, 1, dropout);
+    size_t count = fixture.step.gradients.count;
     float *gradients = arena_alloc(&fixture.new_model.arena, count, sizeof *gradients, NULL);
     learn(&fixture, 0);
-    memcpy(gradients, fixture.study.gradients.values, count * sizeof *gradients);
+    memcpy(gradients, fixture.step.gradients.values, count * sizeof *gradients);
     for (size_t t = 0; t < fixture.new_model.count; t++) {
         const struct new_model_tensor *tensor = &fixture.new_model.tensors[t];
         const float *gradient = gradients + (tensor->data - fixture.new_model.tensors[0].data);
@@ -136,7 +136,7 @@ static void check_differences(const char *name, float dropout)
         ck_assert_msg(fabs(found - slope) < 2e-3 * size + 1e-3, "%s: slope %g, differences %g",
                       tensor->name, slope, found);
     }
-    study_fixture_release(&fixture);
+    train_step_fixture_release(&fixture);
 }
 
 START_TEST(gradients_are_what_differences_say)
@@ -155,55 +155,55 @@ END_TEST
 
 START_TEST(dropping_changes_the_loss_of_learning_alone)
 {
-    struct study_fixture plain;
-    struct study_fixture dropping;
-    study_fixture_open(&plain, "tied", 1, 0.0f);
-    study_fixture_open(&dropping, "tied", 1, 0.3f);
+    struct train_step_fixture plain;
+    struct train_step_fixture dropping;
+    train_step_fixture_open(&plain, "tied", 1, 0.0f);
+    train_step_fixture_open(&dropping, "tied", 1, 0.3f);
     ck_assert_double_eq(test(&plain), test(&dropping));
     ck_assert_double_ne(learn(&plain, 0), learn(&dropping, 0));
-    study_fixture_release(&plain);
-    study_fixture_release(&dropping);
+    train_step_fixture_release(&plain);
+    train_step_fixture_release(&dropping);
 }
 END_TEST
 
 START_TEST(threads_change_nothing)
 {
-    struct study_fixture one;
-    struct study_fixture other;
-    study_fixture_open(&one, "tied", 1, 0.1f);
-    study_fixture_open(&other, "tied", 3, 0.1f);
+    struct train_step_fixture one;
+    struct train_step_fixture other;
+    train_step_fixture_open(&one, "tied", 1, 0.1f);
+    train_step_fixture_open(&other, "tied", 3, 0.1f);
     ck_assert_double_eq(learn(&one, 0), learn(&other, 0));
-    ck_assert_mem_eq(one.study.gradients.values, other.study.gradients.values,
-                     one.study.gradients.count * sizeof(float));
-    study_fixture_release(&one);
-    study_fixture_release(&other);
+    ck_assert_mem_eq(one.step.gradients.values, other.step.gradients.values,
+                     one.step.gradients.count * sizeof(float));
+    train_step_fixture_release(&one);
+    train_step_fixture_release(&other);
 }
 END_TEST
 
 START_TEST(two_halves_of_a_step_add_up)
 {
-    struct study_fixture fixture;
+    struct train_step_fixture fixture;
     struct err err = {0};
     double loss = 0;
-    study_fixture_open(&fixture, "tied", 1, 0.0f);
+    train_step_fixture_open(&fixture, "tied", 1, 0.0f);
     learn(&fixture, 0);
-    float whole = fixture.study.gradients.values[0];
-    memset(fixture.study.gradients.values, 0, fixture.study.gradients.count * sizeof(float));
-    struct batch_of_texts batch = study_fixture_batch(&fixture, 0);
+    float whole = fixture.step.gradients.values[0];
+    memset(fixture.step.gradients.values, 0, fixture.step.gradients.count * sizeof(float));
+    struct train_batch batch = train_step_fixture_batch(&fixture, 0);
     batch.share = 0.5f;
     for (int half = 0; half < 2; half++)
-        ck_assert_int_eq(study_learn(&fixture.study, &batch, &loss, &err), 0);
-    ck_assert_float_eq_tol(fixture.study.gradients.values[0], whole, fabsf(whole) * 1e-6f);
-    study_fixture_release(&fixture);
+        ck_assert_int_eq(train_step_run(&fixture.step, &batch, &loss, &err), 0);
+    ck_assert_float_eq_tol(fixture.step.gradients.values[0], whole, fabsf(whole) * 1e-6f);
+    train_step_fixture_release(&fixture);
 }
 END_TEST
 
 /* Holds what the model's own pass announces against the study's tape. */
 static int compare_stream(void *context, const struct announcement *seen, struct err *err)
 {
-    const struct study *study = context;
+    const struct train_step *step = context;
     struct matrix norm =
-        matrix_rows(study->tape.norm_f, seen->sequence * study->plan.tokens, study->plan.tokens);
+        matrix_rows(step->tape.norm_f, seen->sequence * step->plan.tokens, step->plan.tokens);
     (void)err;
     for (size_t row = 0; row < norm.rows; row++)
         ck_assert_mem_eq(norm.data + row * norm.stride,
@@ -214,71 +214,71 @@ static int compare_stream(void *context, const struct announcement *seen, struct
 
 START_TEST(the_way_forward_has_the_bits_of_the_models)
 {
-    struct study_fixture fixture;
+    struct train_step_fixture fixture;
     struct err err = {0};
     struct model model;
     struct batch batch;
     struct watch watch;
     struct arena arena = {0};
     struct sequence sequences[3] = {{0}};
-    study_fixture_open(&fixture, cases[_i], 1, 0.0f);
-    struct batch_of_texts texts = study_fixture_batch(&fixture, 0);
-    for (size_t i = 0; i < fixture.study.plan.texts; i++)
-        sequences[i] = (struct sequence){.ids = texts.ids + i * fixture.study.plan.tokens,
-                                         .count = fixture.study.plan.tokens};
+    train_step_fixture_open(&fixture, cases[_i], 1, 0.0f);
+    struct train_batch texts = train_step_fixture_batch(&fixture, 0);
+    for (size_t i = 0; i < fixture.step.plan.texts; i++)
+        sequences[i] = (struct sequence){.ids = texts.ids + i * fixture.step.plan.tokens,
+                                         .count = fixture.step.plan.tokens};
     test(&fixture);
     ck_assert_msg(model_open_folder(&model, &fixture.new_model.folder, &err) == 0, "%s", err.text);
     ck_assert_int_eq(
-        batch_init(&batch, &model.config, sequences, fixture.study.plan.texts, &arena, &err), 0);
+        batch_init(&batch, &model.config, sequences, fixture.step.plan.texts, &arena, &err), 0);
     ck_assert_int_eq(watch_init(&watch, &model.config, &arena, &err), 0);
     watch_add(&watch, SITE_LN_F, 0);
-    struct tap tap = {.watch = &watch, .sink = compare_stream, .context = &fixture.study};
+    struct tap tap = {.watch = &watch, .sink = compare_stream, .context = &fixture.step};
     struct run run = {&fixture.machine, &model.config, &model.weights, &batch};
     ck_assert_msg(forward(&run, &tap, &arena, &err) == 0, "%s", err.text);
     arena_release(&arena);
     model_release(&model);
-    study_fixture_release(&fixture);
+    train_step_fixture_release(&fixture);
 }
 END_TEST
 
 START_TEST(what_is_no_number_is_found)
 {
-    struct study_fixture fixture;
+    struct train_step_fixture fixture;
     struct err err = {0};
     double loss = 0;
-    study_fixture_open(&fixture, "tied", 1, 0.0f);
-    *parameter_at(&fixture.study.weights, PARAMETER_FC, 1) = NAN;
-    struct batch_of_texts batch = study_fixture_batch(&fixture, 0);
-    ck_assert_int_eq(study_learn(&fixture.study, &batch, &loss, &err), -1);
+    train_step_fixture_open(&fixture, "tied", 1, 0.0f);
+    *parameter_at(&fixture.step.weights, PARAMETER_FC, 1) = NAN;
+    struct train_batch batch = train_step_fixture_batch(&fixture, 0);
+    ck_assert_int_eq(train_step_run(&fixture.step, &batch, &loss, &err), -1);
     ck_assert_str_eq(err.text, "the loss of token 0 of text 0 is no number");
-    study_fixture_release(&fixture);
+    train_step_fixture_release(&fixture);
 }
 END_TEST
 
 START_TEST(plans_that_no_model_can_follow)
 {
     static const char bare[] = "{\"model_type\": \"attention\", \"vocab_size\": 3, \"n_embd\": 2}";
-    struct study_fixture fixture;
-    struct study study;
+    struct train_step_fixture fixture;
+    struct train_step step;
     struct new_model new_model;
     struct err err = {0};
-    study_fixture_open(&fixture, "untied", 1, 0.0f);
-    struct study_plan plan = {&fixture.machine, &fixture.new_model, 1, 6, 0.0f};
-    ck_assert_int_eq(study_open(&study, &plan, &err), -1);
+    train_step_fixture_open(&fixture, "untied", 1, 0.0f);
+    struct train_step_plan plan = {&fixture.machine, &fixture.new_model, 1, 6, 0.0f};
+    ck_assert_int_eq(train_step_open(&step, &plan, &err), -1);
     ck_assert_str_eq(err.text,
                      "expected texts of at most 5 tokens, the model's positions, found 6");
     err_clear(&err);
     ck_assert_int_eq(new_model_open(&new_model, "bare", bare, strlen(bare), &err), 0);
     plan.new_model = &new_model;
-    ck_assert_int_eq(study_open(&study, &plan, &err), -1);
+    ck_assert_int_eq(train_step_open(&step, &plan, &err), -1);
     ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
     ck_assert_str_eq(err.text, "expected a model of type \"gpt2\" to train, found \"attention\"");
     new_model_release(&new_model);
-    study_fixture_release(&fixture);
+    train_step_fixture_release(&fixture);
 }
 END_TEST
 
-Suite *study_suite(void)
+Suite *train_step_suite(void)
 {
     Suite *suite = suite_create("study");
     TCase *tests = tcase_create("study");

@@ -1,40 +1,40 @@
-#include "train/course.h"
+#include "train/trainer.h"
 
 #include <check.h>
 #include <string.h>
 
-Suite *course_suite(void);
+Suite *trainer_suite(void);
 
 START_TEST(the_rate_rises_evenly_and_falls_as_a_cosine)
 {
-    const struct course_settings settings = {.steps = 110, .warmup = 10, .rate = 2};
+    const struct trainer_settings settings = {.steps = 110, .warmup = 10, .rate = 2};
     const struct {
         long long step;
         double rate;
     } rates[] = {{1, 0.2}, {5, 1}, {10, 2}, {60, 1.1}, {110, 0.2}};
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
-        ck_assert_double_eq_tol(course_rate(&settings, rates[i].step), rates[i].rate, 1e-12);
+        ck_assert_double_eq_tol(trainer_rate(&settings, rates[i].step), rates[i].rate, 1e-12);
 }
 END_TEST
 
 START_TEST(without_a_warm_up_it_begins_high)
 {
-    const struct course_settings settings = {.steps = 1000, .rate = 2};
-    ck_assert_double_eq_tol(course_rate(&settings, 1), 2, 1e-4);
+    const struct trainer_settings settings = {.steps = 1000, .rate = 2};
+    ck_assert_double_eq_tol(trainer_rate(&settings, 1), 2, 1e-4);
 }
 END_TEST
 
 /* Six lines of words 0 1 2 3, as a model without a tokenizer's folder would read them. */
-static void read_texts(struct texts_of_training *texts, const char *text)
+static void read_texts(struct dataset *texts, const char *text)
 {
     static const char words[] = "[\"a\", \"b\", \"c\", \"d\"]";
     const struct folder_file file = {"vocab.json", words, sizeof words - 1};
     const struct folder folder = {"words", &file, 1};
     struct tokenizer *tokenizer = NULL;
     struct err err = {0};
-    *texts = (struct texts_of_training){0};
+    *texts = (struct dataset){0};
     int failed = tokenizer_open(&tokenizer, &folder, &err) ||
-                 texts_add(texts, tokenizer, text, strlen(text), &err);
+                 dataset_add(texts, tokenizer, text, strlen(text), &err);
     ck_assert_msg(!failed, "%s", err.text);
     tokenizer_free(tokenizer);
 }
@@ -44,45 +44,45 @@ START_TEST(batches_begin_with_lines_and_know_what_follows)
     enum { COUNT = 50 };
     uint32_t ids[3 * COUNT];
     uint32_t targets[3 * COUNT];
-    struct texts_of_training texts;
+    struct dataset texts;
     read_texts(&texts, "a b c d\na b\n\nc d a b\na b c d\na b c d\n");
     ck_assert_uint_eq(texts.count, 18);
     ck_assert_uint_eq(texts.start_count, 5);
-    ck_assert_int_eq(texts_finish(&texts, 3, 0.2, NULL), 0);
-    texts_draw(&texts, &texts.learnt, 7, ids, targets, COUNT);
+    ck_assert_int_eq(dataset_finish(&texts, 3, 0.2, NULL), 0);
+    dataset_draw(&texts, &texts.learnt, 7, ids, targets, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         ck_assert(ids[3 * i] == 0 || ids[3 * i] == 2);
         ck_assert_mem_eq(ids + 3 * i + 1, targets + 3 * i, 2 * sizeof *ids);
     }
-    texts_release(&texts);
+    dataset_release(&texts);
 }
 END_TEST
 
 START_TEST(what_is_held_out_is_never_learnt)
 {
-    struct texts_of_training texts;
+    struct dataset texts;
     read_texts(&texts, "a b c\na b c\na b c\na b c\na b c\na b c\na b c\na b c\na b c\na b c\n");
-    ck_assert_int_eq(texts_finish(&texts, 5, 0.3, NULL), 0);
+    ck_assert_int_eq(dataset_finish(&texts, 5, 0.3, NULL), 0);
     ck_assert_uint_eq(texts.held_out.count, 2);
     uint32_t last = texts.learnt.items[texts.learnt.count - 1];
     ck_assert_uint_le(last + 5 + 1, texts.held_out.items[0]);
-    texts_release(&texts);
+    dataset_release(&texts);
 }
 END_TEST
 
 START_TEST(other_texts_have_another_digest)
 {
-    struct texts_of_training one;
-    struct texts_of_training same;
-    struct texts_of_training other;
+    struct dataset one;
+    struct dataset same;
+    struct dataset other;
     read_texts(&one, "a b\n");
     read_texts(&same, "a  b\n");
     read_texts(&other, "b a\n");
     ck_assert_uint_eq(one.digest, same.digest);
     ck_assert_uint_ne(one.digest, other.digest);
-    texts_release(&one);
-    texts_release(&same);
-    texts_release(&other);
+    dataset_release(&one);
+    dataset_release(&same);
+    dataset_release(&other);
 }
 END_TEST
 
@@ -94,7 +94,7 @@ START_TEST(drills_come_again)
     size_t drilled = 0;
     for (size_t i = 0; i < TEXTS * TOKENS; i++)
         ids[i] = targets[i] = 50; /* no drill has it */
-    texts_drill(ids, targets, &drills, 9);
+    dataset_drill(ids, targets, &drills, 9);
     for (size_t text = 0; text < TEXTS; text++) {
         const uint32_t *from = ids + text * TOKENS;
         size_t period = 1;
@@ -111,7 +111,7 @@ START_TEST(drills_come_again)
 }
 END_TEST
 
-Suite *course_suite(void)
+Suite *trainer_suite(void)
 {
     Suite *suite = suite_create("course");
     TCase *tests = tcase_create("course");

@@ -1,4 +1,4 @@
-#include "train/texts.h"
+#include "train/dataset.h"
 
 #include <string.h>
 
@@ -21,8 +21,8 @@ static int grow(uint32_t **items, size_t count, size_t *room, struct err *err)
     return 0;
 }
 
-static int add_line(struct texts_of_training *texts, const struct tokenizer *tokenizer,
-                    const char *bytes, size_t size, struct err *err)
+static int add_line(struct dataset *texts, const struct tokenizer *tokenizer, const char *bytes,
+                    size_t size, struct err *err)
 {
     struct arena arena = {0};
     struct tokens tokens = {0};
@@ -43,8 +43,8 @@ static int add_line(struct texts_of_training *texts, const struct tokenizer *tok
 }
 
 /* A line with its newline, as GPT-2 read its texts. */
-int texts_add(struct texts_of_training *texts, const struct tokenizer *tokenizer, const char *bytes,
-              size_t size, struct err *err)
+int dataset_add(struct dataset *texts, const struct tokenizer *tokenizer, const char *bytes,
+                size_t size, struct err *err)
 {
     size_t number = 1;
     for (size_t at = 0; at < size; number++) {
@@ -57,7 +57,7 @@ int texts_add(struct texts_of_training *texts, const struct tokenizer *tokenizer
     return 0;
 }
 
-int texts_finish(struct texts_of_training *texts, size_t tokens, double held_out, struct err *err)
+int dataset_finish(struct dataset *texts, size_t tokens, double held_out, struct err *err)
 {
     size_t usable = texts->start_count;
     while (usable && texts->starts[usable - 1] + tokens + 1 > texts->count)
@@ -72,22 +72,22 @@ int texts_finish(struct texts_of_training *texts, size_t tokens, double held_out
             "in %zu lines",
             tokens + 1, texts->count, texts->start_count);
     size_t learnt = usable - out;
-    texts->held_out = (struct text_starts){texts->starts + learnt, out};
+    texts->held_out = (struct dataset_part){texts->starts + learnt, out};
     while (learnt > 1 && texts->starts[learnt - 1] + tokens + 1 > texts->starts[usable - out])
         learnt--; /* what is learnt ends before what is held out */
-    texts->learnt = (struct text_starts){texts->starts, learnt};
+    texts->learnt = (struct dataset_part){texts->starts, learnt};
     return 0;
 }
 
-void texts_release(struct texts_of_training *texts)
+void dataset_release(struct dataset *texts)
 {
     heap_free(texts->ids);
     heap_free(texts->starts);
-    *texts = (struct texts_of_training){0};
+    *texts = (struct dataset){0};
 }
 
-void texts_draw(const struct texts_of_training *texts, const struct text_starts *starts,
-                uint64_t key, uint32_t *ids, uint32_t *targets, size_t count)
+void dataset_draw(const struct dataset *texts, const struct dataset_part *starts, uint64_t key,
+                  uint32_t *ids, uint32_t *targets, size_t count)
 {
     size_t size = texts->tokens * sizeof *ids;
     for (size_t i = 0; i < count; i++) {
@@ -111,7 +111,7 @@ static void drill(uint32_t *ids, uint32_t *targets, const struct drills *drills,
     }
 }
 
-void texts_drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, uint64_t key)
+void dataset_drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, uint64_t key)
 {
     const uint64_t parts = 1000000;
     for (size_t i = 0; i < drills->texts; i++)

@@ -3,14 +3,14 @@
  * A batch's texts begin where lines of the data begin and go on as far as they are wanted, into the
  * next lines. Which ones a step gets depends on the seed and the step alone.
  *
- *     struct texts_of_training texts = {0};
- *     if (texts_add(&texts, tokenizer, bytes, size, err)) ...           for every file
- *     if (texts_finish(&texts, 64, 0.05, err)) ...                      64 tokens; held out: 5 %
- *     texts_draw(&texts, &set, key, ids, targets, 32);
- *     texts_release(&texts);
+ *     struct dataset texts = {0};
+ *     if (dataset_add(&texts, tokenizer, bytes, size, err)) ...           for every file
+ *     if (dataset_finish(&texts, 64, 0.05, err)) ...                      64 tokens; held out: 5 %
+ *     dataset_draw(&texts, &set, key, ids, targets, 32);
+ *     dataset_release(&texts);
  */
-#ifndef ATTN_TRAIN_TEXTS_H
-#define ATTN_TRAIN_TEXTS_H
+#ifndef ATTN_TRAIN_DATASET_H
+#define ATTN_TRAIN_DATASET_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,19 +19,19 @@
 #include "text/tokenizer.h"
 
 /* Lines that a batch may begin with. */
-struct text_starts {
+struct dataset_part {
     const uint32_t *items; /* places in the tokens */
     size_t count;
 };
 
-struct texts_of_training {
+struct dataset {
     uint32_t *ids;
     size_t count, room;
     uint32_t *starts; /* of lines */
     size_t start_count, start_room;
-    size_t tokens;                       /* of a text in a batch */
-    struct text_starts learnt, held_out; /* after texts_finish */
-    uint64_t digest;                     /* of all tokens */
+    size_t tokens;                        /* of a text in a batch */
+    struct dataset_part learnt, held_out; /* after dataset_finish */
+    uint64_t digest;                      /* of all tokens */
 };
 
 struct drills {
@@ -41,20 +41,20 @@ struct drills {
 };
 
 /* Add the tokens of a text. Errors are the tokenizer's. */
-int texts_add(struct texts_of_training *texts, const struct tokenizer *tokenizer, const char *bytes,
-              size_t size, struct err *err);
+int dataset_add(struct dataset *texts, const struct tokenizer *tokenizer, const char *bytes,
+                size_t size, struct err *err);
 
 /* Decide on the length of texts and how many lines, the last ones, are held out. Refused: too few
  * tokens for one text of each. */
-int texts_finish(struct texts_of_training *texts, size_t tokens, double held_out, struct err *err);
-void texts_release(struct texts_of_training *texts);
+int dataset_finish(struct dataset *texts, size_t tokens, double held_out, struct err *err);
+void dataset_release(struct dataset *texts);
 
 /* Fill ids and targets [count, tokens]: the token behind each is its target. */
-void texts_draw(const struct texts_of_training *texts, const struct text_starts *starts,
-                uint64_t key, uint32_t *ids, uint32_t *targets, size_t count);
+void dataset_draw(const struct dataset *texts, const struct dataset_part *starts, uint64_t key,
+                  uint32_t *ids, uint32_t *targets, size_t count);
 
 /* Put drills in the place of some texts: random ids below `limit` that come again and again, so
  * that what came before is all there is to go by. `share` of them, drawn by the key. */
-void texts_drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, uint64_t key);
+void dataset_drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, uint64_t key);
 
 #endif

@@ -1,0 +1,140 @@
+#include "train/train_forward.h"
+
+#include <string.h>
+
+#include "math/gemm.h"
+#include "math/rng.h"
+#include "math/rows.h"
+#include "train/train_attention.h"
+#include "train/blocks.h"
+
+uint64_t dropout_key(const struct train_step *step, enum drop_place place, size_t layer)
+{
+    return rng_fold_in(step->batch->key, layer * DROP_PLACES + place);
+}
+
+float dropout_rate(const struct train_step *step)
+{
+    return step->dropping ? step->plan.dropout : 0.0f;
+}
+
+/* What a verb on blocks of rows works with. */
+struct verb {
+    const struct train_step *step;
+    struct matrix y, x, more;
+    struct norm norm;
+    uint64_t key;
+};
+
+static void drop_rows(const struct verb *verb, struct matrix y, size_t first)
+{
+    for (size_t row = 0; row < y.rows; row++)
+        rng_dropout(y.data + row * y.stride, y.columns, verb->key, first + row,
+                    dropout_rate(verb->step));
+}
+
+static void embed_block(void *context, const struct block_of_rows *block)
+{
+    const struct verb *verb = context;
+    const struct train_step *step = verb->step;
+    const float *tokens = parameter_at(&step->weights, PARAMETER_WTE, 0);
+    const float *positions = parameter_at(&step->weights, PARAMETER_WPE, 0);
+    struct matrix y = block_rows(verb->y, block);
+    for (size_t i = 0; i < y.rows; i++) {
+        float *row = y.data + i * y.stride;
+        size_t position = (block->first + i) % step->plan.tokens;
+        memcpy(row, tokens + step->batch->ids[block->first + i] * y.columns,
+               y.columns * sizeof *row);
+        add_to_row(row, positions + position * y.columns, y.columns);
+    }
+    drop_rows(verb, y, block->first);
+}
+
+/* y = drop(token + position) */
+static void embed(struct train_step *step, struct matrix y)
+{
+    struct verb verb = {.step = step, .y = y, .key = dropout_key(step, DROP_EMBEDDING, 0)};
+    blocks_run(step->plan.machine, y.rows, y.columns, embed_block, &verb);
+}
+
+static void norm_block(void *context, const struct block_of_rows *block)
+{
+    const struct verb *verb = context;
+    layernorm_rows(block_rows(verb->y, block), block_rows(verb->x, block), &verb->norm);
+}
+
+static void norm(struct train_step *step, struct matrix y, struct matrix x, enum parameter_id id,
+                 size_t layer)
+{
+    struct verb verb = {.y = y, .x = x, .norm = parameter_norm(&step->weights, id, layer)};
+    blocks_run(step->plan.machine, y.rows, y.columns, norm_block, &verb);
+}
+
+static void project(struct train_step *step, struct matrix y, struct matrix x, enum parameter_id id,
+                    size_t layer)
+{
+    struct weight w = parameter_weight(&step->weights, id, layer);
+    linear(step->plan.machine, y, x, &w, ACTIVATION_NONE);
+}
+
+static void activation_block(void *context, const struct block_of_rows *block)
+{
+    const struct verb *verb = context;
+    activate(block_rows(verb->y, block), block_rows(verb->x, block), NULL,
+             verb->step->config->activation);
+}
+
+/* y = the activation of x */
+static void apply_activation(struct train_step *step, struct matrix y, struct matrix x)
+{
+    struct verb verb = {.step = step, .y = y, .x = x};
+    blocks_run(step->plan.machine, y.rows, y.columns, activation_block, &verb);
+}
+
+static void add_block(void *context, const struct block_of_rows *block)
+{
+    const struct verb *verb = context;
+    struct matrix y = block_rows(verb->y, block);
+    struct matrix more = block_rows(verb->more, block);
+    drop_rows(verb, more, block->first);
+    copy_rows(y, block_rows(verb->x, block));
+    add_rows(y, more);
+}
+
+/* y = x + drop(more) */
+static void add_branch(struct train_step *step, struct matrix y, struct matrix x,
+                       struct matrix more, uint64_t key)
+{
+    struct verb verb = {.step = step, .y = y, .x = x, .more = more, .key = key};
+    blocks_run(step->plan.machine, y.rows, y.columns, add_block, &verb);
+}
+
+/* x + attention(norm(x)), then x + mlp(norm(x)). */
+static void block_forward(struct train_step *step, size_t layer)
+{
+    struct layer_tape *t = &step->tape.layers[layer];
+    struct matrix x = step->tape.streams[layer];
+    struct matrix out = step->scratch.out;
+
+    norm(step, t->norm_1, x, PARAMETER_LN_1, layer);
+    project(step, t->qkv, t->norm_1, PARAMETER_C_ATTN, layer);
+    train_attention_forward(step, layer);
+    project(step, out, t->context, PARAMETER_ATTN_PROJ, layer);
+    add_branch(step, t->mid, x, out, dropout_key(step, DROP_ATTENTION, layer));
+
+    norm(step, t->norm_2, t->mid, PARAMETER_LN_2, layer);
+    project(step, t->hidden, t->norm_2, PARAMETER_FC, layer);
+    apply_activation(step, t->active, t->hidden);
+    project(step, out, t->active, PARAMETER_MLP_PROJ, layer);
+    add_branch(step, step->tape.streams[layer + 1], t->mid, out,
+               dropout_key(step, DROP_MLP, layer));
+}
+
+void train_forward(struct train_step *step)
+{
+    size_t layers = step->config->n_layer;
+    embed(step, step->tape.streams[0]);
+    for (size_t layer = 0; layer < layers; layer++)
+        block_forward(step, layer);
+    norm(step, step->tape.norm_f, step->tape.streams[layers], PARAMETER_LN_F, 0);
+}

@@ -1,0 +1,145 @@
+#include "train/train_step.h"
+
+#include <string.h>
+
+#include "train/train_attention.h"
+#include "train/train_backward.h"
+#include "train/blocks.h"
+#include "train/train_forward.h"
+#include "train/loss.h"
+
+static int take_matrix(struct train_step *step, struct matrix *matrix, size_t columns,
+                       struct err *err)
+{
+    *matrix = (struct matrix){NULL, step->rows, columns, columns};
+    matrix->data = arena_alloc(&step->arena, step->rows * columns, sizeof(float), err);
+    return matrix->data ? 0 : -1;
+}
+
+static int take_layer(struct train_step *step, struct layer_tape *layer, struct err *err)
+{
+    const struct config *c = step->config;
+    size_t squares = step->plan.texts * c->n_head * step->plan.tokens;
+    layer->weights = arena_alloc(&step->arena, squares * step->weights_stride, sizeof(float), err);
+    if (!layer->weights)
+        return -1;
+    return take_matrix(step, &layer->norm_1, c->n_embd, err) ||
+           take_matrix(step, &layer->qkv, 3 * c->n_embd, err) ||
+           take_matrix(step, &layer->context, c->n_embd, err) ||
+           take_matrix(step, &layer->mid, c->n_embd, err) ||
+           take_matrix(step, &layer->norm_2, c->n_embd, err) ||
+           take_matrix(step, &layer->hidden, c->n_inner, err) ||
+           take_matrix(step, &layer->active, c->n_inner, err);
+}
+
+static int take_tape(struct train_step *step, struct err *err)
+{
+    const struct config *c = step->config;
+    struct tape *tape = &step->tape;
+    tape->streams = arena_alloc(&step->arena, c->n_layer + 1, sizeof *tape->streams, err);
+    tape->layers = arena_alloc(&step->arena, c->n_layer, sizeof *tape->layers, err);
+    if (!tape->streams || !tape->layers || take_matrix(step, &tape->norm_f, c->n_embd, err))
+        return -1;
+    for (size_t i = 0; i <= c->n_layer; i++)
+        if (take_matrix(step, &tape->streams[i], c->n_embd, err))
+            return -1;
+    for (size_t i = 0; i < c->n_layer; i++)
+        if (take_layer(step, &tape->layers[i], err))
+            return -1;
+    return 0;
+}
+
+static int take_gradients(struct train_step *step, struct err *err)
+{
+    const struct config *c = step->config;
+    struct gradient_tape *d = &step->d;
+    return take_matrix(step, &d->stream, c->n_embd, err) ||
+           take_matrix(step, &d->branch, c->n_embd, err) ||
+           take_matrix(step, &d->context, c->n_embd, err) ||
+           take_matrix(step, &d->norm, c->n_embd, err) ||
+           take_matrix(step, &d->qkv, 3 * c->n_embd, err) ||
+           take_matrix(step, &d->hidden, c->n_inner, err);
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static int take_scratch(struct train_step *step, struct err *err)
+{
+    const struct config *c = step->config;
+    struct train_scratch *scratch = &step->scratch;
+    struct arena *arena = &step->arena;
+    size_t widest = larger(3 * c->n_embd, c->n_inner);
+    size_t chunk = loss_rows(step->rows);
+    size_t tall = larger(widest * matrix_stride(step->rows), c->vocab_size * matrix_stride(chunk));
+    size_t matrix = c->n_embd * larger(larger(widest, c->vocab_size), 1);
+    scratch->transposed_stride = matrix_stride(step->rows);
+    scratch->transposed = arena_alloc(arena, tall, sizeof(float), err);
+    scratch->transposed_weight = arena_alloc(arena, matrix, sizeof(float), err);
+    scratch->parts = arena_alloc(arena, blocks_count(step->rows) * 2 * widest, sizeof(float), err);
+    scratch->losses = arena_alloc(arena, step->rows, sizeof *scratch->losses, err);
+    scratch->logits = (struct matrix){NULL, chunk, c->vocab_size, matrix_stride(c->vocab_size)};
+    scratch->logits.data = arena_alloc(arena, chunk * scratch->logits.stride, sizeof(float), err);
+    return scratch->transposed && scratch->transposed_weight && scratch->parts && scratch->losses &&
+                   scratch->logits.data && !take_matrix(step, &scratch->out, c->n_embd, err)
+               ? train_attention_init(step, err)
+               : -1;
+}
+
+static int check_plan(const struct train_step_plan *plan, struct err *err)
+{
+    const struct config *config = &plan->new_model->config;
+    if (config->kind != MODEL_GPT2)
+        return err_unsupported(err, "expected a model of type \"gpt2\" to train, found \"%s\"",
+                               config_kind_name(config));
+    if (plan->tokens > config->n_positions)
+        return err_set(err,
+                       "expected texts of at most %zu tokens, the model's positions, found %zu",
+                       config->n_positions, plan->tokens);
+    return 0;
+}
+
+int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err)
+{
+    *step = (struct train_step){.plan = *plan, .config = &plan->new_model->config};
+    if (check_plan(plan, err))
+        return -1;
+    step->weights = parameters_of(plan->new_model);
+    step->rows = plan->texts * plan->tokens;
+    step->weights_stride = train_attention_stride(plan->tokens);
+    if (parameters_take(&step->gradients, plan->new_model, &step->arena, err) ||
+        take_tape(step, err) || take_gradients(step, err) || take_scratch(step, err)) {
+        train_step_release(step);
+        return -1;
+    }
+    return 0;
+}
+
+void train_step_release(struct train_step *step)
+{
+    arena_release(&step->arena);
+    *step = (struct train_step){0};
+}
+
+int train_step_run(struct train_step *step, const struct train_batch *batch, double *loss,
+                   struct err *err)
+{
+    step->batch = batch;
+    step->dropping = step->plan.dropout > 0;
+    train_forward(step);
+    if (loss_learn(step, loss, err))
+        return -1;
+    train_backward(step);
+    return 0;
+}
+
+int train_step_evaluate(struct train_step *step, const struct train_batch *batch, double *loss,
+                        struct err *err)
+{
+    step->batch = batch;
+    step->dropping = false;
+    train_forward(step);
+    return loss_test(step, loss, err);
+}
