@@ -1,11 +1,12 @@
-#include "train/train_attention.h"
+/* train_attention.c: head by head of each text, by blocks of 64 queries and 64 keys; what lies in
+ * the masked future is never computed. */
+#include "train/train_pass.h"
 
 #include <string.h>
 
 #include "math/rng.h"
 #include "math/rows.h"
 #include "math/tensor.h"
-#include "train/train_forward.h"
 
 enum {
     SIDE = 64,  /* queries, and keys, of a block */
@@ -14,24 +15,31 @@ enum {
     STRIPS = 2, /* of SIDE rows of weights, in each thread's memory */
 };
 
-/* C [n, m] (+)= B [n, k] · A [k, m] in blocks: one that sets and one that adds. */
+/* The products of a block, C [n, m] (+)= B [n, k] · A [k, m]; d is a head's width. */
+enum product {
+    SCORES,  /* [queries, keys] = q [queries, d] · kᵀ [d, keys] */
+    SLOPES,  /* [queries, keys] = dcontext · vᵀ: the gradients of weights */
+    CONTEXT, /* [queries, d] = weights [queries, keys] · v [keys, d] */
+    DQ,      /* [queries, d] = gradients of scores · k */
+    DK,      /* [keys, d] = those transposed · q [queries, d] */
+    DV,      /* [keys, d] = weights transposed · dcontext */
+    PRODUCTS,
+};
+
+/* One kernel that sets and one that adds. */
 struct pair {
     struct kernel set, add;
 };
 
-/* All heads of a layer; kernels by the sizes of queries and keys. */
+/* All heads of a layer. */
 struct layer_work {
     struct train_step *step;
     size_t layer;
+    bool backward;
     size_t width; /* of a head */
     float scale;
-    double work;                      /* multiply-adds */
-    struct pair scores[SIZES][SIZES]; /* [queries, keys] = [queries, d] · [d, keys] */
-    struct pair slopes[SIZES][SIZES]; /* the same of the gradient of context */
-    struct pair mixes[SIZES][SIZES];  /* [queries, d] = [queries, keys] · [keys, d]: context */
-    struct pair query_mixes[SIZES][SIZES]; /* the same into the gradient of q */
-    struct pair key_mixes[SIZES][SIZES]; /* [keys, d] = [keys, queries] · [queries, d] of q … */
-    struct pair value_mixes[SIZES][SIZES]; /* … and of the gradient of context */
+    double work;                                 /* multiply-adds */
+    struct pair kernels[PRODUCTS][SIZES][SIZES]; /* by the sizes of queries and keys */
 };
 
 /* One head of one text. */
@@ -71,16 +79,18 @@ static size_t tokens_of(const struct head_work *head)
     return head->q.rows;
 }
 
-/* How many rows, or keys, the block that begins at `first` has; and which kernels it needs. */
+/* How many rows, or keys, the block that begins at `first` has. */
 static size_t side_at(const struct head_work *head, size_t first)
 {
     size_t rest = tokens_of(head) - first;
     return rest < SIDE ? rest : SIDE;
 }
 
-static size_t size_at(const struct head_work *head, size_t first)
+/* The kernels of a product of the queries from `first` on and the keys from `key` on. */
+static const struct pair *pair_at(const struct head_work *head, enum product product, size_t first,
+                                  size_t key)
 {
-    return side_at(head, first) < SIDE;
+    return &head->layer->kernels[product][side_at(head, first) < SIDE][side_at(head, key) < SIDE];
 }
 
 static void call(const struct pair *pair, bool add, const float *a, const float *b, float *c)
@@ -93,21 +103,16 @@ static float *row_of(struct matrix x, size_t row)
     return x.data + row * x.stride;
 }
 
-static void transpose_head(const struct head_work *head, struct matrix x)
-{
-    transpose((struct matrix){head->transposed, x.columns, x.rows, head->stride}, x);
-}
-
 /* A strip's rows times what is transposed: scores, or the gradients of weights. */
-static void multiply_transposed(const struct head_work *head, const struct pair pairs[SIZES][SIZES],
-                                float *strip, struct matrix rows, size_t first)
+static void multiply_transposed(const struct head_work *head, enum product product, float *strip,
+                                struct matrix rows, size_t first)
 {
     for (size_t key = 0; key <= first; key += SIDE)
-        call(&pairs[size_at(head, first)][size_at(head, key)], false, head->transposed + key,
-             row_of(rows, first), strip + key);
+        call(pair_at(head, product, first, key), false, head->transposed + key, row_of(rows, first),
+             strip + key);
 }
 
-/* The strip's weights behind dropout: its own, or those in `to`. */
+/* The strip's weights after dropout: its own, or those in `to`. */
 static const float *drop_strip(const struct head_work *head, float *to, size_t first)
 {
     const struct train_step *step = head->layer->step;
@@ -142,24 +147,16 @@ static void weigh(const struct head_work *head, float *strip, size_t first)
 
 static void strip_forward(const struct head_work *head, size_t first)
 {
-    const struct layer_work *layer = head->layer;
     float *strip = head->weights + first * head->stride;
-    multiply_transposed(head, layer->scores, strip, head->q, first);
+    multiply_transposed(head, SCORES, strip, head->q, first);
     weigh(head, strip, first);
     const float *dropped = drop_strip(head, head->strips[0], first);
     for (size_t key = 0; key <= first; key += SIDE)
-        call(&layer->mixes[size_at(head, first)][size_at(head, key)], key > 0, row_of(head->v, key),
-             dropped + key, row_of(head->context, first));
+        call(pair_at(head, CONTEXT, first, key), key > 0, row_of(head->v, key), dropped + key,
+             row_of(head->context, first));
 }
 
-static void head_forward(const struct head_work *head)
-{
-    transpose_head(head, head->k);
-    for (size_t first = 0; first < tokens_of(head); first += SIDE)
-        strip_forward(head, first);
-}
-
-/* --- back ------------------------------------------------------------------------------------ */
+/* --- backward --------------------------------------------------------------------------------- */
 
 /* The strip's gradients of weights become those of raw scores. */
 static void weigh_backward(const struct head_work *head, float *strip, size_t first)
@@ -179,40 +176,31 @@ static void weigh_backward(const struct head_work *head, float *strip, size_t fi
 }
 
 /* to [keys, d] (+)= blockᵀ · from [queries, d]; the first strip that sees a key is its own. */
-static void mix_transposed(const struct head_work *head, const struct pair *pair, struct matrix to,
-                           const float *strip, struct matrix from, size_t first, size_t key)
+static void mix_transposed(const struct head_work *head, enum product product, const float *strip,
+                           size_t first, size_t key)
 {
+    struct matrix to = product == DK ? head->dk : head->dv;
+    struct matrix from = product == DK ? head->q : head->dcontext;
     size_t rows = side_at(head, first);
     size_t keys = side_at(head, key);
     struct matrix block = {(float *)strip + key, rows, keys, head->stride}; /* only read */
     transpose((struct matrix){head->block, keys, rows, SIDE}, block);
-    call(pair, key < first, row_of(from, first), head->block, row_of(to, key));
+    call(pair_at(head, product, first, key), key < first, row_of(from, first), head->block,
+         row_of(to, key));
 }
 
 static void strip_backward(const struct head_work *head, size_t first)
 {
-    const struct layer_work *layer = head->layer;
     float *gradients = head->strips[0];
     const float *dropped = drop_strip(head, head->strips[1], first);
-    multiply_transposed(head, layer->slopes, gradients, head->dcontext, first);
+    multiply_transposed(head, SLOPES, gradients, head->dcontext, first);
     weigh_backward(head, gradients, first);
     for (size_t key = 0; key <= first; key += SIDE) {
-        size_t rows = size_at(head, first);
-        size_t keys = size_at(head, key);
-        call(&layer->query_mixes[rows][keys], key > 0, row_of(head->k, key), gradients + key,
+        call(pair_at(head, DQ, first, key), key > 0, row_of(head->k, key), gradients + key,
              row_of(head->dq, first));
-        mix_transposed(head, &layer->key_mixes[rows][keys], head->dk, gradients, head->q, first,
-                       key);
-        mix_transposed(head, &layer->value_mixes[rows][keys], head->dv, dropped, head->dcontext,
-                       first, key);
+        mix_transposed(head, DK, gradients, first, key);
+        mix_transposed(head, DV, dropped, first, key);
     }
-}
-
-static void head_backward(const struct head_work *head)
-{
-    transpose_head(head, head->v);
-    for (size_t first = 0; first < tokens_of(head); first += SIDE)
-        strip_backward(head, first);
 }
 
 /* --- all heads ------------------------------------------------------------------------------- */
@@ -255,94 +243,74 @@ static struct head_work head_work(const struct layer_work *layer, size_t round, 
     };
 }
 
-static void forward_round(void *context, size_t round, size_t thread)
+static void run_head(void *context, size_t round, size_t thread)
 {
-    struct head_work head = head_work(context, round, thread);
-    head_forward(&head);
+    const struct layer_work *layer = context;
+    struct head_work head = head_work(layer, round, thread);
+    struct matrix x = layer->backward ? head.v : head.k;
+    transpose((struct matrix){head.transposed, x.columns, x.rows, head.stride}, x);
+    for (size_t first = 0; first < tokens_of(&head); first += SIDE)
+        (layer->backward ? strip_backward : strip_forward)(&head, first);
 }
 
-static void backward_round(void *context, size_t round, size_t thread)
-{
-    struct head_work head = head_work(context, round, thread);
-    head_backward(&head);
-}
-
-/* Fetch a product's two kernels: n rows, m columns, k terms, and their strides. */
-static void fetch(const struct layer_work *layer, struct pair *pair, struct kernel_shape shape)
-{
-    struct kernels *kernels = layer->step->plan.machine->kernels;
-    kernels_get(kernels, &pair->set, &shape, layer->work);
-    shape.accumulate = 1;
-    kernels_get(kernels, &pair->add, &shape, layer->work);
-}
-
-static void fetch_size(struct layer_work *layer, size_t rows, size_t keys)
+static void get_kernels(struct layer_work *layer, bool short_rows, bool short_keys)
 {
     const struct train_step *step = layer->step;
-    size_t rest = step->plan.tokens % SIDE;
-    int n = rows ? (int)rest : SIDE;
-    int m = keys ? (int)rest : SIDE;
+    struct kernels *kernels = step->plan.machine->kernels;
+    int rest = (int)(step->plan.tokens % SIDE);
+    int rows = short_rows ? rest : SIDE;
+    int keys = short_keys ? rest : SIDE;
     int d = (int)layer->width;
     int strip = (int)step->weights_stride;
     int qkv = (int)step->tape.layers[0].qkv.stride;
     int out = (int)step->tape.layers[0].context.stride;
-    fetch(layer, &layer->scores[rows][keys],
-          (struct kernel_shape){
-              .m = m, .n = n, .k = d, .a_stride = strip, .b_stride = qkv, .c_stride = strip});
-    fetch(layer, &layer->slopes[rows][keys],
-          (struct kernel_shape){
-              .m = m, .n = n, .k = d, .a_stride = strip, .b_stride = out, .c_stride = strip});
-    fetch(layer, &layer->mixes[rows][keys],
-          (struct kernel_shape){
-              .m = d, .n = n, .k = m, .a_stride = qkv, .b_stride = strip, .c_stride = out});
-    fetch(layer, &layer->query_mixes[rows][keys],
-          (struct kernel_shape){
-              .m = d, .n = n, .k = m, .a_stride = qkv, .b_stride = strip, .c_stride = qkv});
-    fetch(layer, &layer->key_mixes[rows][keys],
-          (struct kernel_shape){
-              .m = d, .n = m, .k = n, .a_stride = qkv, .b_stride = SIDE, .c_stride = qkv});
-    fetch(layer, &layer->value_mixes[rows][keys],
-          (struct kernel_shape){
-              .m = d, .n = m, .k = n, .a_stride = out, .b_stride = SIDE, .c_stride = qkv});
-}
-
-/* No kernel has a side of 0: texts of whole blocks have no rest, shorter ones no whole block. */
-static void fetch_kernels(struct layer_work *layer)
-{
-    size_t tokens = layer->step->plan.tokens;
-    kernels_begin(layer->step->plan.machine->kernels);
-    if (tokens >= SIDE)
-        fetch_size(layer, 0, 0);
-    if (tokens % SIDE) {
-        fetch_size(layer, 1, 1);
-        if (tokens > SIDE)
-            fetch_size(layer, 1, 0);
+    const struct kernel_shape shapes[PRODUCTS] = {
+        /* m columns, n rows, k terms; strides of a, b and c */
+        [SCORES] = {keys, rows, d, strip, qkv, strip, 0, 0, 0},
+        [SLOPES] = {keys, rows, d, strip, out, strip, 0, 0, 0},
+        [CONTEXT] = {d, rows, keys, qkv, strip, out, 0, 0, 0},
+        [DQ] = {d, rows, keys, qkv, strip, qkv, 0, 0, 0},
+        [DK] = {d, keys, rows, qkv, SIDE, qkv, 0, 0, 0},
+        [DV] = {d, keys, rows, out, SIDE, qkv, 0, 0, 0},
+    };
+    for (int product = 0; product < PRODUCTS; product++) {
+        struct pair *pair = &layer->kernels[product][short_rows][short_keys];
+        struct kernel_shape shape = shapes[product];
+        kernels_get(kernels, &pair->set, &shape, layer->work);
+        shape.accumulate = 1;
+        kernels_get(kernels, &pair->add, &shape, layer->work);
     }
 }
 
-static void run(struct train_step *step, size_t layer,
-                void (*round)(void *context, size_t round, size_t thread))
+static void run(struct train_step *step, size_t layer, bool backward)
 {
     const struct config *c = step->config;
+    size_t tokens = step->plan.tokens;
     struct layer_work work = {
         .step = step,
         .layer = layer,
+        .backward = backward,
         .width = c->d_k,
         .scale = config_scale(c, layer),
-        .work = 2 * (double)step->rows * (double)step->plan.tokens * (double)c->n_embd,
+        .work = 2 * (double)step->rows * (double)tokens * (double)c->n_embd,
     };
-    size_t rounds = step->plan.texts * c->n_head;
-    fetch_kernels(&work);
+    kernels_begin(step->plan.machine->kernels);
+    if (tokens >= SIDE) /* no kernel has a side of 0 */
+        get_kernels(&work, false, false);
+    if (tokens % SIDE)
+        get_kernels(&work, true, true);
+    if (tokens % SIDE && tokens > SIDE)
+        get_kernels(&work, true, false);
     pool_run(step->plan.machine->pool,
-             (struct loop){.rounds = rounds, .work = work.work, .round = round}, &work);
+             (struct loop){step->plan.texts * c->n_head, work.work, run_head}, &work);
 }
 
 void train_attention_forward(struct train_step *step, size_t layer)
 {
-    run(step, layer, forward_round);
+    run(step, layer, false);
 }
 
 void train_attention_backward(struct train_step *step, size_t layer)
 {
-    run(step, layer, backward_round);
+    run(step, layer, true);
 }

@@ -1,14 +1,10 @@
-#include "train/train_backward.h"
+#include "train/train_pass.h"
 
 #include <string.h>
 
 #include "math/gemm.h"
-#include "math/rng.h"
 #include "math/rows.h"
 #include "math/tensor.h"
-#include "train/train_attention.h"
-#include "train/blocks.h"
-#include "train/train_forward.h"
 
 /* What a verb on blocks of rows works with. */
 struct verb {
@@ -18,18 +14,6 @@ struct verb {
     struct matrix parts; /* [blocks, …] sums of each block */
     uint64_t key;
 };
-
-static void transpose_block(void *context, const struct block_of_rows *block)
-{
-    const struct verb *verb = context;
-    transpose(matrix_columns(verb->dx, block->first, block->count), block_rows(verb->x, block));
-}
-
-void transpose_rows(struct machine *machine, struct matrix y, struct matrix x)
-{
-    struct verb verb = {.dx = y, .x = x};
-    blocks_run(machine, x.rows, x.columns, transpose_block, &verb);
-}
 
 void add_weight_gradient(struct train_step *step, float *gradient, struct matrix transposed,
                          struct matrix dy)
@@ -43,12 +27,12 @@ void add_weight_gradient(struct train_step *step, float *gradient, struct matrix
 /* Sums of blocks, all 0. */
 static struct matrix fresh_parts(struct train_step *step, size_t columns)
 {
-    size_t blocks = blocks_count(step->rows);
+    size_t blocks = row_blocks(step->rows);
     memset(step->scratch.parts, 0, blocks * columns * sizeof(float));
     return (struct matrix){step->scratch.parts, blocks, columns, columns};
 }
 
-static void bias_block(void *context, const struct block_of_rows *block)
+static void bias_block(void *context, const struct row_block *block)
 {
     const struct verb *verb = context;
     sum_columns(verb->parts.data + block->index * verb->parts.stride, block_rows(verb->dy, block));
@@ -57,7 +41,7 @@ static void bias_block(void *context, const struct block_of_rows *block)
 static void bias_backward(struct train_step *step, float *gradient, struct matrix dy)
 {
     struct verb verb = {.dy = dy, .parts = fresh_parts(step, dy.columns)};
-    blocks_run(step->plan.machine, dy.rows, dy.columns, bias_block, &verb);
+    parallel_rows(step->plan.machine, dy.rows, dy.columns, bias_block, &verb);
     sum_columns(gradient, verb.parts);
 }
 
@@ -74,14 +58,14 @@ static void project_backward(struct train_step *step, struct matrix dx, struct m
     struct weight reversed = {
         .data = transposed_weight.data, .in = w.out, .out = w.in, .stride = w.in};
 
-    transpose_rows(machine, transposed, x);
+    parallel_transpose(machine, transposed, x);
     add_weight_gradient(step, parameter_at(&step->gradients, id, layer), transposed, dy);
     bias_backward(step, parameter_at(&step->gradients, id + 1, layer), dy);
     transpose(transposed_weight, weight);
     linear(machine, dx, dy, &reversed, ACTIVATION_NONE);
 }
 
-static void norm_block(void *context, const struct block_of_rows *block)
+static void norm_block(void *context, const struct row_block *block)
 {
     const struct verb *verb = context;
     float *scale_sum = verb->parts.data + block->index * verb->parts.stride;
@@ -101,14 +85,14 @@ static void norm_backward(struct train_step *step, struct matrix dx, struct matr
         .norm = parameter_norm(&step->weights, id, layer),
         .parts = fresh_parts(step, 2 * dx.columns),
     };
-    blocks_run(step->plan.machine, dx.rows, dx.columns, norm_block, &verb);
+    parallel_rows(step->plan.machine, dx.rows, dx.columns, norm_block, &verb);
     sum_columns(parameter_at(&step->gradients, id, layer),
                 matrix_columns(verb.parts, 0, dx.columns));
     sum_columns(parameter_at(&step->gradients, id + 1, layer),
                 matrix_columns(verb.parts, dx.columns, dx.columns));
 }
 
-static void activation_block(void *context, const struct block_of_rows *block)
+static void activation_block(void *context, const struct row_block *block)
 {
     const struct verb *verb = context;
     activate_backward(block_rows(verb->dy, block), block_rows(verb->x, block),
@@ -119,24 +103,22 @@ static void activation_block(void *context, const struct block_of_rows *block)
 static void activation_backward(struct train_step *step, struct matrix dy, struct matrix x)
 {
     struct verb verb = {.step = step, .dy = dy, .x = x};
-    blocks_run(step->plan.machine, dy.rows, dy.columns, activation_block, &verb);
+    parallel_rows(step->plan.machine, dy.rows, dy.columns, activation_block, &verb);
 }
 
-static void drop_block(void *context, const struct block_of_rows *block)
+static void drop_block(void *context, const struct row_block *block)
 {
     const struct verb *verb = context;
     struct matrix dx = block_rows(verb->dx, block);
     copy_rows(dx, block_rows(verb->dy, block));
-    for (size_t row = 0; row < dx.rows; row++)
-        rng_dropout(dx.data + row * dx.stride, dx.columns, verb->key, block->first + row,
-                    dropout_rate(verb->step));
+    dropout_rows(verb->step, dx, verb->key, block->first);
 }
 
 /* dx = drop(dy), the same elements as on the way forward. */
 static void drop_backward(struct train_step *step, struct matrix dx, struct matrix dy, uint64_t key)
 {
     struct verb verb = {.step = step, .dx = dx, .dy = dy, .key = key};
-    blocks_run(step->plan.machine, dx.rows, dx.columns, drop_block, &verb);
+    parallel_rows(step->plan.machine, dx.rows, dx.columns, drop_block, &verb);
 }
 
 static void block_backward(struct train_step *step, size_t layer)

@@ -1,22 +1,9 @@
-#include "train/train_forward.h"
+#include "train/train_pass.h"
 
 #include <string.h>
 
 #include "math/gemm.h"
-#include "math/rng.h"
 #include "math/rows.h"
-#include "train/train_attention.h"
-#include "train/blocks.h"
-
-uint64_t dropout_key(const struct train_step *step, enum drop_place place, size_t layer)
-{
-    return rng_fold_in(step->batch->key, layer * DROP_PLACES + place);
-}
-
-float dropout_rate(const struct train_step *step)
-{
-    return step->dropping ? step->plan.dropout : 0.0f;
-}
 
 /* What a verb on blocks of rows works with. */
 struct verb {
@@ -26,14 +13,7 @@ struct verb {
     uint64_t key;
 };
 
-static void drop_rows(const struct verb *verb, struct matrix y, size_t first)
-{
-    for (size_t row = 0; row < y.rows; row++)
-        rng_dropout(y.data + row * y.stride, y.columns, verb->key, first + row,
-                    dropout_rate(verb->step));
-}
-
-static void embed_block(void *context, const struct block_of_rows *block)
+static void embed_block(void *context, const struct row_block *block)
 {
     const struct verb *verb = context;
     const struct train_step *step = verb->step;
@@ -47,17 +27,17 @@ static void embed_block(void *context, const struct block_of_rows *block)
                y.columns * sizeof *row);
         add_to_row(row, positions + position * y.columns, y.columns);
     }
-    drop_rows(verb, y, block->first);
+    dropout_rows(step, y, verb->key, block->first);
 }
 
 /* y = drop(token + position) */
 static void embed(struct train_step *step, struct matrix y)
 {
     struct verb verb = {.step = step, .y = y, .key = dropout_key(step, DROP_EMBEDDING, 0)};
-    blocks_run(step->plan.machine, y.rows, y.columns, embed_block, &verb);
+    parallel_rows(step->plan.machine, y.rows, y.columns, embed_block, &verb);
 }
 
-static void norm_block(void *context, const struct block_of_rows *block)
+static void norm_block(void *context, const struct row_block *block)
 {
     const struct verb *verb = context;
     layernorm_rows(block_rows(verb->y, block), block_rows(verb->x, block), &verb->norm);
@@ -67,7 +47,7 @@ static void norm(struct train_step *step, struct matrix y, struct matrix x, enum
                  size_t layer)
 {
     struct verb verb = {.y = y, .x = x, .norm = parameter_norm(&step->weights, id, layer)};
-    blocks_run(step->plan.machine, y.rows, y.columns, norm_block, &verb);
+    parallel_rows(step->plan.machine, y.rows, y.columns, norm_block, &verb);
 }
 
 static void project(struct train_step *step, struct matrix y, struct matrix x, enum parameter_id id,
@@ -77,7 +57,7 @@ static void project(struct train_step *step, struct matrix y, struct matrix x, e
     linear(step->plan.machine, y, x, &w, ACTIVATION_NONE);
 }
 
-static void activation_block(void *context, const struct block_of_rows *block)
+static void activation_block(void *context, const struct row_block *block)
 {
     const struct verb *verb = context;
     activate(block_rows(verb->y, block), block_rows(verb->x, block), NULL,
@@ -88,15 +68,15 @@ static void activation_block(void *context, const struct block_of_rows *block)
 static void apply_activation(struct train_step *step, struct matrix y, struct matrix x)
 {
     struct verb verb = {.step = step, .y = y, .x = x};
-    blocks_run(step->plan.machine, y.rows, y.columns, activation_block, &verb);
+    parallel_rows(step->plan.machine, y.rows, y.columns, activation_block, &verb);
 }
 
-static void add_block(void *context, const struct block_of_rows *block)
+static void add_block(void *context, const struct row_block *block)
 {
     const struct verb *verb = context;
     struct matrix y = block_rows(verb->y, block);
     struct matrix more = block_rows(verb->more, block);
-    drop_rows(verb, more, block->first);
+    dropout_rows(verb->step, more, verb->key, block->first);
     copy_rows(y, block_rows(verb->x, block));
     add_rows(y, more);
 }
@@ -106,7 +86,7 @@ static void add_branch(struct train_step *step, struct matrix y, struct matrix x
                        struct matrix more, uint64_t key)
 {
     struct verb verb = {.step = step, .y = y, .x = x, .more = more, .key = key};
-    blocks_run(step->plan.machine, y.rows, y.columns, add_block, &verb);
+    parallel_rows(step->plan.machine, y.rows, y.columns, add_block, &verb);
 }
 
 /* x + attention(norm(x)), then x + mlp(norm(x)). */

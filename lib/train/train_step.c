@@ -1,12 +1,5 @@
 #include "train/train_step.h"
-
-#include <string.h>
-
-#include "train/train_attention.h"
-#include "train/train_backward.h"
-#include "train/blocks.h"
-#include "train/train_forward.h"
-#include "train/loss.h"
+#include "train/train_pass.h"
 
 static int take_matrix(struct train_step *step, struct matrix *matrix, size_t columns,
                        struct err *err)
@@ -72,13 +65,13 @@ static int take_scratch(struct train_step *step, struct err *err)
     struct train_scratch *scratch = &step->scratch;
     struct arena *arena = &step->arena;
     size_t widest = larger(3 * c->n_embd, c->n_inner);
-    size_t chunk = loss_rows(step->rows);
+    size_t chunk = train_loss_rows(step->rows);
     size_t tall = larger(widest * matrix_stride(step->rows), c->vocab_size * matrix_stride(chunk));
     size_t matrix = c->n_embd * larger(larger(widest, c->vocab_size), 1);
     scratch->transposed_stride = matrix_stride(step->rows);
     scratch->transposed = arena_alloc(arena, tall, sizeof(float), err);
     scratch->transposed_weight = arena_alloc(arena, matrix, sizeof(float), err);
-    scratch->parts = arena_alloc(arena, blocks_count(step->rows) * 2 * widest, sizeof(float), err);
+    scratch->parts = arena_alloc(arena, row_blocks(step->rows) * 2 * widest, sizeof(float), err);
     scratch->losses = arena_alloc(arena, step->rows, sizeof *scratch->losses, err);
     scratch->logits = (struct matrix){NULL, chunk, c->vocab_size, matrix_stride(c->vocab_size)};
     scratch->logits.data = arena_alloc(arena, chunk * scratch->logits.stride, sizeof(float), err);
@@ -129,7 +122,7 @@ int train_step_run(struct train_step *step, const struct train_batch *batch, dou
     step->batch = batch;
     step->dropping = step->plan.dropout > 0;
     train_forward(step);
-    if (loss_learn(step, loss, err))
+    if (train_loss(step, true, loss, err))
         return -1;
     train_backward(step);
     return 0;
@@ -141,5 +134,5 @@ int train_step_evaluate(struct train_step *step, const struct train_batch *batch
     step->batch = batch;
     step->dropping = false;
     train_forward(step);
-    return loss_test(step, loss, err);
+    return train_loss(step, false, loss, err);
 }

@@ -1,15 +1,13 @@
-#include "train/loss.h"
+#include "train/train_pass.h"
 
 #include <math.h>
 
 #include "math/gemm.h"
 #include "math/rows.h"
-#include "train/train_backward.h"
-#include "train/blocks.h"
 
 enum { CHUNK_ROWS = 512 };
 
-size_t loss_rows(size_t rows)
+size_t train_loss_rows(size_t rows)
 {
     return rows < CHUNK_ROWS ? rows : CHUNK_ROWS;
 }
@@ -22,7 +20,7 @@ struct chunk {
     float factor; /* of the gradient of a token's loss */
 };
 
-static void judge_block(void *context, const struct block_of_rows *block)
+static void judge_block(void *context, const struct row_block *block)
 {
     const struct chunk *chunk = context;
     const struct train_step *step = chunk->step;
@@ -54,7 +52,7 @@ static void judge(struct train_step *step, struct chunk *chunk, struct matrix x)
     };
     chunk->logits = matrix_rows(step->scratch.logits, 0, x.rows);
     linear(step->plan.machine, chunk->logits, x, &w, ACTIVATION_NONE);
-    blocks_run(step->plan.machine, x.rows, c->vocab_size, judge_block, chunk);
+    parallel_rows(step->plan.machine, x.rows, c->vocab_size, judge_block, chunk);
 }
 
 /* From the gradients of a chunk's logits to those of x and of the unembedding. */
@@ -71,7 +69,7 @@ static void judge_backward(struct train_step *step, const struct chunk *chunk, s
     };
     linear(step->plan.machine, matrix_rows(step->d.norm, chunk->first, x.rows), chunk->logits, &w,
            ACTIVATION_NONE);
-    transpose_rows(step->plan.machine, transposed, chunk->logits);
+    parallel_transpose(step->plan.machine, transposed, chunk->logits);
     add_weight_gradient(step, parameter_at(&step->gradients, unembedding(step), 0), transposed, x);
 }
 
@@ -88,31 +86,22 @@ static int sum_losses(const struct train_step *step, double *loss, struct err *e
     return 0;
 }
 
-static int run(struct train_step *step, bool learns, double *loss, struct err *err)
+int train_loss(struct train_step *step, bool learns, double *loss, struct err *err)
 {
     const struct config *c = step->config;
     float *words = parameter_at(&step->weights, unembedding(step), 0);
     struct matrix matrix = {words, c->vocab_size, c->n_embd, c->n_embd};
     struct matrix transposed = {step->scratch.transposed_weight, c->n_embd, c->vocab_size,
                                 c->vocab_size};
-    transpose_rows(step->plan.machine, transposed, matrix);
+    parallel_transpose(step->plan.machine, transposed, matrix);
     for (size_t first = 0; first < step->rows; first += CHUNK_ROWS) {
         struct chunk chunk = {.step = step, .first = first};
-        struct matrix x = matrix_rows(step->tape.norm_f, first, loss_rows(step->rows - first));
+        struct matrix x =
+            matrix_rows(step->tape.norm_f, first, train_loss_rows(step->rows - first));
         chunk.factor = step->batch->share / (float)step->rows;
         judge(step, &chunk, x);
         if (learns)
             judge_backward(step, &chunk, x);
     }
     return sum_losses(step, loss, err);
-}
-
-int loss_learn(struct train_step *step, double *loss, struct err *err)
-{
-    return run(step, true, loss, err);
-}
-
-int loss_test(struct train_step *step, double *loss, struct err *err)
-{
-    return run(step, false, loss, err);
 }
