@@ -21,79 +21,79 @@ static int grow(uint32_t **items, size_t count, size_t *room, struct err *err)
     return 0;
 }
 
-static int add_line(struct dataset *texts, const struct tokenizer *tokenizer, const char *bytes,
+static int add_line(struct dataset *dataset, const struct tokenizer *tokenizer, const char *bytes,
                     size_t size, struct err *err)
 {
     struct arena arena = {0};
     struct tokens tokens = {0};
-    int failed = grow(&texts->starts, texts->start_count, &texts->start_room, err) ||
+    int failed = grow(&dataset->starts, dataset->start_count, &dataset->start_room, err) ||
                  tokenizer_encode(tokenizer, &tokens, bytes, size, &arena, err);
     if (!failed && tokens.count)
-        texts->starts[texts->start_count++] = (uint32_t)texts->count;
+        dataset->starts[dataset->start_count++] = (uint32_t)dataset->count;
     for (size_t i = 0; i < tokens.count && !failed; i++) {
-        failed = grow(&texts->ids, texts->count, &texts->room, err);
+        failed = grow(&dataset->ids, dataset->count, &dataset->room, err);
         if (!failed)
-            texts->ids[texts->count++] = tokens.items[i].id;
-        texts->digest = rng_fold_in(texts->digest, tokens.items[i].id);
+            dataset->ids[dataset->count++] = tokens.items[i].id;
+        dataset->digest = rng_fold_in(dataset->digest, tokens.items[i].id);
     }
     arena_release(&arena);
-    if (!failed && texts->count > UINT32_MAX / 2)
+    if (!failed && dataset->count > UINT32_MAX / 2)
         return err_set(err, "expected at most %u tokens in all", UINT32_MAX / 2);
     return failed ? -1 : 0;
 }
 
 /* A line with its newline, as GPT-2 read its texts. */
-int dataset_add(struct dataset *texts, const struct tokenizer *tokenizer, const char *bytes,
+int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, const char *bytes,
                 size_t size, struct err *err)
 {
     size_t number = 1;
     for (size_t at = 0; at < size; number++) {
         const char *newline = memchr(bytes + at, '\n', size - at);
         size_t end = newline ? (size_t)(newline - bytes) + 1 : size;
-        if (add_line(texts, tokenizer, bytes + at, end - at, err))
+        if (add_line(dataset, tokenizer, bytes + at, end - at, err))
             return err_prefix(err, "line %zu", number);
         at = end;
     }
     return 0;
 }
 
-int dataset_finish(struct dataset *texts, size_t tokens, double held_out, struct err *err)
+int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, struct err *err)
 {
-    size_t usable = texts->start_count;
-    while (usable && texts->starts[usable - 1] + tokens + 1 > texts->count)
+    size_t usable = dataset->start_count;
+    while (usable && dataset->starts[usable - 1] + tokens + 1 > dataset->count)
         usable--;
     size_t out = (size_t)((double)usable * held_out);
     out = out ? out : 1;
-    texts->tokens = tokens;
+    dataset->tokens = tokens;
     if (usable < 2)
         return err_set(
             err,
             "expected at least two lines with %zu tokens from there on, found %zu tokens "
             "in %zu lines",
-            tokens + 1, texts->count, texts->start_count);
+            tokens + 1, dataset->count, dataset->start_count);
     size_t learnt = usable - out;
-    texts->held_out = (struct dataset_part){texts->starts + learnt, out};
-    while (learnt > 1 && texts->starts[learnt - 1] + tokens + 1 > texts->starts[usable - out])
+    dataset->held_out = (struct dataset_part){dataset->starts + learnt, out};
+    while (learnt > 1 && dataset->starts[learnt - 1] + tokens + 1 > dataset->starts[usable - out])
         learnt--; /* what is learnt ends before what is held out */
-    texts->learnt = (struct dataset_part){texts->starts, learnt};
+    dataset->learnt = (struct dataset_part){dataset->starts, learnt};
     return 0;
 }
 
-void dataset_release(struct dataset *texts)
+void dataset_release(struct dataset *dataset)
 {
-    heap_free(texts->ids);
-    heap_free(texts->starts);
-    *texts = (struct dataset){0};
+    heap_free(dataset->ids);
+    heap_free(dataset->starts);
+    *dataset = (struct dataset){0};
 }
 
-void dataset_draw(const struct dataset *texts, const struct dataset_part *starts, uint64_t key,
+void dataset_draw(const struct dataset *dataset, const struct dataset_part *starts, uint64_t key,
                   uint32_t *ids, uint32_t *targets, size_t count)
 {
-    size_t size = texts->tokens * sizeof *ids;
+    size_t size = dataset->tokens * sizeof *ids;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t *from = texts->ids + starts->items[rng_below(key, i, starts->count)];
-        memcpy(ids + i * texts->tokens, from, size);
-        memcpy(targets + i * texts->tokens, from + 1, size);
+        const uint32_t *from = dataset->ids + starts->items[rng_below(key, i, starts->count)];
+        memcpy(ids + i * dataset->tokens, from, size);
+        memcpy(targets + i * dataset->tokens, from + 1, size);
     }
 }
 

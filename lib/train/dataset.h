@@ -1,13 +1,12 @@
-/* texts.h: what a model is trained on: the tokens of texts, and the batches drawn from them.
+/* dataset.h: what a model is trained on: the tokens of texts, and the batches drawn from them.
  *
  * A batch's texts begin where lines of the data begin and go on as far as they are wanted, into the
  * next lines. Which ones a step gets depends on the seed and the step alone.
  *
- *     struct dataset texts = {0};
- *     if (dataset_add(&texts, tokenizer, bytes, size, err)) ...           for every file
- *     if (dataset_finish(&texts, 64, 0.05, err)) ...                      64 tokens; held out: 5 %
- *     dataset_draw(&texts, &set, key, ids, targets, 32);
- *     dataset_release(&texts);
+ *     struct dataset dataset = {0};
+ *     if (dataset_add(&dataset, tokenizer, bytes, size, err)) ...           for every file
+ *     if (dataset_finish(&dataset, 64, 0.05, err)) ...                      64 tokens; held out: 5
+ * % dataset_draw(&dataset, &set, key, ids, targets, 32); dataset_release(&dataset);
  */
 #ifndef ATTN_TRAIN_DATASET_H
 #define ATTN_TRAIN_DATASET_H
@@ -41,16 +40,16 @@ struct drills {
 };
 
 /* Add the tokens of a text. Errors are the tokenizer's. */
-int dataset_add(struct dataset *texts, const struct tokenizer *tokenizer, const char *bytes,
+int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, const char *bytes,
                 size_t size, struct err *err);
 
 /* Decide on the length of texts and how many lines, the last ones, are held out. Refused: too few
  * tokens for one text of each. */
-int dataset_finish(struct dataset *texts, size_t tokens, double held_out, struct err *err);
-void dataset_release(struct dataset *texts);
+int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, struct err *err);
+void dataset_release(struct dataset *dataset);
 
-/* Fill ids and targets [count, tokens]: the token behind each is its target. */
-void dataset_draw(const struct dataset *texts, const struct dataset_part *starts, uint64_t key,
+/* Fill ids and targets [count, tokens]: the token after each is its target. */
+void dataset_draw(const struct dataset *dataset, const struct dataset_part *starts, uint64_t key,
                   uint32_t *ids, uint32_t *targets, size_t count);
 
 /* Put drills in the place of some texts: random ids below `limit` that come again and again, so

@@ -102,7 +102,7 @@ static char next_char(const struct reader *r)
     return r->at < r->end ? *r->at : '\0';
 }
 
-/* rule, name:rule or name; behind a rule /name or !name. */
+/* rule, name:rule or name; after a rule /name or !name. */
 static int read_reference(struct reader *r, struct grammar_part *part)
 {
     size_t size = name_size(r->at, r->end);

@@ -1,7 +1,7 @@
 /* parameters.h: one number for every number of a model: its weights, their gradients, what an
  * optimiser remembers of them.
  *
- * All of a new model's tensors lie behind each other, so such a set is one long row, and a tensor's
+ * All of a new model's tensors lie one after another, so such a set is one long row, and a tensor's
  * place in it is the same in every set.
  *
  *     struct parameters weights = parameters_of(&new_model);

@@ -6,8 +6,8 @@
 #include "math/rows.h"
 #include "math/tensor.h"
 
-/* What a verb on blocks of rows works with. */
-struct verb {
+/* What an operation on blocks of rows works with. */
+struct rows_operation {
     const struct train_step *step;
     struct matrix dx, dy, x;
     struct norm norm;
@@ -34,15 +34,15 @@ static struct matrix fresh_parts(struct train_step *step, size_t columns)
 
 static void bias_block(void *context, const struct row_block *block)
 {
-    const struct verb *verb = context;
-    sum_columns(verb->parts.data + block->index * verb->parts.stride, block_rows(verb->dy, block));
+    const struct rows_operation *op = context;
+    sum_columns(op->parts.data + block->index * op->parts.stride, block_rows(op->dy, block));
 }
 
 static void bias_backward(struct train_step *step, float *gradient, struct matrix dy)
 {
-    struct verb verb = {.dy = dy, .parts = fresh_parts(step, dy.columns)};
-    parallel_rows(step->plan.machine, dy.rows, dy.columns, bias_block, &verb);
-    sum_columns(gradient, verb.parts);
+    struct rows_operation op = {.dy = dy, .parts = fresh_parts(step, dy.columns)};
+    parallel_rows(step->plan.machine, dy.rows, dy.columns, bias_block, &op);
+    sum_columns(gradient, op.parts);
 }
 
 /* y = x · W + b: the gradients of W and b, and dx = dy · Wᵀ. */
@@ -67,58 +67,57 @@ static void project_backward(struct train_step *step, struct matrix dx, struct m
 
 static void norm_block(void *context, const struct row_block *block)
 {
-    const struct verb *verb = context;
-    float *scale_sum = verb->parts.data + block->index * verb->parts.stride;
-    layernorm_rows_backward(block_rows(verb->dx, block), block_rows(verb->dy, block),
-                            block_rows(verb->x, block), &verb->norm, scale_sum,
-                            scale_sum + verb->dx.columns);
+    const struct rows_operation *op = context;
+    float *scale_sum = op->parts.data + block->index * op->parts.stride;
+    layernorm_rows_backward(block_rows(op->dx, block), block_rows(op->dy, block),
+                            block_rows(op->x, block), &op->norm, scale_sum,
+                            scale_sum + op->dx.columns);
 }
 
 /* dx += the gradient of x in norm(x). */
 static void norm_backward(struct train_step *step, struct matrix dx, struct matrix dy,
                           struct matrix x, enum parameter_id id, size_t layer)
 {
-    struct verb verb = {
+    struct rows_operation op = {
         .dx = dx,
         .dy = dy,
         .x = x,
         .norm = parameter_norm(&step->weights, id, layer),
         .parts = fresh_parts(step, 2 * dx.columns),
     };
-    parallel_rows(step->plan.machine, dx.rows, dx.columns, norm_block, &verb);
-    sum_columns(parameter_at(&step->gradients, id, layer),
-                matrix_columns(verb.parts, 0, dx.columns));
+    parallel_rows(step->plan.machine, dx.rows, dx.columns, norm_block, &op);
+    sum_columns(parameter_at(&step->gradients, id, layer), matrix_columns(op.parts, 0, dx.columns));
     sum_columns(parameter_at(&step->gradients, id + 1, layer),
-                matrix_columns(verb.parts, dx.columns, dx.columns));
+                matrix_columns(op.parts, dx.columns, dx.columns));
 }
 
 static void activation_block(void *context, const struct row_block *block)
 {
-    const struct verb *verb = context;
-    activate_backward(block_rows(verb->dy, block), block_rows(verb->x, block),
-                      verb->step->config->activation);
+    const struct rows_operation *op = context;
+    activate_backward(block_rows(op->dy, block), block_rows(op->x, block),
+                      op->step->config->activation);
 }
 
-/* dy, of the curve's result, becomes that of x. */
+/* dy, of the activation, becomes that of x. */
 static void activation_backward(struct train_step *step, struct matrix dy, struct matrix x)
 {
-    struct verb verb = {.step = step, .dy = dy, .x = x};
-    parallel_rows(step->plan.machine, dy.rows, dy.columns, activation_block, &verb);
+    struct rows_operation op = {.step = step, .dy = dy, .x = x};
+    parallel_rows(step->plan.machine, dy.rows, dy.columns, activation_block, &op);
 }
 
 static void drop_block(void *context, const struct row_block *block)
 {
-    const struct verb *verb = context;
-    struct matrix dx = block_rows(verb->dx, block);
-    copy_rows(dx, block_rows(verb->dy, block));
-    dropout_rows(verb->step, dx, verb->key, block->first);
+    const struct rows_operation *op = context;
+    struct matrix dx = block_rows(op->dx, block);
+    copy_rows(dx, block_rows(op->dy, block));
+    dropout_rows(op->step, dx, op->key, block->first);
 }
 
-/* dx = drop(dy), the same elements as on the way forward. */
+/* dx = drop(dy), the same elements as in the forward pass. */
 static void drop_backward(struct train_step *step, struct matrix dx, struct matrix dy, uint64_t key)
 {
-    struct verb verb = {.step = step, .dx = dx, .dy = dy, .key = key};
-    parallel_rows(step->plan.machine, dx.rows, dx.columns, drop_block, &verb);
+    struct rows_operation op = {.step = step, .dx = dx, .dy = dy, .key = key};
+    parallel_rows(step->plan.machine, dx.rows, dx.columns, drop_block, &op);
 }
 
 static void block_backward(struct train_step *step, size_t layer)

@@ -50,7 +50,7 @@ static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
     sha256_end(&sha, digits);
 }
 
-/* What the course is, as the file says it. */
+/* What the training is, as the file says it. */
 static void describe_state(struct json_writer *json, const struct train_checkpoint *state)
 {
     char number[NUMBER_BYTES];
@@ -68,7 +68,7 @@ static void describe_state(struct json_writer *json, const struct train_checkpoi
     }
 }
 
-/* With the hashes of that, and of the files beside it: a resumed course is held against them. */
+/* With the hashes of that, and of the files beside it: a resumed training is held against them. */
 static void describe(struct buf *out, const struct trainer *trainer, const struct folder *beside)
 {
     struct json_writer json = {.buf = out};
@@ -76,7 +76,7 @@ static void describe(struct buf *out, const struct trainer *trainer, const struc
     const struct train_checkpoint state = {
         .settings = trainer->settings,
         .step = (long long)trainer->adamw.steps,
-        .digest = trainer->texts->digest,
+        .digest = trainer->dataset->digest,
     };
     json_put_open(&json, NULL, '{');
     describe_state(&json, &state);
@@ -123,7 +123,7 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
 
 /* --- one set of files ------------------------------------------------------------------------ */
 
-/* What every saved course has; those of its tokenizer depend on its kind. */
+/* What every checkpoint has; those of its tokenizer depend on its kind. */
 static const char *const always[] = {weights_file, memory_file, "config.json"};
 
 static int check_file(const struct json *member, const struct folder *folder, struct err *err)
@@ -180,7 +180,7 @@ static int check_log(long long step, const struct folder *folder, struct err *er
                    folder->path, log_file, step, settings_file, last);
 }
 
-/* Whoever wants other settings begins another course: with these it would be neither. Those of
+/* Whoever wants other settings begins another training: with these it would be neither. Those of
  * earlier versions have no hash. */
 static int check_state(const struct train_checkpoint *state, const struct json *root,
                        struct err *err)
@@ -349,7 +349,7 @@ int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoi
 {
     struct safetensors tensors = {0};
     struct file file = {0};
-    if (trainer->texts->digest != state->digest)
+    if (trainer->dataset->digest != state->digest)
         return err_set(err, "--data: expected the texts that '%s' was trained on, found others",
                        folder->path);
     if (safetensors_open(&tensors, folder, memory_file, err))

@@ -1,13 +1,12 @@
-/* saved.h: a course on disk: the model's directory, and beside its files what the course needs to
- * go on: training.safetensors, what AdamW remembers, log.csv, a line a step, and training.json, its
- * settings and step, and the SHA-256 of these and of all other files but the log. It gets its name
- * last and is held against the others before a course goes on: a crash between two names is
- * noticed, and so is a setting that was changed.
+/* train_checkpoint.h: a training on disk: the model's directory, and beside its files what it takes
+ * to go on: training.safetensors, what AdamW remembers, log.csv, a line a step, and training.json,
+ * its settings and step, and the SHA-256 of these and of all other files but the log. That one gets
+ * its name last and is held against the others before a training goes on: a crash between two
+ * names is noticed, and so is a setting that was changed.
  *
  *     if (train_checkpoint_write(&trainer, &new_model, &log, &target, err)) ...
- *     if (train_checkpoint_open(&settings, &step, &folder, err)) ...      before the course is
- * opened if (train_checkpoint_resume(&trainer, &new_model, &log, &folder, step, err)) ...  after
- * that
+ *     if (train_checkpoint_open(&checkpoint, &folder, err)) ...    before the trainer is opened
+ *     if (train_checkpoint_resume(&trainer, &checkpoint, &log, &folder, err)) ...  after that
  */
 #ifndef ATTN_TRAIN_TRAIN_CHECKPOINT_H
 #define ATTN_TRAIN_TRAIN_CHECKPOINT_H
@@ -22,8 +21,7 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
                            const struct buf *log, const struct target_folder *target,
                            struct err *err);
 
-/* The settings of a saved course, whose files are all those that were saved together. Errors name
- * the file, and the field. */
+/* Read the settings, and check that all files were saved together. Errors name file and field. */
 struct train_checkpoint {
     struct trainer_settings settings;
     long long step;
@@ -33,8 +31,8 @@ struct train_checkpoint {
 int train_checkpoint_open(struct train_checkpoint *state, const struct folder *folder,
                           struct err *err);
 
-/* The numbers of a model's directory into a new model of the same config; of a saved course into
- * the course, and its log. */
+/* The numbers of a model's directory into a new model of the same config; of a checkpoint into
+ * the trainer, and its log. */
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err);
 int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoint *state,

@@ -5,8 +5,8 @@
 #include "math/gemm.h"
 #include "math/rows.h"
 
-/* What a verb on blocks of rows works with. */
-struct verb {
+/* What an operation on blocks of rows works with. */
+struct rows_operation {
     const struct train_step *step;
     struct matrix y, x, more;
     struct norm norm;
@@ -15,11 +15,11 @@ struct verb {
 
 static void embed_block(void *context, const struct row_block *block)
 {
-    const struct verb *verb = context;
-    const struct train_step *step = verb->step;
+    const struct rows_operation *op = context;
+    const struct train_step *step = op->step;
     const float *tokens = parameter_at(&step->weights, PARAMETER_WTE, 0);
     const float *positions = parameter_at(&step->weights, PARAMETER_WPE, 0);
-    struct matrix y = block_rows(verb->y, block);
+    struct matrix y = block_rows(op->y, block);
     for (size_t i = 0; i < y.rows; i++) {
         float *row = y.data + i * y.stride;
         size_t position = (block->first + i) % step->plan.tokens;
@@ -27,27 +27,27 @@ static void embed_block(void *context, const struct row_block *block)
                y.columns * sizeof *row);
         add_to_row(row, positions + position * y.columns, y.columns);
     }
-    dropout_rows(step, y, verb->key, block->first);
+    dropout_rows(step, y, op->key, block->first);
 }
 
 /* y = drop(token + position) */
 static void embed(struct train_step *step, struct matrix y)
 {
-    struct verb verb = {.step = step, .y = y, .key = dropout_key(step, DROP_EMBEDDING, 0)};
-    parallel_rows(step->plan.machine, y.rows, y.columns, embed_block, &verb);
+    struct rows_operation op = {.step = step, .y = y, .key = dropout_key(step, DROP_EMBEDDING, 0)};
+    parallel_rows(step->plan.machine, y.rows, y.columns, embed_block, &op);
 }
 
 static void norm_block(void *context, const struct row_block *block)
 {
-    const struct verb *verb = context;
-    layernorm_rows(block_rows(verb->y, block), block_rows(verb->x, block), &verb->norm);
+    const struct rows_operation *op = context;
+    layernorm_rows(block_rows(op->y, block), block_rows(op->x, block), &op->norm);
 }
 
 static void norm(struct train_step *step, struct matrix y, struct matrix x, enum parameter_id id,
                  size_t layer)
 {
-    struct verb verb = {.y = y, .x = x, .norm = parameter_norm(&step->weights, id, layer)};
-    parallel_rows(step->plan.machine, y.rows, y.columns, norm_block, &verb);
+    struct rows_operation op = {.y = y, .x = x, .norm = parameter_norm(&step->weights, id, layer)};
+    parallel_rows(step->plan.machine, y.rows, y.columns, norm_block, &op);
 }
 
 static void project(struct train_step *step, struct matrix y, struct matrix x, enum parameter_id id,
@@ -59,25 +59,25 @@ static void project(struct train_step *step, struct matrix y, struct matrix x, e
 
 static void activation_block(void *context, const struct row_block *block)
 {
-    const struct verb *verb = context;
-    activate(block_rows(verb->y, block), block_rows(verb->x, block), NULL,
-             verb->step->config->activation);
+    const struct rows_operation *op = context;
+    activate(block_rows(op->y, block), block_rows(op->x, block), NULL,
+             op->step->config->activation);
 }
 
 /* y = the activation of x */
 static void apply_activation(struct train_step *step, struct matrix y, struct matrix x)
 {
-    struct verb verb = {.step = step, .y = y, .x = x};
-    parallel_rows(step->plan.machine, y.rows, y.columns, activation_block, &verb);
+    struct rows_operation op = {.step = step, .y = y, .x = x};
+    parallel_rows(step->plan.machine, y.rows, y.columns, activation_block, &op);
 }
 
 static void add_block(void *context, const struct row_block *block)
 {
-    const struct verb *verb = context;
-    struct matrix y = block_rows(verb->y, block);
-    struct matrix more = block_rows(verb->more, block);
-    dropout_rows(verb->step, more, verb->key, block->first);
-    copy_rows(y, block_rows(verb->x, block));
+    const struct rows_operation *op = context;
+    struct matrix y = block_rows(op->y, block);
+    struct matrix more = block_rows(op->more, block);
+    dropout_rows(op->step, more, op->key, block->first);
+    copy_rows(y, block_rows(op->x, block));
     add_rows(y, more);
 }
 
@@ -85,8 +85,8 @@ static void add_block(void *context, const struct row_block *block)
 static void add_branch(struct train_step *step, struct matrix y, struct matrix x,
                        struct matrix more, uint64_t key)
 {
-    struct verb verb = {.step = step, .y = y, .x = x, .more = more, .key = key};
-    parallel_rows(step->plan.machine, y.rows, y.columns, add_block, &verb);
+    struct rows_operation op = {.step = step, .y = y, .x = x, .more = more, .key = key};
+    parallel_rows(step->plan.machine, y.rows, y.columns, add_block, &op);
 }
 
 /* x + attention(norm(x)), then x + mlp(norm(x)). */

@@ -12,7 +12,7 @@ size_t train_loss_rows(size_t rows)
     return rows < CHUNK_ROWS ? rows : CHUNK_ROWS;
 }
 
-/* Some rows of the study. */
+/* Some rows of the batch. */
 struct chunk {
     const struct train_step *step;
     struct matrix logits;

@@ -1,14 +1,12 @@
-/* study.h: a batch of texts that a model learns from: what the way forward keeps for the way back.
+/* train_step.h: forward and backward over a batch of texts of one length, so that their tokens are
+ * the rows of one matrix. Forward is that of lib/model, with the same bits where nothing is
+ * dropped; it keeps what backward asks for. Gradients of several batches may add up to one step.
  *
- * All texts of a batch are equally long, so that their tokens are the rows of one matrix. The way
- * forward is that of lib/model, with the same bits where nothing is dropped; it keeps what the way
- * back asks for, and the way back adds to the gradients: several studys may add up to one step.
- *
- *     struct train_step step = {0};
  *     if (train_step_open(&step, &(struct train_step_plan){&machine, &new_model, 16, 64, 0.1f},
- * err)) ... struct train_batch batch = {.ids = ids, .targets = targets, .key = key, .share = 1}; if
- * (train_step_run(&step, &batch, &loss, err)) ...        (study.gradients are richer now) if
- * (train_step_evaluate(&step, &batch, &loss, err)) ...         (the loss alone, nothing dropped)
+ * err))
+ *         ...
+ *     if (train_step_run(&step, &batch, &loss, err)) ...       (adds to step.gradients)
+ *     if (train_step_evaluate(&step, &batch, &loss, err)) ...  (the loss alone, nothing dropped)
  *     train_step_release(&step);
  */
 #ifndef ATTN_TRAIN_TRAIN_STEP_H
@@ -33,7 +31,7 @@ struct train_step_plan {
 
 struct train_batch {
     const uint32_t *ids;     /* [texts, tokens] */
-    const uint32_t *targets; /* [texts, tokens] the token behind each */
+    const uint32_t *targets; /* [texts, tokens] the token after each */
     uint64_t key;            /* of what is dropped: rng.h */
     float share;             /* of this batch in a step's loss: 1 / batches */
 };
@@ -46,8 +44,8 @@ struct layer_tape {
     struct matrix context; /* [N, C] */
     struct matrix mid;     /* [N, C] the stream between attention and MLP */
     struct matrix norm_2;  /* [N, C] */
-    struct matrix hidden;  /* [N, I] before the curve … */
-    struct matrix active;  /* [N, I] … and behind it */
+    struct matrix hidden;  /* [N, I] before the activation … */
+    struct matrix active;  /* [N, I] … and after it */
 };
 
 struct tape {
@@ -56,7 +54,7 @@ struct tape {
     struct matrix norm_f;      /* [N, C] */
 };
 
-/* Gradients on their way back: of the tensor of that name. */
+/* Gradients of the tensors of these names. */
 struct gradient_tape {
     struct matrix stream;  /* [N, C] */
     struct matrix branch;  /* [N, C] of what is added to the stream */
@@ -66,7 +64,7 @@ struct gradient_tape {
     struct matrix hidden;  /* [N, I] */
 };
 
-/* Memory that every verb uses for itself. */
+/* Memory that every operation uses for itself. */
 struct train_scratch {
     float *transposed; /* activations, a column a row */
     size_t transposed_stride;

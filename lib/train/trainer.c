@@ -10,10 +10,10 @@ enum { KEY_TEXTS, KEY_DROPS, KEY_HELD_OUT, KEY_DRILLS };
 enum { TEST_BATCHES = 8 };
 
 int trainer_open(struct trainer *trainer, const struct trainer_settings *settings,
-                 struct machine *machine, struct new_model *new_model, const struct dataset *texts,
-                 struct err *err)
+                 struct machine *machine, struct new_model *new_model,
+                 const struct dataset *dataset, struct err *err)
 {
-    *trainer = (struct trainer){.settings = *settings, .machine = machine, .texts = texts};
+    *trainer = (struct trainer){.settings = *settings, .machine = machine, .dataset = dataset};
     struct train_step_plan plan = {
         .machine = machine,
         .new_model = new_model,
@@ -58,7 +58,7 @@ static uint64_t key_of(const struct trainer *trainer, uint64_t use, uint64_t num
 static struct train_batch draw(struct trainer *trainer, const struct dataset_part *starts,
                                uint64_t key)
 {
-    dataset_draw(trainer->texts, starts, key, trainer->ids, trainer->targets,
+    dataset_draw(trainer->dataset, starts, key, trainer->ids, trainer->targets,
                  (size_t)trainer->settings.texts);
     return (struct train_batch){.ids = trainer->ids, .targets = trainer->targets};
 }
@@ -75,7 +75,7 @@ int trainer_step(struct trainer *trainer, struct trainer_report *report, struct 
         uint64_t number = (uint64_t)((step - 1) * s->accumulate + i);
         double loss = 0;
         struct train_batch batch =
-            draw(trainer, &trainer->texts->learnt, key_of(trainer, KEY_TEXTS, number));
+            draw(trainer, &trainer->dataset->learnt, key_of(trainer, KEY_TEXTS, number));
         dataset_drill(trainer->ids, trainer->targets, &drills, key_of(trainer, KEY_DRILLS, number));
         batch.key = key_of(trainer, KEY_DROPS, number);
         batch.share = 1.0f / (float)s->accumulate;
@@ -99,7 +99,7 @@ int trainer_evaluate(struct trainer *trainer, double *loss, struct err *err)
     for (uint64_t i = 0; i < TEST_BATCHES; i++) {
         double one = 0;
         struct train_batch batch =
-            draw(trainer, &trainer->texts->held_out, key_of(trainer, KEY_HELD_OUT, i));
+            draw(trainer, &trainer->dataset->held_out, key_of(trainer, KEY_HELD_OUT, i));
         if (train_step_evaluate(&trainer->step, &batch, &one, err))
             return err_prefix(err, "what is held out");
         *loss += one / TEST_BATCHES;

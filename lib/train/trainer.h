@@ -2,12 +2,12 @@
  *
  *     rate(step) rises evenly over the warm-up, then falls as half a cosine to a tenth
  *
- * Everything that a step does is decided by the settings and the number of the step, so a course
+ * Everything that a step does is decided by the settings and the number of the step, so a training
  * that was saved goes on to the same bits.
  *
  *     struct trainer trainer = {0};
- *     if (trainer_open(&trainer, &settings, &machine, &new_model, &texts, err)) ...
- *     while (trainer.step < settings.steps)
+ *     if (trainer_open(&trainer, &settings, &machine, &new_model, &dataset, err)) ...
+ *     while (trainer.adamw.steps < settings.steps)
  *         if (trainer_step(&trainer, &report, err)) ...
  *     trainer_release(&trainer);
  */
@@ -39,7 +39,7 @@ struct trainer_report {
 struct trainer {
     struct trainer_settings settings;
     struct machine *machine;
-    const struct dataset *texts;
+    const struct dataset *dataset;
     struct train_step step;
     struct adamw adamw; /* adamw.steps: the steps that are done */
     uint32_t *ids, *targets;
@@ -47,8 +47,8 @@ struct trainer {
 };
 
 int trainer_open(struct trainer *trainer, const struct trainer_settings *settings,
-                 struct machine *machine, struct new_model *new_model, const struct dataset *texts,
-                 struct err *err);
+                 struct machine *machine, struct new_model *new_model,
+                 const struct dataset *dataset, struct err *err);
 void trainer_release(struct trainer *trainer);
 
 /* The rate of a step, counted from 1. */

@@ -198,7 +198,7 @@ START_TEST(two_halves_of_a_step_add_up)
 }
 END_TEST
 
-/* Holds what the model's own pass announces against the study's tape. */
+/* Holds what the model's own pass announces against the step's tape. */
 static int compare_stream(void *context, const struct announcement *seen, struct err *err)
 {
     const struct train_step *step = context;
@@ -280,8 +280,8 @@ END_TEST
 
 Suite *train_step_suite(void)
 {
-    Suite *suite = suite_create("study");
-    TCase *tests = tcase_create("study");
+    Suite *suite = suite_create("train_step");
+    TCase *tests = tcase_create("train_step");
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, gradients_are_those_of_pytorch, 0, CASES);
     tcase_add_loop_test(tests, ten_steps_are_those_of_pytorch, 0, CASES);

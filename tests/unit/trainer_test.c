@@ -113,8 +113,8 @@ END_TEST
 
 Suite *trainer_suite(void)
 {
-    Suite *suite = suite_create("course");
-    TCase *tests = tcase_create("course");
+    Suite *suite = suite_create("trainer");
+    TCase *tests = tcase_create("trainer");
     tcase_add_test(tests, the_rate_rises_evenly_and_falls_as_a_cosine);
     tcase_add_test(tests, without_a_warm_up_it_begins_high);
     tcase_add_test(tests, batches_begin_with_lines_and_know_what_follows);
