@@ -9,7 +9,7 @@
 #include "math/rng.h"
 #include "write/text_line.h"
 #include "progress.h"
-#include "train/grammar_write.h"
+#include "train/grammar.h"
 
 static int check_options(const struct options *options, struct err *err)
 {

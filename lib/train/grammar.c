@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "train/grammar_draw.h"
 
 struct name {
     const char *text;

@@ -13,7 +13,7 @@
 #include "format/safetensors.h"
 #include "lens/tokenized.h"
 #include "text/tokenizer.h"
-#include "train/grammar_write.h"
+#include "train/grammar.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "math/rng.h"
-#include "train/grammar_draw.h"
-#include "train/grammar_write.h"
 
 Suite *grammar_suite(void);
 
