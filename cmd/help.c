@@ -182,7 +182,7 @@ static void version(struct stream *out)
     if (kernels_open(&kernels, NULL) == 0)
         stream_format(out, "kernels: %s, %s\n", kernels_target(kernels), kernels_library());
     kernels_free(kernels);
-    stream_format(out, "unicode: %s\n", utf8_unicode_version());
+    stream_format(out, "unicode: %s\n", unicode_version);
     stream_text(out, "built:   " COMPILER "\n");
 }
 

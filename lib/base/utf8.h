@@ -1,8 +1,7 @@
 /* utf8.h: characters in bytes: what they are and how wide they stand on a terminal.
  *
- * Classes are those of unicode.h, so that every machine cuts a text alike. Columns and graphemes
- * are utf8proc's (linked statically where it can be): they only align what is shown. Neither looks
- * at the locale, and neither costs anything at start-up.
+ * Columns and graphemes are utf8proc's (linked statically where it can be): they only align what is
+ * shown. Nothing here looks at the locale, or costs anything at start-up.
  *
  *     for (size_t at = 0; at < size;) {
  *         uint32_t c;
@@ -17,6 +16,50 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* --- kinds of characters ----------------------------------------------------------------------
+ *
+ * By one version of Unicode. The cutting of texts into tokens hangs on it, so the table is the
+ * program's own: with a library of another version, another machine would make other ids. */
+enum unicode_kind {
+    UNICODE_CONTROL,       /* C: controls, format characters, private use, unassigned */
+    UNICODE_LETTER,        /* L */
+    UNICODE_MARK,          /* M */
+    UNICODE_DIGIT,         /* Nd */
+    UNICODE_LETTER_NUMBER, /* Nl */
+    UNICODE_OTHER_NUMBER,  /* No */
+    UNICODE_SPACE,         /* White_Space, of whatever category: U+0085 is, U+FEFF is not */
+    UNICODE_CONNECTOR,     /* Pc: _ and its kind */
+    UNICODE_SIGN,          /* the rest of P and S */
+    UNICODE_ALPHABETIC,    /* what of S is Alphabetic: Ⓐ */
+    UNICODE_JOINER,        /* U+200C and U+200D */
+};
+
+/* Neighbours of one kind. */
+struct unicode_run {
+    uint32_t first;
+    uint32_t last;
+    enum unicode_kind kind;
+};
+
+/* The run in which a code point stands. */
+struct unicode_run unicode_run(uint32_t character);
+
+/* What \w of regular expressions is: Alphabetic, marks, digits, connectors and joiners. */
+bool unicode_is_word(enum unicode_kind kind);
+
+/* True for letters and marks of scripts that put no blanks between words: Han, Kana, Thai and more;
+ * not for Hangul. Other characters of their blocks may be taken for such. */
+bool unicode_is_unspaced(uint32_t character);
+
+/* The version of the table: "16.0.0". */
+extern const char unicode_version[];
+
+/* The table: the code points at which another kind begins, 16 * code point + kind. */
+extern const uint32_t unicode_runs[];
+extern const size_t unicode_run_count;
+
+/* --- characters in bytes ---------------------------------------------------------------------- */
 
 /* What a character is to a tokenizer. Marks count as letters: they belong to the one before. */
 enum utf8_class {
@@ -51,8 +94,5 @@ size_t utf8_grapheme(const char *bytes, size_t size);
 
 /* Columns that valid UTF-8 takes on a terminal: 2 for 爱 and 🍰, 0 for a combining accent. */
 size_t utf8_width(const char *bytes, size_t size);
-
-/* The version of Unicode that classes are from, such as "16.0.0". */
-const char *utf8_unicode_version(void);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/unicode.h"
 #include "base/utf8.h"
 #include "lens/derive.h"
 #include "lens/tokenized.h"

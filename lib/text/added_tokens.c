@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "base/unicode.h"
 #include "base/utf8.h"
 #include "text/label.h"
 

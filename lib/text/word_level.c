@@ -1,6 +1,5 @@
 #include "text/tokenizer_json.h"
 
-#include "base/unicode.h"
 #include "base/utf8.h"
 #include "text/words.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "base/unicode.h"
 #include "base/utf8.h"
 #include "format/json_writer.h"
 

@@ -1,16 +1,10 @@
-/* unicode_runs.h: made by data/unicode/runs.mjs from the Unicode Character Database.
- *
- * The code points at which another kind begins: 16 * code point + kind.
- */
-#ifndef ATTN_BASE_UNICODE_RUNS_H
-#define ATTN_BASE_UNICODE_RUNS_H
+/* unicode_runs.c: made by data/unicode/runs.mjs from the Unicode Character Database. */
+#include "base/utf8.h"
 
-#include <stdint.h>
-
-#define UNICODE_VERSION "16.0.0"
+const char unicode_version[] = "16.0.0";
 
 /* clang-format off */
-static const uint32_t unicode_runs[] = {
+const uint32_t unicode_runs[] = {
     0x0, 0x96, 0xe0, 0x206, 0x218, 0x303, 0x3a8, 0x411, 0x5b8, 0x5f7, 0x608, 0x611, 0x7b8, 0x7f0,
     0x856, 0x860, 0xa06, 0xa18, 0xaa1, 0xab8, 0xad0, 0xae8, 0xb25, 0xb48, 0xb51, 0xb68, 0xb95,
     0xba1, 0xbb8, 0xbc5, 0xbf8, 0xc01, 0xd78, 0xd81, 0xf78, 0xf81, 0x2c28, 0x2c61, 0x2d28, 0x2e01,
@@ -244,4 +238,4 @@ static const uint32_t unicode_runs[] = {
 };
 /* clang-format on */
 
-#endif
+const size_t unicode_run_count = sizeof unicode_runs / sizeof *unicode_runs;
