@@ -3,7 +3,6 @@
 
 #include "base/buf.h"
 #include "base/names.h"
-#include "base/nearest.h"
 #include "command.h"
 #include "format_choice.h"
 #include "inputs.h"

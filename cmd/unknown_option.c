@@ -5,7 +5,6 @@
 
 #include "base/buf.h"
 #include "base/names.h"
-#include "base/nearest.h"
 #include "base/utf8.h"
 #include "command.h"
 

@@ -1,7 +1,7 @@
 /* names.h: tables whose rows have a name, and words that should be one of them.
  *
  * A word that is none is refused in one line: the names there are, the word that was found, and the
- * name that was probably meant, be it a slip of the finger (nearest.h) or what another program
+ * name that was probably meant, be it a slip of the finger or what another program
  * calls the same thing.
  *
  *     size_t index = 0;
@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -54,5 +55,39 @@ enum { NAMES_GUESS_BYTES = 320 }; /* of the longest name that can be near, and w
 
 /* For the end of a message: ": did you mean '…'?", in the room given; "" where `name` is NULL. */
 const char *names_guess(char room[NAMES_GUESS_BYTES], const char *name);
+
+/* --- the name that a mistyped word was probably meant to be -----------------------------------
+ *
+ * How far apart two words are is their optimal string alignment distance: the characters that must
+ * be put in, taken out or changed, and the neighbours that must change places, each counted once.
+ * Whether letters are large or small decides only between names that are equally near. A word that
+ * a name begins with is one step away from it; the shortest such name is the nearest. A name that a
+ * word begins with is just near enough. What differs in more than about a third of its characters
+ * is near nothing.
+ *
+ *     nearest_begin(&nearest, "lyaer", 5);
+ *     for (size_t i = 0; i < count; i++)
+ *         nearest_offer(&nearest, rows[i].name);
+ *     if (nearest.name) ...
+ */
+enum { NEAREST_CHARACTERS = 64 }; /* a longer word is near nothing */
+
+struct nearest {
+    const char *name; /* the nearest of those offered, the first of several; NULL: none is near */
+    size_t name_bytes;
+    size_t size;    /* of the word, in characters */
+    size_t limit;   /* that many steps are the most */
+    size_t steps;   /* from the word to the name … */
+    size_t exactly; /* … and where large and small letters differ */
+    uint32_t word[NEAREST_CHARACTERS];
+};
+
+/* Look for the word of `size` bytes, which need not be UTF-8. */
+void nearest_begin(struct nearest *nearest, const char *word, size_t size);
+
+/* Take `name` for the nearest if it is nearer than all before; it is borrowed. The same for a name
+ * of so many bytes, without a 0 after them. */
+void nearest_offer(struct nearest *nearest, const char *name);
+void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_bytes);
 
 #endif

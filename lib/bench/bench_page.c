@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bar.h"
 #include "base/amount.h"
 #include "text/label.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/median.h"
+#include "base/amount.h"
 
 static const double SECONDS_LEAST = 0.02; /* of one measurement: what takes less is done again */
 

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/bar.h"
+#include "base/amount.h"
 #include "explain/explain_markup.h"
 #include "explain/markup_text.h"
 

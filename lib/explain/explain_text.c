@@ -16,7 +16,7 @@
  */
 #include <string.h>
 
-#include "base/bar.h"
+#include "base/amount.h"
 #include "base/utf8.h"
 #include "explain/explain_walk.h"
 #include "write/text_titles.h"

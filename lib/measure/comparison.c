@@ -1,6 +1,6 @@
 #include "measure/comparison.h"
 
-#include "base/median.h"
+#include "base/amount.h"
 #include "lens/stopwatch.h"
 #include "model/attention.h"
 #include "model/mechanism.h"

@@ -19,7 +19,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/hash_index.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "format/json_cursor.h"
 #include "text/word_table.h"

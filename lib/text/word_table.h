@@ -18,7 +18,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/hash_index.h"
+#include "base/hash.h"
 #include "format/json_cursor.h"
 
 enum {

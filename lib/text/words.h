@@ -28,7 +28,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/folder.h"
-#include "base/nearest.h"
+#include "base/names.h"
 #include "text/token_list.h"
 #include "text/token_set.h"
 

@@ -1,4 +1,4 @@
-#include "base/bar.h"
+#include "base/amount.h"
 
 #include <check.h>
 

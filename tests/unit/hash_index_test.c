@@ -1,4 +1,4 @@
-#include "base/hash_index.h"
+#include "base/hash.h"
 
 #include <check.h>
 #include <stdio.h>

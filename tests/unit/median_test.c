@@ -1,4 +1,4 @@
-#include "base/median.h"
+#include "base/amount.h"
 
 #include <check.h>
 

@@ -1,4 +1,4 @@
-#include "base/nearest.h"
+#include "base/names.h"
 
 #include <check.h>
 #include <string.h>
