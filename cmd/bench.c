@@ -6,8 +6,6 @@
 #include "base/names.h"
 #include "base/num.h"
 #include "base/stream.h"
-#include "bench/bench_json.h"
-#include "bench/bench_page.h"
 #include "bench/benchmark.h"
 #include "bench_growth.h"
 #include "command.h"

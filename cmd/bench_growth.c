@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/stream.h"
 #include "bench/growth.h"
-#include "bench/growth_write.h"
 #include "draw/drawing.h"
 #include "format_choice.h"
 #include "mechanism_options.h"

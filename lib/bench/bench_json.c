@@ -1,4 +1,4 @@
-#include "bench/bench_json.h"
+#include "bench/benchmark.h"
 
 #include "format/json_writer.h"
 

@@ -1,4 +1,4 @@
-#include "bench/bench_page.h"
+#include "bench/benchmark.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -17,10 +17,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/folder.h"
-#include "bench/deviation.h"
+#include "base/stream.h"
 #include "bench/peak.h"
 #include "bench/task.h"
-#include "bench/task_list.h"
 
 /* Where a benchmark stands. */
 struct bench_progress {
@@ -60,6 +59,17 @@ struct bench_result {
     struct bench_sample median;
 };
 
+enum { DEVIATION_TOKENS = 256 }; /* of the text, or as many as the model takes */
+
+/* How far a pass in bf16 is from float32: the largest differences over all layers, heads and
+ * tokens. */
+struct deviation {
+    size_t tokens;
+    double weights;       /* of attention, from 0 to 1 */
+    double logits;        /* 0 where the model has none */
+    double largest_logit; /* what they are to be held against */
+};
+
 struct bench_report {
     const char *model;
     size_t parameters;
@@ -78,5 +88,12 @@ int benchmark(struct bench_report *report, const struct bench_plan *plan, struct
 
 /* Tokens a second; 0 for what is no pass. */
 double bench_tokens_per_second(const struct bench_result *result);
+
+/* Run a text with both precisions, the first pass kept whole. */
+int deviation_measure(struct deviation *deviation, struct bench_subject *subject, struct err *err);
+
+/* As a page for people, 80 columns wide; as one JSON object, in seconds, operations and bytes. */
+void bench_page_write(struct stream *out, const struct bench_report *report);
+void bench_json_write(struct stream *out, const struct bench_report *report);
 
 #endif

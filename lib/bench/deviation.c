@@ -1,4 +1,4 @@
-#include "bench/deviation.h"
+#include "bench/benchmark.h"
 
 #include <math.h>
 

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/folder.h"
+#include "base/stream.h"
 #include "model/config.h"
 
 /* Where it stands: what comes next. */
@@ -68,5 +69,13 @@ int growth_measure(struct growth *growth, const struct growth_plan *plan, struct
 /* The exponent b of y = a · x^b that fits best over the longer half of the points; NAN: there are
  * fewer than two, or the fit has no number. */
 double growth_exponent(const size_t *x, const double *y, size_t count);
+
+/* Write it as a page with pictures of characters, as JSON, or as a figure: time and memory side by
+ * side on logarithmic axes. */
+int growth_page_write(struct stream *out, const struct growth *growth, struct err *err);
+int growth_json_write(struct stream *out, const struct growth *growth, struct err *err);
+int growth_svg_write(struct stream *out, const struct growth *growth, struct err *err);
+int growth_png_write(struct stream *out, const struct growth *growth, struct err *err);
+int growth_pdf_write(struct stream *out, const struct growth *growth, struct err *err);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/num.h"
 #include "base/amount.h"
-#include "bench/growth_write.h"
+#include "bench/growth.h"
 #include "draw/drawing.h"
 #include "draw/loglog.h"
 #include "draw/svg_canvas.h"

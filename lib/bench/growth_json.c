@@ -5,7 +5,7 @@
  *      {"attention": "dense", "seconds": […], "bytes": […], "products": […],
  *       "time_exponent": 1.97, "memory_exponent": 1}, …]}
  */
-#include "bench/growth_write.h"
+#include "bench/growth.h"
 #include "format/json_writer.h"
 
 static void put_series(struct json_writer *json, const char *name, const double *values,

@@ -16,7 +16,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "base/amount.h"
-#include "bench/growth_write.h"
+#include "bench/growth.h"
 #include "text/label.h"
 
 enum {

@@ -1,4 +1,4 @@
-#include "bench/growth_write.h"
+#include "bench/growth.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "bench/task_list.h"
+#include "bench/task.h"
 
 #include <check.h>
 #include <stdbool.h>
