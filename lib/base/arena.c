@@ -1,7 +1,10 @@
 #include "base/arena.h"
 
+#include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
@@ -128,6 +131,23 @@ char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err
     char *text = arena_alloc(arena, with_end, 1, err);
     if (text && size)
         memcpy(text, bytes, size);
+    return text;
+}
+
+char *arena_format(struct arena *arena, struct err *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = size < 0 ? NULL : arena_room(arena, (size_t)size + 1, 1, err);
+    if (size < 0)
+        err_memory(err, INT_MAX); /* longer than printf can count */
+    if (!text)
+        return NULL;
+    va_start(args, format);
+    vsnprintf(text, (size_t)size + 1, format, args);
+    va_end(args);
     return text;
 }
 

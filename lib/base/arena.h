@@ -34,6 +34,10 @@ void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err
 /* A copy of `size` bytes with a 0 byte behind it, so that texts can be printed. */
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err);
 
+/* A text as printf makes it. */
+char *arena_format(struct arena *arena, struct err *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Take everything back but keep the memory, for work that is done again and again: as soon as it
  * takes no more than before, nothing comes from the heap. */
 void arena_clear(struct arena *arena);

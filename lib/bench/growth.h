@@ -70,6 +70,10 @@ int growth_measure(struct growth *growth, const struct growth_plan *plan, struct
  * fewer than two, or the fit has no number. */
 double growth_exponent(const size_t *x, const double *y, size_t count);
 
+/* "life · 1 layer, 2 heads of 4, causal", with what stands between model and sizes. */
+const char *growth_title(const struct growth *growth, const char *between, struct arena *arena,
+                         struct err *err);
+
 /* Write it as a page with pictures of characters, as JSON, or as a figure: time and memory side by
  * side on logarithmic axes. */
 int growth_page_write(struct stream *out, const struct growth *growth, struct err *err);

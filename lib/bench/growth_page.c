@@ -295,24 +295,30 @@ static void write_promises(struct stream *out, const struct growth *growth)
     }
 }
 
-static void write_titles(struct stream *out, const struct growth *growth)
+const char *growth_title(const struct growth *growth, const char *between, struct arena *arena,
+                         struct err *err)
 {
     const struct config *c = &growth->config;
     char model[LABEL_EXCERPT_BYTES];
     label_excerpt(model, growth->model, strlen(growth->model));
-    stream_format(out, "%s · %zu layer%s, %zu head%s of %zu%s\n", model, c->n_layer,
-                  c->n_layer == 1 ? "" : "s", c->n_head, c->n_head == 1 ? "" : "s", c->d_k,
-                  c->causal ? ", causal" : "");
-    stream_format(out, "attention alone · %zu thread%s · %s kernels · best of %zu round%s\n",
-                  growth->threads, growth->threads == 1 ? "" : "s", growth->kernels, growth->rounds,
-                  growth->rounds == 1 ? "" : "s");
+    return arena_format(arena, err, "%s%s%zu layer%s, %zu head%s of %zu%s", model, between,
+                        c->n_layer, c->n_layer == 1 ? "" : "s", c->n_head,
+                        c->n_head == 1 ? "" : "s", c->d_k, c->causal ? ", causal" : "");
 }
 
 int growth_page_write(struct stream *out, const struct growth *growth, struct err *err)
 {
     enum { COUNT = sizeof quantities / sizeof *quantities };
-    (void)err;
-    write_titles(out, growth);
+    struct arena arena = {0};
+    const char *title = growth_title(growth, " · ", &arena, err);
+    if (title)
+        stream_format(out,
+                      "%s\nattention alone · %zu thread%s · %s kernels · best of %zu round%s\n",
+                      title, growth->threads, growth->threads == 1 ? "" : "s", growth->kernels,
+                      growth->rounds, growth->rounds == 1 ? "" : "s");
+    arena_release(&arena);
+    if (!title)
+        return -1;
     for (size_t i = 0; i < COUNT; i++)
         write_table(out, growth, &quantities[i]);
     for (size_t i = 0; i < COUNT && growth->length_count > 1; i++)

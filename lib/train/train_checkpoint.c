@@ -240,16 +240,6 @@ int train_checkpoint_open(struct train_checkpoint *state, const struct folder *f
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-static char *memory_name(const char *kind, const struct new_model_tensor *tensor,
-                         struct arena *arena, struct err *err)
-{
-    struct buf name = {0};
-    buf_format(&name, "%s.%s", kind, tensor->name);
-    char *copy = buf_check(&name, err) ? NULL : arena_text(arena, name.bytes, name.size, err);
-    buf_release(&name);
-    return copy;
-}
-
 /* The bytes of training.safetensors. */
 static int remember(struct buf *bytes, const struct trainer *trainer,
                     const struct new_model *new_model, struct err *err)
@@ -261,7 +251,8 @@ static int remember(struct buf *bytes, const struct trainer *trainer,
     int failed = !tensors;
     for (size_t i = 0; i < 2 * new_model->count && !failed; i++) {
         const struct new_model_tensor *tensor = &new_model->tensors[i % new_model->count];
-        const char *name = memory_name(kinds[i / new_model->count], tensor, &arena, err);
+        const char *name =
+            arena_format(&arena, err, "%s.%s", kinds[i / new_model->count], tensor->name);
         tensors[i] =
             (struct safetensors_tensor){.name = name, .rank = tensor->rank, .shape = tensor->shape};
         failed = !name;
@@ -332,8 +323,8 @@ static int recall(struct trainer *trainer, const struct safetensors *tensors, st
     int failed = 0;
     for (size_t i = 0; i < new_model->count && !failed; i++) {
         const struct new_model_tensor *tensor = &new_model->tensors[i];
-        const char *mean = memory_name("mean", tensor, &arena, err);
-        const char *square = memory_name("square", tensor, &arena, err);
+        const char *mean = arena_format(&arena, err, "mean.%s", tensor->name);
+        const char *square = arena_format(&arena, err, "square.%s", tensor->name);
         failed = !mean || !square ||
                  copy_numbers(parameter_of(&trainer->adamw.means, tensor), tensor, tensors, mean,
                               memory_file, err) ||
