@@ -21,8 +21,7 @@ enum { ARENA_ALIGN_BYTES = 64 };
 struct arena {
     struct arena_block *newest;
     size_t taken_bytes; /* all that was handed out, for reports */
-    size_t
-        next_bytes; /* what the next block holds at least: what was there before it was cleared */
+    size_t next_bytes;  /* of the next block, at least: what there was before it was cleared */
 };
 
 /* `count` things of `size` bytes, zeroed, valid until the arena is released; NULL with `err`. */
@@ -31,7 +30,7 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *er
 /* The same, but not zeroed: for what is large and written before it is read. */
 void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err);
 
-/* A copy of `size` bytes with a 0 byte behind it, so that texts can be printed. */
+/* A copy of `size` bytes with a 0 byte after it, so that texts can be printed. */
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err);
 
 /* A text as printf makes it. */

@@ -19,7 +19,7 @@
 #include "base/err.h"
 
 struct buf {
-    char *bytes; /* with a 0 byte behind the last one; NULL while nothing was added */
+    char *bytes; /* with a 0 byte after the last one; NULL while nothing was added */
     size_t size;
     size_t capacity;
     bool out_of_memory;

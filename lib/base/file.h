@@ -41,7 +41,7 @@ int file_open_regular(const char *path, struct err *err);
 /* Read all of an open descriptor (a pipe, a terminal) up to its end; `name` stands in errors. */
 int file_read(struct file *file, int descriptor, const char *name, struct err *err);
 
-/* Bytes that somebody else owns, in the same dress. */
+/* A file of bytes that the caller owns. */
 struct file file_borrow(const char *bytes, size_t size);
 
 /* Give back the memory of the bytes before `end`, as far as the system can read them again when

@@ -29,7 +29,7 @@ void heap_free(void *memory);
 
 /* From now on memory goes back to the system when it is freed. Otherwise malloc keeps more the more
  * there once was, in case it comes again: faster for a short program, and for one that works for
- * hours gaps that nobody fills. */
+ * hours gaps that stay. */
 void heap_give_back(void);
 
 /* malloc's own signature, for libraries that take an allocator. NULL on failure. */

@@ -96,7 +96,7 @@ struct task_list {
 };
 
 /* In the order of the table; kinds that are there for each length stand side by side, length after
- * length; what is measured in bf16 stands behind the same in float32. What does not suit the model
+ * length; what is measured in bf16 stands after the same in float32. What does not suit the model
  * is left out. Refused as wrong usage: a length of more tokens than the model has positions. */
 int task_list_make(struct task_list *list, const struct task_choice *choice,
                    const struct config *config, struct arena *arena, struct err *err);
