@@ -125,15 +125,11 @@ const char *names_at(struct names names, size_t index)
     return *(const char *const *)(const void *)(first + index * names.stride);
 }
 
-static bool is_word(const char *name, const char *word, size_t size)
-{
-    return strlen(name) == size && memcmp(name, word, size) == 0;
-}
-
 bool names_find(size_t *index, struct names names, const char *word, size_t size)
 {
     for (size_t i = 0; i < names.count; i++) {
-        if (!is_word(names_at(names, i), word, size))
+        const char *name = names_at(names, i);
+        if (strlen(name) != size || memcmp(name, word, size) != 0)
             continue;
         *index = i;
         return true;
@@ -141,19 +137,14 @@ bool names_find(size_t *index, struct names names, const char *word, size_t size
     return false;
 }
 
-static bool is_there(struct names names, const char *name)
-{
-    size_t index = 0;
-    return names_find(&index, names, name, strlen(name));
-}
-
 const char *names_nearest(struct names names, const char *word, size_t size)
 {
     struct nearest nearest;
+    size_t there = 0;
     const struct synonym *synonym = names.synonyms;
     for (; synonym && synonym->word; synonym++)
         if (strlen(synonym->word) == size && strncasecmp(synonym->word, word, size) == 0 &&
-            is_there(names, synonym->name))
+            names_find(&there, names, synonym->name, strlen(synonym->name)))
             return synonym->name;
     nearest_begin(&nearest, word, size);
     for (size_t i = 0; i < names.count; i++)

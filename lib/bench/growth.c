@@ -75,11 +75,7 @@ static int choose_lengths(struct trials *trials, struct err *err)
         return choose_halves(growth, most, trials->arena, err);
     growth->lengths = plan->lengths ? plan->lengths : usual_lengths;
     growth->length_count = plan->lengths ? plan->length_count : USUAL;
-    for (size_t i = 0; i < growth->length_count; i++)
-        if (most && growth->lengths[i] > most)
-            return err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu", most,
-                             growth->lengths[i]);
-    return 0;
+    return bench_check_lengths(growth->lengths, growth->length_count, &growth->config, err);
 }
 
 static int prepare_way(struct trials *trials, size_t index, struct err *err)

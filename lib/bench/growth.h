@@ -50,6 +50,21 @@ struct growth_way {
     double memory_exponent; /* there is one length only */
 };
 
+/* What is shown of a way, against the lengths. */
+enum growth_quantity { GROWTH_TIME, GROWTH_MEMORY };
+
+struct growth_curve {
+    const double *values;
+    double exponent;
+};
+
+static inline struct growth_curve growth_curve(const struct growth_way *way,
+                                               enum growth_quantity quantity)
+{
+    return quantity == GROWTH_TIME ? (struct growth_curve){way->seconds, way->time_exponent}
+                                   : (struct growth_curve){way->bytes, way->memory_exponent};
+}
+
 struct growth {
     const char *model;
     struct config config;

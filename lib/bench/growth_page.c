@@ -30,44 +30,26 @@ enum {
 
 static const char marks[] = "oxv+*#@%&=";
 
-/* What a table and its picture show of a way. */
-struct quantity {
-    const char *name;
-    const double *(*values)(const struct growth_way *way);
-    double (*exponent)(const struct growth_way *way);
-    const char *(*write)(char text[AMOUNT_BYTES], double value);
-    double base; /* of the numbers at the picture's axis */
-};
-
-static const double *seconds_of(const struct growth_way *way)
-{
-    return way->seconds;
-}
-
-static const double *bytes_of(const struct growth_way *way)
-{
-    return way->bytes;
-}
-
-static double time_exponent(const struct growth_way *way)
-{
-    return way->time_exponent;
-}
-
-static double memory_exponent(const struct growth_way *way)
-{
-    return way->memory_exponent;
-}
-
 static const char *write_bytes(char text[AMOUNT_BYTES], double value)
 {
     return num_size(text, (uint64_t)value); /* AMOUNT_BYTES are NUM_SIZE_BYTES */
 }
 
-static const struct quantity quantities[] = {
-    {"time", seconds_of, time_exponent, amount_seconds, 10},
-    {"memory", bytes_of, memory_exponent, write_bytes, 4},
+/* What a table and its picture show of a way. */
+static const struct quantity {
+    const char *name;
+    enum growth_quantity kind;
+    const char *(*write)(char text[AMOUNT_BYTES], double value);
+    double base; /* of the numbers at the picture's axis */
+} quantities[] = {
+    {"time", GROWTH_TIME, amount_seconds, 10},
+    {"memory", GROWTH_MEMORY, write_bytes, 4},
 };
+
+static const double *values_of(const struct quantity *quantity, const struct growth_way *way)
+{
+    return growth_curve(way, quantity->kind).values;
+}
 
 static char mark_of(size_t way)
 {
@@ -107,9 +89,9 @@ static void write_table(struct stream *out, const struct growth *growth,
         stream_format(out, "%-*s", columns, way->name);
         for (size_t i = 0; i < growth->length_count; i++) {
             stream_char(out, ' ');
-            amount_right(out, quantity->write(text, quantity->values(way)[i]), CELL_COLUMNS);
+            amount_right(out, quantity->write(text, values_of(quantity, way)[i]), CELL_COLUMNS);
         }
-        amount_right(out, exponent_text(text, quantity->exponent(way)),
+        amount_right(out, exponent_text(text, growth_curve(way, quantity->kind).exponent),
                      growth->length_count > 1 ? CELL_COLUMNS : 0);
         stream_char(out, '\n');
     }
@@ -141,7 +123,7 @@ static void find_edges(struct chart *chart)
     chart->high = -INFINITY;
     for (size_t way = 0; way < growth->way_count; way++) {
         for (size_t i = 0; i < growth->length_count; i++) {
-            double value = decades(chart->quantity->values(&growth->ways[way])[i]);
+            double value = decades(values_of(chart->quantity, &growth->ways[way])[i]);
             chart->low = fmin(chart->low, value);
             chart->high = fmax(chart->high, value);
         }
@@ -192,7 +174,7 @@ static void place_name(struct chart *chart, size_t way, size_t row)
 
 static void draw_way(struct chart *chart, size_t way)
 {
-    const double *values = chart->quantity->values(&chart->growth->ways[way]);
+    const double *values = values_of(chart->quantity, &chart->growth->ways[way]);
     size_t count = chart->growth->length_count;
     for (size_t i = 0; i + 1 < count; i++)
         draw_segment(chart, values, i);
@@ -227,7 +209,7 @@ static void write_row(struct stream *out, const struct chart *chart, size_t row)
     if (end) {
         const struct growth_way *way = &chart->growth->ways[end - 1];
         stream_format(out, "  %c %s, %s", mark_of(end - 1), way->name,
-                      exponent_text(text, chart->quantity->exponent(way)));
+                      exponent_text(text, growth_curve(way, chart->quantity->kind).exponent));
     }
     stream_char(out, '\n');
 }

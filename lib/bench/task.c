@@ -233,6 +233,16 @@ static size_t context_of(const struct config *config)
     return config->n_positions ? config->n_positions : SIZE_MAX;
 }
 
+int bench_check_lengths(const size_t *lengths, size_t count, const struct config *config,
+                        struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (lengths[i] > context_of(config))
+            return err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu",
+                             config->n_positions, lengths[i]);
+    return 0;
+}
+
 /* The lengths that were asked for, or as many of the usual ones as the model takes. */
 static int choose_lengths(struct task_choice *chosen, const struct task_choice *choice,
                           const struct config *config, struct err *err)
@@ -245,11 +255,7 @@ static int choose_lengths(struct task_choice *chosen, const struct task_choice *
         while (chosen->length_count > 0 && usual_lengths[chosen->length_count - 1] > most)
             chosen->length_count--;
     }
-    for (size_t i = 0; i < chosen->length_count; i++)
-        if (chosen->lengths[i] > most)
-            return err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu", most,
-                             chosen->lengths[i]);
-    return 0;
+    return bench_check_lengths(chosen->lengths, chosen->length_count, config, err);
 }
 
 static void add(struct task_list *list, const struct task_choice *choice, enum task_kind kind,

@@ -83,6 +83,10 @@ int task_run(const struct task *task, struct bench_subject *subject, double *sec
 /* --- which things are measured, and in which order ---------------------------------------------
  */
 
+/* Refuse, as wrong usage, texts of more tokens than the model has positions. */
+int bench_check_lengths(const size_t *lengths, size_t count, const struct config *config,
+                        struct err *err);
+
 struct task_choice {
     uint32_t kinds;        /* one bit each */
     const size_t *lengths; /* of texts, in tokens; NULL: 6, 64, 256 and 1024, up to the context */

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "model/pattern.h"
 
-/* The elements of an attention's weight matrices, biases and norms aside; and of an MLP's. */
+/* The elements of an attention's weight matrices, biases and norms aside. */
 static double attention_weights(const struct config *c)
 {
     double channels = (double)c->n_embd;
@@ -21,18 +21,14 @@ static double attention_weights(const struct config *c)
     return sum;
 }
 
-static double mlp_weights(const struct config *c)
-{
-    return c->kind == MODEL_ATTENTION ? 0 : 2 * (double)c->n_embd * (double)c->n_inner;
-}
-
 /* Of all layers: with an encoder, those of the decoder have two attentions. */
 static double all_weights(const struct config *c)
 {
     double layers = (double)c->n_layer;
     double encoder = (double)c->n_encoder_layer;
+    double mlp = c->kind == MODEL_ATTENTION ? 0 : 2 * (double)c->n_embd * (double)c->n_inner;
     double attentions = c->n_encoder_layer ? 2 * layers + encoder : layers;
-    return attentions * attention_weights(c) + (layers + encoder) * mlp_weights(c);
+    return attentions * attention_weights(c) + (layers + encoder) * mlp;
 }
 
 /* Pairs of a query and a key that it sees, in one sequence. */

@@ -230,10 +230,9 @@ static int read_choice(struct reader *r, struct grammar_choice *choice)
 static size_t count_choices(const char *at, const char *end)
 {
     size_t count = 1;
-    for (; at < end; at++) {
-        count += *at == '|';
-        at += *at == '\\' && at + 1 < end;
-    }
+    size_t parts = 0;
+    for (; (at = end_of_choice(at, end, &parts)) < end; at++)
+        count++;
     return count;
 }
 
