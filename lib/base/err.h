@@ -1,8 +1,8 @@
 /* err.h: one message on its way up.
  *
- * A function that can fail takes a `struct err *` last and returns 0, or -1 with the message set.
- * The message is made where the facts are, once; a caller above may put a prefix before it and
- * hands it on. Only cmd/ prints. The kind is the exit status the program ends with.
+ * A function that can fail takes a `struct err *` last and returns 0, or -1 with the message set,
+ * where the facts are; callers may put a prefix before it. Only cmd/ prints. The kind is the
+ * program's exit status.
  *
  *     if (fd < 0)
  *         return err_set(err, "cannot open '%s': %s", path, strerror(errno));

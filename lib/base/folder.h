@@ -1,8 +1,6 @@
-/* folder.h: where a model's files come from: a directory on disk, or files held in memory.
+/* folder.h: where a model's files come from: a directory on disk, or files held in memory; whoever
+ * opens `config.json` in a folder cannot tell which.
  *
- * The rest of the program opens `config.json` in a folder and cannot tell which kind it is.
- *
- *     struct file file = {0};
  *     if (folder_has(folder, "vocab.json") && folder_open(&file, folder, "vocab.json", err)) ...
  */
 #ifndef ATTN_BASE_FOLDER_H

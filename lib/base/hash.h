@@ -1,10 +1,9 @@
 /* hash.h: hashes that no one outside of this process can foresee.
  *
- * Whoever writes a vocabulary must not be able to choose words that all want one slot of a table:
- * entering them would take quadratic time. Two numbers drawn when the process starts are mixed into
- * every hash, and the product of two unknown factors, its halves folded, cannot be steered. It is
- * no hash to sign things with, and it differs from run to run: nothing that is printed or written
- * may depend on it, so no table is ever read in the order of its slots.
+ * Whoever writes a vocabulary must not be able to choose words that all want one slot of a table.
+ * Two numbers drawn when the process starts are mixed into every hash, and the product of two
+ * unknown factors, its halves folded, cannot be steered. It signs nothing, and differs from run to
+ * run: nothing that is printed or written may depend on it or on the order of slots.
  *
  *     uint64_t hash = hash_bytes("dessert", 7);
  *     uint64_t pair = hash_mix(left, right);

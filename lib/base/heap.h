@@ -1,12 +1,9 @@
-/* heap.h: the only door to malloc.
- *
- * Sizes are multiplied with a check, fresh memory is zero, failures are errors. Tests close the
- * door for the nth caller with heap_fail_at.
+/* heap.h: the only door to malloc: sizes are multiplied with a check, fresh memory is zero,
+ * failures are errors, and tests let the nth allocation fail.
  *
  *     struct node *nodes = heap_alloc(count, sizeof *nodes, err);
  *     if (!nodes)
  *         return -1;
- *     ...
  *     heap_free(nodes);
  */
 #ifndef ATTN_BASE_HEAP_H

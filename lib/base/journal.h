@@ -1,11 +1,9 @@
 /* journal.h: lines that say what is finished, so that work that was interrupted can go on.
  *
- * The first lines, the head, say what the work is; each line after them is a piece of it that is
- * done. A line counts when it is whole. A journal gets its name with its head in it, so that a file
- * of that name without one is no journal. Its caller sees to it that no other process has it open
- * (lock_file.h).
+ * The first lines, the head, say what the work is; each whole line after them is a piece of it that
+ * is done. A journal gets its name with its head in it, so a file of that name without one is none.
+ * The caller sees to it that no other process has it open (lock_file.h).
  *
- *     struct journal journal = {0};
  *     if (resume ? journal_resume(&journal, "out/journal", &head, err)
  *                : journal_begin(&journal, "out/journal", "out/draft", &head, err)) ...
  *     ... do the piece of work number journal.count ...

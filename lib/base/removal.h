@@ -1,8 +1,8 @@
 /* removal.h: files and folders removed by name below a folder, and never through a link.
  *
- * Every component of a name is opened as a folder that is no link, and what is removed is a regular
- * file, or a folder that is empty by then. Whatever else has the name is someone else's and stays;
- * what is not there is no error. A file that may not be replaced (replacement.h) is one.
+ * Every component of a name is opened as a folder that is no link; what is removed is a regular
+ * file, or a folder that is empty by then. Whatever else has the name is someone else's and stays,
+ * what is not there is no error, a file that may not be replaced (replacement.h) is one.
  *
  *     if (removal_is_below(name) && removal_file("out", "0002/weights.csv", err)) ...
  */

@@ -1,13 +1,11 @@
 /* sha256.h: the hash that `sha256sum` prints (FIPS 180-4): what a file held, in 64 digits.
  *
- *     struct sha256 hash;
- *     char digits[SHA256_DIGITS + 1];
  *     sha256_begin(&hash);
  *     sha256_add(&hash, "abc", 3);
  *     sha256_end(&hash, digits);        (ba7816bf…)
  *
- * An own file and no library: the libraries that have it bring a hundred other algorithms, and a
- * megabyte. Processors that know the hash do it themselves, at 2 GB a second.
+ * No library: those that have it bring a megabyte. Processors that know the hash do it themselves,
+ * at 2 GB a second.
  */
 #ifndef ATTN_BASE_SHA256_H
 #define ATTN_BASE_SHA256_H

@@ -1,21 +1,17 @@
 /* stream.h: bytes on their way out, all or nothing.
  *
- * A stream to a file writes a temporary file beside the target; only stream_commit, after the last
- * byte is checked and on disk, renames it. A stream that is discarded, or a program that is
- * interrupted, leaves the target as it was. Writes never fail one by one: the first failure sticks
- * and stream_commit returns it.
+ * A stream to a file writes TARGET.attn-cli-XXXXXX.tmp beside the target; only stream_commit, after
+ * the last byte is checked and on disk, renames it. A stream that is discarded, or a program that
+ * is interrupted, leaves the target as it was (SIGKILL and power cuts leave the temporary file,
+ * too). Writes never fail one by one: the first failure sticks and stream_commit returns it.
  *
- * A path that the user wrote (-o) is what it leads to: where it is a symbolic link, that stays, and
- * the file it leads to is replaced; a link that leads nowhere, a directory and a file that may not
- * be replaced (replacement.h) are refused; devices and pipes (/dev/stdout) are written in place. A
- * name that we chose in a folder of results is that name alone: no link is followed.
- *
- * TARGET.attn-cli-XXXXXX.tmp is the temporary file's name, which only SIGKILL or a power cut leaves
- * there.
+ * A path that the user wrote (-o) is what it leads to: a symbolic link stays, and the file it leads
+ * to is replaced; a link that leads nowhere, a directory and a file that may not be replaced
+ * (replacement.h) are refused; devices and pipes (/dev/stdout) are written in place. A name that we
+ * chose in a folder of results is that name alone: no link is followed.
  *
  * Files and pipes get every byte as it is; a terminal gets what terminal.h lets through.
  *
- *     struct stream out = {0};
  *     if (stream_open(&out, "weights.csv", err)) ...
  *     stream_text(&out, "query\\key");
  *     stream_float(&out, 0.25f);

@@ -1,12 +1,9 @@
 /* growth.h: how the time and the memory of attention grow with the length of a text, in several
- * ways to attend.
- *
- * Attention alone is measured: what stands around it grows as the text does, whatever the way. Of
- * an encoder and its decoder that is the decoder's look at its own text.
+ * ways to attend. Attention alone is measured: what stands around it grows as the text does,
+ * whatever the way. Of an encoder and its decoder that is the decoder's look at its own text.
  *
  *     struct growth_plan plan = {&folder, .ways = ways, .way_count = 2, .lengths = lengths,
  *                                .length_count = 5, .rounds = 5};
- *     struct growth growth;
  *     if (growth_measure(&growth, &plan, &arena, err)) ...
  *     growth.ways[1].seconds[4] ...            (of the second way, the fifth length)
  */

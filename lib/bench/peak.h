@@ -1,10 +1,9 @@
 /* peak.h: what this machine can do at most, right now: multiply-adds, and bytes from memory.
  *
- * Measured, not looked up, and in a few milliseconds: clocks and neighbours change from one second
- * to the next, so a limit is measured before and after whatever is held against it.
+ * Measured in a few milliseconds, before and after whatever is held against it: clocks and
+ * neighbours change from one second to the next.
  *
  *     double operations = peak_fma(pool, FMA_AVX512);
- *     struct peak_memory memory;
  *     if (peak_memory_init(&memory, &arena, err)) ...
  *     double bytes = peak_read(pool, &memory);
  */

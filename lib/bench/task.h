@@ -1,8 +1,6 @@
-/* task.h: the things that are measured, each done once on demand.
+/* task.h: the things that are measured, each done once on demand, and which of them are.
  *
- *     struct subject_model subject = {0};
  *     struct task task = {TASK_PREFILL, {.sequences = 1, .tokens = 64}};
- *     double seconds = 0;
  *     if (bench_subject_open(&subject, folder, threads, err) ||
  *         task_run(&task, &subject, &seconds, err)) ...
  *     bench_subject_release(&subject);
