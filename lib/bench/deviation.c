@@ -35,19 +35,12 @@ static int keep(void *context, const struct announcement *seen, struct err *err)
     return record->values ? 0 : -1;
 }
 
+/* Of two tensors; without a second one, the largest number of the first. */
 static double largest_difference(const float *a, const float *b, size_t count)
 {
     float largest = 0;
     for (size_t i = 0; i < count; i++)
-        largest = fmaxf(largest, fabsf(a[i] - b[i]));
-    return (double)largest;
-}
-
-static double largest_size(const float *a, size_t count)
-{
-    float largest = 0;
-    for (size_t i = 0; i < count; i++)
-        largest = fmaxf(largest, fabsf(a[i]));
+        largest = fmaxf(largest, fabsf(a[i] - (b ? b[i] : 0)));
     return (double)largest;
 }
 
@@ -61,7 +54,7 @@ static int compare(void *context, const struct announcement *seen, struct err *e
     double difference = values ? largest_difference(record->values, values, record->count) : 0;
     if (seen->site == SITE_LOGITS) {
         found->logits = difference;
-        found->largest_logit = largest_size(record->values, record->count);
+        found->largest_logit = largest_difference(record->values, NULL, record->count);
     } else {
         found->weights = fmax(found->weights, difference);
     }
