@@ -2,9 +2,8 @@
  * the rows of one matrix. Forward is that of lib/model, with the same bits where nothing is
  * dropped; it keeps what backward asks for. Gradients of several batches may add up to one step.
  *
- *     if (train_step_open(&step, &(struct train_step_plan){&machine, &new_model, 16, 64, 0.1f},
- * err))
- *         ...
+ *     struct train_step_plan plan = {&machine, &new_model, 16, 64, 0.1f};
+ *     if (train_step_open(&step, &plan, err)) ...
  *     if (train_step_run(&step, &batch, &loss, err)) ...       (adds to step.gradients)
  *     if (train_step_evaluate(&step, &batch, &loss, err)) ...  (the loss alone, nothing dropped)
  *     train_step_release(&step);
