@@ -7,12 +7,15 @@
 #include "base/num.h"
 #include "base/stream.h"
 #include "bench/benchmark.h"
-#include "bench_growth.h"
+#include "bench/growth.h"
 #include "command.h"
+#include "draw/drawing.h"
 #include "model/model.h"
 #include "model/shape.h"
+#include "output.h"
 #include "progress.h"
-#include "save_folder.h"
+#include "request.h"
+#include "init_words.h"
 
 enum {
     ROUNDS = 5,
@@ -26,8 +29,120 @@ struct job {
     struct folder folder;
     size_t lengths[LENGTHS_MAX];
     struct bench_plan plan;
+    bool json;
     struct arena arena;
 };
+
+static size_t rounds_of(const struct options *options)
+{
+    return options->repeat ? (size_t)options->repeat : ROUNDS;
+}
+
+/* --- --attention: how it grows with a text, in several ways ----------------------------------- */
+
+static const struct form {
+    const char *name, *ending;
+    bool for_files, is_picture, needs_cairo;
+    int (*write)(struct stream *out, const struct growth *growth, struct err *err);
+} forms[] = {
+    {"text", ".txt", false, false, false, growth_page_write},
+    {"json", ".json", false, false, false, growth_json_write},
+    {"svg", ".svg", false, true, false, growth_svg_write},
+    {"png", ".png", true, true, true, growth_png_write},
+    {"pdf", ".pdf", true, true, true, growth_pdf_write},
+};
+
+enum { FORMS = sizeof forms / sizeof *forms };
+
+/* --json or --format, else the ending of -o, else text for people. */
+static const struct form *find_form(const struct options *options, struct err *err)
+{
+    static const struct format_table table = FORMAT_TABLE(forms, FORMS);
+    size_t index = 0;
+    const char *name = options->json ? "json" : options->format;
+    return format_choose(&index, &table, name, options->output, err) ? NULL : &forms[index];
+}
+
+/* What can be known before a model is opened. */
+static int check_growth(const struct options *options, struct err *err)
+{
+    const char *other = options->only        ? "only"
+                        : options->save      ? "save"
+                        : options->precision ? "precision"
+                                             : NULL;
+    if (other)
+        return err_usage(err,
+                         "--%s: expected no --attention beside it, which measures attention "
+                         "alone",
+                         other);
+    const struct form *form = find_form(options, err);
+    if (!form)
+        return -1;
+    return form->needs_cairo ? drawing_check(err) : 0;
+}
+
+/* 512 tokens, window:64 */
+static void show_growth(void *context, const struct growth_progress *here)
+{
+    struct buf note = {0};
+    buf_format(&note, "%zu tokens, %s", here->length, here->way);
+    progress_show(context, here->done, here->count, note.bytes);
+    buf_release(&note);
+}
+
+static int write_growth(const struct options *options, const struct growth *growth, struct err *err)
+{
+    struct stream out = {0};
+    const struct form *form = find_form(options, err);
+    int failed = output_to(&out, options->output, err) || form->write(&out, growth, err) ||
+                 stream_commit(&out, err);
+    stream_discard(&out);
+    return failed ? -1 : 0;
+}
+
+/* A picture needs a line. */
+static int check_lengths(const struct options *options, const struct growth_plan *plan,
+                         struct err *err)
+{
+    const struct form *form = find_form(options, err);
+    for (size_t i = 1; i < plan->length_count; i++)
+        if (plan->lengths[i] <= plan->lengths[i - 1])
+            return err_usage(err, "--tokens: expected rising lengths, found %zu after %zu",
+                             plan->lengths[i], plan->lengths[i - 1]);
+    if (form->is_picture && plan->length_count == 1)
+        return err_usage(err, "--tokens: expected at least two lengths for a picture, found one");
+    return 0;
+}
+
+/* `lengths` NULL: the usual ones. */
+static int measure_growth(const struct options *options, const struct folder *folder,
+                          const size_t *lengths, size_t length_count, struct err *err)
+{
+    struct arena arena = {0};
+    struct growth growth;
+    struct mechanism *ways = NULL;
+    struct progress progress;
+    struct growth_plan plan = {
+        .folder = folder,
+        .threads = (size_t)options->threads,
+        .rounds = rounds_of(options),
+        .lengths = lengths,
+        .length_count = length_count,
+        .progress = show_growth,
+        .progress_context = &progress,
+    };
+    int failed = mechanism_options_list(&ways, &plan.way_count, options, &arena, err) ||
+                 check_lengths(options, &plan, err);
+    plan.ways = ways;
+    progress_begin(&progress, options, NULL);
+    failed = failed || growth_measure(&growth, &plan, &arena, err);
+    progress_end(&progress);
+    failed = failed || write_growth(options, &growth, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* --- all else --------------------------------------------------------------------------------- */
 
 /* One item of a list, which ends before a comma or where the list ends. */
 static bool read_tokens(const char *item, size_t size, long long *tokens)
@@ -91,10 +206,10 @@ static int check_options(struct job *job, struct err *err)
         return err_usage(err, "--json: means --format json, found --format %s as well",
                          options->format);
     if (options->attention)
-        return bench_growth_check(options, err);
+        return check_growth(options, err);
     if (options->output)
         return err_usage(err, "--output: expected --attention beside it: all else is printed");
-    return options_check_page(options, err) ||
+    return options_choose_page(&job->json, options, err) ||
                    options_precision(&job->plan.choice.precision, options, err)
                ? -1
                : 0;
@@ -134,11 +249,9 @@ static void show_progress(void *context, const struct bench_progress *here)
     buf_release(&note);
 }
 
-static int write_report(const struct options *options, const struct bench_report *report,
-                        struct err *err)
+static int write_report(bool json, const struct bench_report *report, struct err *err)
 {
     struct stream out = {0};
-    bool json = options->json || (options->format && strcmp(options->format, "json") == 0);
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
     (json ? bench_json_write : bench_page_write)(&out, report);
@@ -151,13 +264,13 @@ static int measure(struct job *job, struct err *err)
     struct bench_report report;
     struct progress progress;
     job->plan.threads = (size_t)options->threads;
-    job->plan.rounds = options->repeat ? (size_t)options->repeat : ROUNDS;
+    job->plan.rounds = rounds_of(options);
     progress_begin(&progress, options, NULL);
     job->plan.progress = show_progress;
     job->plan.progress_context = &progress;
     int failed = benchmark(&report, &job->plan, &job->arena, err);
     progress_end(&progress);
-    return failed ? -1 : write_report(options, &report, err);
+    return failed ? -1 : write_report(job->json, &report, err);
 }
 
 static int run_job(struct job *job, struct err *err)
@@ -165,7 +278,7 @@ static int run_job(struct job *job, struct err *err)
     const struct options *options = job->options;
     const struct task_choice *choice = &job->plan.choice;
     if (options->attention)
-        return bench_growth(options, &job->folder, choice->lengths, choice->length_count, err);
+        return measure_growth(options, &job->folder, choice->lengths, choice->length_count, err);
     return options->save ? save_folder(&job->folder, options->save, options, err)
                          : measure(job, err);
 }

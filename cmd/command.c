@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advice.h"
 #include "base/names.h"
 #include "help.h"
 
@@ -137,6 +136,22 @@ const struct command *command_find(const char *name, struct err *err)
     return NULL;
 }
 
+/* The way out of an error that the library cannot know, because it leads through other commands. */
+static void add_advice(struct err *err, const struct options *options)
+{
+    const char *model = chosen_model(options);
+    size_t size = strlen(err->text);
+    const char *gap = size && err->text[size - 1] == '?' ? "" : ":";
+    if (err->about == ERR_ABOUT_WORD && model)
+        err_append(
+            err,
+            "%s 'attn-cli info %s' lists its words, 'attn-cli init -s \"…\" -o mine' makes a "
+            "model of yours",
+            gap, model);
+    if (err->about == ERR_ABOUT_LENGTH)
+        err_append(err, "%s shorten it, or name a model of more positions by --model", gap);
+}
+
 int command_run(const char *name, char **arguments, struct arena *arena, struct err *err)
 {
     struct options options = OPTIONS_DEFAULT;
@@ -147,18 +162,8 @@ int command_run(const char *name, char **arguments, struct arena *arena, struct 
         return help_of(command, err);
     if (!command->run(&options, err))
         return 0;
-    advice_append(err, &options);
+    add_advice(err, &options);
     return -1;
-}
-
-int read_derivation(struct derivation *how, const struct options *options, bool keeps_first,
-                    struct err *err)
-{
-    *how = (struct derivation){
-        .words = options->words,
-        .hide_first = options->hide_first && !keeps_first,
-    };
-    return options->mean ? derive_read_mean(how, options->mean, err) : 0;
 }
 
 const char *chosen_model(const struct options *options)

@@ -6,7 +6,6 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "lens/derive.h"
 #include "options.h"
 #include "text/tokenizer.h"
 
@@ -45,10 +44,6 @@ int corpus_command(const struct options *options, struct err *err);
 int bench_command(const struct options *options, struct err *err);
 int lesson_command(const struct options *options, struct err *err);
 int help_command(const struct options *options, struct err *err);
-
-/* --mean, --words and --hide-first; `keeps_first`: the output can hide it by itself. */
-int read_derivation(struct derivation *how, const struct options *options, bool keeps_first,
-                    struct err *err);
 
 /* The model that was asked for: the option, else the environment; NULL: the default. */
 const char *chosen_model(const struct options *options);

@@ -5,9 +5,9 @@
 #include "base/stream.h"
 #include "measure/comparison.h"
 #include "command.h"
-#include "format_choice.h"
+#include "output.h"
 #include "inputs.h"
-#include "mechanism_options.h"
+#include "request.h"
 #include "progress.h"
 
 enum { ROUNDS = 5 };
@@ -103,7 +103,7 @@ static int prepare(struct job *job, struct err *err)
 
 static int write_comparison(struct job *job, const struct comparison *comparison, struct err *err)
 {
-    int failed = format_open_output(&job->out, job->options->output, err) ||
+    int failed = output_to(&job->out, job->options->output, err) ||
                  job->format->write(&job->out, comparison, err) || stream_commit(&job->out, err);
     return failed ? -1 : 0;
 }

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/stream.h"
 #include "command.h"
-#include "format_choice.h"
+#include "output.h"
 #include "inputs.h"
 #include "math/rng.h"
 #include "write/text_line.h"
@@ -34,7 +34,7 @@ static int write_texts(struct stream *out, const struct grammar *grammar, size_t
 {
     struct buf text = {0};
     struct progress progress;
-    long long count = options->count ? options->count : 1;
+    long long count = options->count;
     int failed = 0;
     progress_begin_beside(&progress, options, "texts");
     for (long long i = 0; i < count && !failed; i++) {
@@ -62,7 +62,7 @@ int corpus_command(const struct options *options, struct err *err)
     if (!failed && grammar_read(&grammar, file.bytes, file.size, err))
         failed = err_prefix(err, "'%s'", path);
     failed = failed || find_rule(&rule, &grammar, options->rule, err) ||
-             format_open_output(&out, options->output, err);
+             output_to(&out, options->output, err);
     if (!failed && write_texts(&out, &grammar, rule, options, err))
         failed = err_prefix(err, "'%s'", path);
     failed = failed || stream_commit(&out, err);

@@ -4,13 +4,13 @@
 #include "base/buf.h"
 #include "base/names.h"
 #include "command.h"
-#include "format_choice.h"
+#include "output.h"
 #include "inputs.h"
 #include "lens/attention_part.h"
 #include "explain/explanation.h"
 #include "lens/tokenized.h"
 #include "lens/viewer.h"
-#include "mechanism_options.h"
+#include "request.h"
 #include "explain/explain_format.h"
 #include "page.h"
 #include "progress.h"
@@ -213,7 +213,7 @@ static int write_explanations(struct job *job, const struct explanations *explan
 {
     const struct options *options = job->options;
     struct explain_page page = {page_columns(options), options->full};
-    int failed = format_open_output(&job->out, options->output, err) ||
+    int failed = output_to(&job->out, options->output, err) ||
                  job->format->write(&job->out, explanations, &page, err) ||
                  stream_commit(&job->out, err);
     return failed ? -1 : 0;

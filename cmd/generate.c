@@ -11,12 +11,11 @@
 #include "command.h"
 #include "inputs.h"
 #include "lens/continuation.h"
-#include "looks.h"
-#include "mechanism_options.h"
+#include "page.h"
+#include "request.h"
 #include "write/choices.h"
 #include "write/json_origin.h"
 #include "output.h"
-#include "page.h"
 
 enum { TOKENS = 32 }; /* where nobody says how many */
 
@@ -132,7 +131,7 @@ static int choose_selection(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct config *config = &job->viewer.model.config;
-    const char *layer = output_layer(job->output.format, options, &job->derivation);
+    const char *layer = request_layer(job->output.format, options, &job->derivation);
     if (!options->show)
         return 0;
     if (selection_sites(&job->selection, options->show, config, err) ||

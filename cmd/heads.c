@@ -7,13 +7,12 @@
 #include "base/names.h"
 #include "base/stream.h"
 #include "command.h"
-#include "format_choice.h"
+#include "output.h"
 #include "inputs.h"
 #include "measure/head_scores.h"
-#include "looks.h"
+#include "page.h"
 #include "draw/measured_form.h"
 #include "write/text_line.h"
-#include "page.h"
 #include "progress.h"
 
 enum { ORIGIN_BYTES = 160 };
@@ -217,7 +216,7 @@ static int write_all(struct job *job, struct err *err)
         .lines = page_lines(job->options),
         .style = &job->style,
     };
-    int failed = format_open_output(&out, job->options->output, err) ||
+    int failed = output_to(&out, job->options->output, err) ||
                  (job->table ? write_table : write_maps)(&out, job, &place, err) ||
                  stream_commit(&out, err);
     stream_discard(&out);

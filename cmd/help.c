@@ -11,7 +11,7 @@
 #include "math/kernel.h"
 #include "option_groups.h"
 #include "write/text_line.h"
-#include "pager.h"
+#include "page.h"
 #include "value_lists.h"
 
 #ifdef __clang__

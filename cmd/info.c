@@ -3,11 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/num.h"
 #include "base/stream.h"
+#include "base/utf8.h"
 #include "command.h"
 #include "format/json_writer.h"
-#include "info_words.h"
 #include "model/attention.h"
 #include "model/model.h"
 #include "model/parameter_table.h"
@@ -17,7 +18,11 @@
 #include "text/label.h"
 #include "text/tokenizer.h"
 
-enum { TOKENS_SHOWN = 16 }; /* sizes are given for, where a model has no limit of its own */
+enum {
+    TOKENS_SHOWN = 16, /* sizes are given for, where a model has no limit of its own */
+    WORDS_SHOWN = 500,
+    WORDS_INDENT = 2,
+};
 
 struct facts {
     const struct model *model;
@@ -149,6 +154,59 @@ static void write_tensors(struct stream *out, const struct facts *facts)
     }
 }
 
+/* --- the words: whoever may use no others wants to see them ----------------------------------- */
+
+/* A page on its way out, filled word by word. */
+struct word_page {
+    struct stream *out;
+    size_t columns, used;
+};
+
+static void write_word(struct word_page *page, const struct buf *word)
+{
+    size_t width = utf8_width(word->bytes, word->size);
+    bool fits = page->used && page->used + 1 + width <= page->columns;
+    if (fits)
+        stream_char(page->out, ' ');
+    else
+        stream_text(page->out, page->used ? "\n  " : "  ");
+    stream_bytes(page->out, word->bytes, word->size);
+    page->used = fits ? page->used + 1 + width : WORDS_INDENT + width;
+}
+
+static int write_words(struct stream *out, const struct tokenizer *tokenizer, size_t columns,
+                       struct err *err)
+{
+    struct word_page page = {out, columns, 0};
+    struct buf word = {0};
+    size_t shown = 0;
+    size_t left = 0;
+    if (!tokenizer || !*tokenizer_gap(tokenizer)) /* pieces stand beside each other */
+        return 0;
+    stream_text(out, "\nWords\n");
+    for (size_t id = 0; id < tokenizer_size(tokenizer); id++) {
+        size_t size = 0;
+        const char *bytes = tokenizer_token(tokenizer, (uint32_t)id, &size);
+        left += bytes && shown == WORDS_SHOWN;
+        if (!bytes || shown == WORDS_SHOWN)
+            continue;
+        buf_clear(&word);
+        label_visible(&word, bytes, size);
+        if (word.size)
+            write_word(&page, &word);
+        shown++;
+    }
+    stream_char(out, '\n');
+    if (left)
+        stream_format(out, "  and %zu more: the model's vocab.json or tokenizer.json has all\n",
+                      left);
+    int failed = buf_check(&word, err);
+    buf_release(&word);
+    return failed;
+}
+
+/* --- the page ---------------- */
+
 /* What a run takes beside the weights as they lie in the file. */
 static void write_memory(struct stream *out, const struct facts *facts)
 {
@@ -247,19 +305,20 @@ static void write_json(struct stream *out, const struct facts *facts)
     stream_char(out, '\n');
 }
 
-static int write_info(const struct options *options, const struct facts *facts, struct err *err)
+static int write_info(const struct options *options, bool json, const struct facts *facts,
+                      struct err *err)
 {
     struct stream out = {0};
     int failed = 0;
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    if (options->format && strcmp(options->format, "json") == 0) {
+    if (json) {
         write_json(&out, facts);
     } else {
         write_summary(&out, facts);
         write_sizes(&out, facts);
         write_tensors(&out, facts);
-        failed = info_words_write(&out, facts->tokenizer, page_columns(options), err);
+        failed = write_words(&out, facts->tokenizer, page_columns(options), err);
     }
     if (!failed)
         failed = stream_commit(&out, err);
@@ -286,8 +345,9 @@ int info_command(const struct options *options, struct err *err)
     struct model model = {0};
     struct tokenizer *tokenizer = NULL;
     const char *name = NULL;
+    bool json = false;
     struct facts facts = {.model = &model};
-    if (options_check_page(options, err) || only_model(&name, options, err) ||
+    if (options_choose_page(&json, options, err) || only_model(&name, options, err) ||
         model_open(&model, name, err))
         return -1;
     int failed = choose_tokens(&facts.tokens, options, &model.config, err) ||
@@ -296,7 +356,7 @@ int info_command(const struct options *options, struct err *err)
     if (!failed) {
         facts.tokenizer = tokenizer;
         count_tensors(&facts);
-        failed = write_info(options, &facts, err);
+        failed = write_info(options, json, &facts, err);
     }
     tokenizer_free(tokenizer);
     model_release(&model);

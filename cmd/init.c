@@ -15,7 +15,6 @@
 #include "model/model.h"
 #include "model/weight_init.h"
 #include "progress.h"
-#include "save_folder.h"
 #include "model/shape.h"
 
 struct job {
@@ -229,7 +228,7 @@ static int keep_given(struct job *job, struct err *err)
         kept++;
     }
     safetensors_release(&given);
-    if (kept == job->new_model.count && job->options->torch_seed >= 0)
+    if (kept == job->new_model.count && options_are_given(job->options, "seed"))
         print_note(job->options,
                    "the numbers of '%s' were given, not drawn: --seed changes nothing",
                    job->like.path);
@@ -250,7 +249,7 @@ static int fill_draft(struct job *job, struct err *err)
     const struct origin *origin = find_origin(job);
     struct progress progress;
     const struct weight_init init = {
-        .seed = options->torch_seed >= 0 ? (uint64_t)options->torch_seed : ORIGIN_SEED,
+        .seed = (uint64_t)options->torch_seed,
         .way = is_linear(options) ? WEIGHT_INIT_LINEAR : WEIGHT_INIT_RAND,
         .table_rows = (size_t)options->table,
         .source_rows = origin ? origin->source_rows : 0,

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/target_folder.h"
 #include "options.h"
 #include "text/word_list.h"
 
@@ -45,6 +46,11 @@ void init_words_release(struct init_words *words);
 /* Refuse a directory with a file of another tokenizer, which would be read with those that are to
  * be written there. save_folder does so, too; this is for what takes long before it. */
 int init_words_check_target(const struct folder *folder, const char *path, struct err *err);
+
+/* Write the files of a new model, or of a vocabulary, into the directory of -o or --save, and show
+ * how far it is. target_folder_check says before anything else whether it may. */
+int save_folder(const struct folder *folder, const char *path, const struct options *options,
+                struct err *err);
 
 /* Say, where a list has characters for words, that blanks in the texts decide otherwise. */
 void init_words_note(const struct options *options, const struct word_list *list);

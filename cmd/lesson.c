@@ -12,7 +12,6 @@
 #include "lesson.h"
 #include "write/text_line.h"
 #include "page.h"
-#include "pager.h"
 
 enum {
     WORDS_MAX = 32, /* of a command line */

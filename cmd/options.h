@@ -11,8 +11,10 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "math/precision.h"
+#include "model/weight_init.h"
 
 /* The commands an option belongs to. */
 enum {
@@ -38,7 +40,7 @@ enum {
     /* `batch` and its items have every option of `run`, but for rows marked so. */
     NOT_BATCH = 1 << 28,
     NOT_ITEM = 1 << 29,
-    /* All of them change what is computed (settings.h), but for: */
+    /* All of them change what is computed, but for: */
     PROCESS = 1 << 25, /* how one process does it, and where to: results do not depend on it */
     TEXT = 1 << 26,    /* what is looked at */
     VIEW = 1 << 27,    /* what is shown of it, and how */
@@ -49,98 +51,76 @@ struct texts {
     size_t count;
 };
 
+/* Numbers are 0 where they were not given, but for OPTIONS_DEFAULT. */
 struct options {
-    const char *model;
-    struct texts sentences;
-    const char *file;
-    const char *ids;
-    const char *source;
-    const char *attention;
-    const char *attention_of;
-    const char *mask_method;
-    const char *scale;
-    const char *without;
-    double softness; /* --temperature of the scores; 1: not given */
-    double dropout;
-    const char *token;
-    const char *show;
-    const char *layer;
-    const char *head;
-    const char *format;
-    const char *output;
-    const char *precision;
-    const char *completion;
-    const char *shape;
-    const char *lengths; /* of texts: a list */
-    const char *only;
-    const char *save;
-    const char *like;
-    const char *config;
-    const char *vocab;
-    const char *merges;
-    const char *draw;
-    const char *sort, *map; /* scores of heads */
-    const char *rule;       /* of a grammar */
-    long long size;         /* of a vocabulary; 0: not given */
-    long long count;        /* of texts; 0: not given */
-    struct texts sets;
-    struct texts data; /* what a model is trained on */
-    const char *resume_from;
-    long long steps, batch, context, accumulate, save_every; /* 0: not given */
-    long long warmup;                                        /* -1: not given */
-    double rate, decay, clip, drills;
-    long long table;      /* 0: not given */
-    long long torch_seed; /* -1: not given */
-    const char *input;    /* what kind of file a batch is read from */
-    const char *reduce;
-    bool per_item;
-    const char *shard;
-    struct texts sweeps;
-    bool dry_run;
-    bool resume;
-    bool force;
-    bool fail_fast;
-    const char *mean;
-    const char *view; /* of pictures, and all up to the title */
-    const char *color_scale;
-    const char *range;
-    const char *palette;
-    const char *cells;
-    const char *color;
-    const char *title;
-    long long threads; /* 0: one a processor */
-    long long width;   /* 0: the terminal's */
-    long long tokens;  /* 0: not given */
-    long long digits;  /* 0: not given */
-    double temperature;
-    double top_p;
-    long long top_k;
-    long long seed;
-    bool no_stop;
-    bool logprobs;
-    long long repeat; /* 0: not given */
-    bool full;
-    bool list;
-    bool words;
-    bool hide_first;
-    bool only_ids;
-    bool decode;
-    bool bos;
-    bool no_special;
-    bool json;
-    bool man;
-    bool quiet;
-    bool verbose;
-    bool help;
     struct texts operands;
     struct texts given; /* the long names of all options on the command line, in its order */
+
+    /* the model, and the way it attends */
+    const char *model;
+    const char *precision;
+    const char *attention, *attention_of, *mask_method, *scale, *without;
+    double softness; /* --temperature of the scores */
+    double dropout;
+    long long seed;
+
+    /* texts */
+    struct texts sentences;
+    const char *file, *ids, *source;
+    bool bos, no_special;
+    bool only_ids, decode; /* of tokenize */
+
+    /* what is shown, and where */
+    const char *show, *layer, *head, *mean;
+    const char *token;      /* of explain */
+    const char *sort, *map; /* of heads */
+    bool words, hide_first, full;
+    const char *format, *output;
+    bool json, force;
+    long long width, digits;
+
+    /* how pictures and pages look */
+    const char *view, *cells, *color_scale, *range, *palette, *color, *title;
+
+    /* how the program runs */
+    long long threads;
+    bool quiet, verbose, help;
+    bool list, man; /* of lesson; of help */
+    const char *completion;
+
+    /* of generate: how the text goes on */
+    long long tokens; /* of info, too */
+    double temperature, top_p;
+    long long top_k;
+    bool no_stop, logprobs;
+
+    /* of batch */
+    const char *input; /* what kind of file it is read from */
+    struct texts sweeps;
+    long long repeat; /* of bench and compare, too */
+    const char *reduce, *shard;
+    bool per_item, dry_run, resume, fail_fast;
+
+    /* of bench */
+    const char *lengths, *only, *save;
+
+    /* of init, train, vocab and corpus: what is made */
+    const char *shape, *like, *config, *vocab, *merges, *draw;
+    struct texts sets;
+    long long table, torch_seed, size, count;
+    const char *rule; /* of a grammar */
+
+    /* of train */
+    struct texts data;
+    const char *resume_from;
+    long long steps, batch, context, accumulate, save_every, warmup;
+    double rate, decay, clip, drills;
 };
 
-/* What holds where nothing was given; all else is 0. */
-#define OPTIONS_DEFAULT                                                                    \
-    {                                                                                      \
-        .top_p = 1, .torch_seed = -1, .warmup = -1, .rate = 1e-3, .decay = 0.1, .clip = 1, \
-        .softness = 1                                                                      \
+#define OPTIONS_DEFAULT                                                                  \
+    {                                                                                    \
+        .top_p = 1, .rate = 1e-3, .decay = 0.1, .clip = 1, .softness = 1, .steps = 1000, \
+        .batch = 32, .accumulate = 1, .count = 1, .torch_seed = ORIGIN_SEED,             \
     }
 
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER, OPTION_REAL };
@@ -168,17 +148,17 @@ int options_parse(struct options *options, int command, char **arguments, struct
 /* Whether a long name is one that the command line had, be it with the value that it has anyway. */
 bool options_are_given(const struct options *options, const char *name);
 
-/* True when one of these commands has the option; an option of that long name. */
-bool option_serves(const struct option_row *row, int commands);
-bool option_has_name(int commands, const char *name);
-
-/* Refuse a long name that the command has no option of. */
-int options_check_name(int command, const char *name, struct err *err);
-
 /* Set one option by its long name, as a command line would: the value of a flag is true or false.
  * `value` is borrowed. */
 int options_set(struct options *options, int command, const char *name, const char *value,
                 struct arena *arena, struct err *err);
+
+/* True when one of these commands has the option; the option of a long name of `size` bytes, or of
+ * a letter, that one of them has, or NULL. */
+bool option_serves(const struct option_row *row, int commands);
+const struct option_row *option_find(int commands, const char *name, size_t size);
+const struct option_row *option_find_letter(int commands, char letter);
+bool option_has_name(int commands, const char *name);
 
 /* True when one of these commands has the option that an argument, `-s` or `--layer=0`, begins. */
 bool option_is_known(int commands, const char *argument);
@@ -186,7 +166,47 @@ bool option_is_known(int commands, const char *argument);
 /* --precision: fp32, where it is not given. */
 int options_precision(enum precision *precision, const struct options *options, struct err *err);
 
-/* --format of commands that print a page or JSON. */
-int options_check_page(const struct options *options, struct err *err);
+/* --format, or --json, of commands that print a page, text, or JSON. */
+int options_choose_page(bool *json, const struct options *options, struct err *err);
+
+/* --- what was meant by an option that a command does not have ----------------------------------
+ *
+ * In this order: the same thing under this command's name for it ("--prompt" is "--sentence"), an
+ * option of other commands, a slip of the finger. */
+
+/* Refuse a long name, where the command has no such option; one that it has not, of `size` bytes
+ * without its dashes; and a letter. */
+int options_check_name(int command, const char *name, struct err *err);
+int unknown_name(int command, const char *name, size_t size, struct err *err);
+int unknown_letter(int command, const char *letter, struct err *err);
+
+/* Refuse a word that would be taken for something else: `-layer`, whose l is no option and whose
+ * dash should be two; `–layer`, with the dash of a word processor. 0 for any other. */
+int unknown_dashes(int command, const char *argument, struct err *err);
+
+/* True when that option may be meant: it is called so elsewhere, or nearly so. */
+bool unknown_may_mean(const char *name, const char *option);
+
+/* The option that a name is only a slip away from: another case, `_` for a dash, or in words of
+ * five letters or more one letter; or NULL. */
+const char *unknown_slip(int command, const char *name);
+
+/* --- settings: what makes one item of a batch different from another ---------------------------
+ */
+
+/* True for options that an item may set over what `batch` says for all; for those among them that
+ * change what is computed: a model, a mechanism, not a source or a format. */
+bool settings_may_vary(const struct option_row *row);
+bool settings_compute(const struct option_row *row);
+
+/* True when the option has the same value in both. */
+bool settings_same(const struct option_row *row, const struct options *a, const struct options *b);
+
+/* Append the option's value as a command line has it: nothing where it was not given. */
+void settings_value(struct buf *out, const struct option_row *row, const struct options *options);
+
+/* True when two items can share a pass: every setting is the same and, unless only what is computed
+ * counts, what is shown, too. Their texts and sources may differ. */
+bool settings_agree(const struct options *a, const struct options *b, bool only_computed);
 
 #endif

@@ -1,25 +1,67 @@
-/* output.h: where results go, and how: standard output, a file or a folder, in one format.
+/* output.h: in which format results are written, and where to: standard output, a file or a folder.
  *
- *     struct output output = {0};
- *     if (output_choose(&output, options, err)) ...
- *     ... compute ...
- *     if (output_open(&output, err) || output_write(&output, &report, &place, err) ||
- *         output_commit(&output, err)) ...
- *     output_discard(&output);          (does nothing after a commit)
+ * A table of formats has rows with a name and an ending of files; the row is --format's, else that
+ * of the ending of -o, else the first, which is for people.
+ *
+ *     const struct format_table table = FORMAT_TABLE(rows, ROWS);
+ *     size_t index = 0;
+ *     if (format_choose(&index, &table, options->format, options->output, err)) ...
+ *     if (output_to(&stream, options->output, err) || rows[index].write(...)) ...
  */
 #ifndef ATTN_CMD_OUTPUT_H
 #define ATTN_CMD_OUTPUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
+#include "base/names.h"
 #include "base/stream.h"
 #include "base/target_folder.h"
-#include "lens/derive.h"
 #include "lens/selection.h"
 #include "options.h"
 #include "write/format.h"
 
+struct format_table {
+    struct names names, endings; /* endings with their dots */
+    const bool *first_for_files; /* the first row's field; NULL: no row is */
+};
+
+/* Rows with the fields `name`, `ending` and `for_files`; rows without the last. */
+#define FORMAT_TABLE(rows, count)                                                \
+    {                                                                            \
+        {&(rows)->name, (count), sizeof *(rows), NULL},                          \
+            {&(rows)->ending, (count), sizeof *(rows), NULL}, &(rows)->for_files \
+    }
+#define FORMAT_TABLE_OF_TEXT(rows, count)                          \
+    {                                                              \
+        {&(rows)->name, (count), sizeof *(rows), NULL},            \
+            {&(rows)->ending, (count), sizeof *(rows), NULL}, NULL \
+    }
+
+/* `name` and `path` are NULL where they were not given. Refused as usage are names and endings that
+ * are none, and bytes on a terminal that `-` did not ask for. */
+int format_choose(size_t *index, const struct format_table *table, const char *name,
+                  const char *path, struct err *err);
+
+/* The same for a name alone, wherever it goes. */
+int format_choose_name(size_t *index, const struct format_table *table, const char *name,
+                       struct err *err);
+
+/* The row whose ending a path has; false where it has none of them. */
+bool format_find_ending(size_t *index, const struct format_table *table, const char *path);
+
+/* True for standard output: no path, or `-`. Open that, or the file that a commit puts there. */
+bool output_is_standard(const char *path);
+int output_to(struct stream *out, const char *path, struct err *err);
+
+/* Reports: one file, or a folder of files.
+ *
+ *     if (output_choose(&output, options, err)) ...
+ *     if (output_open(&output, err) || output_write(&output, &report, &place, err) ||
+ *         output_commit(&output, err)) ...
+ *     output_discard(&output);          (does nothing after a commit)
+ */
 struct output {
     const char *path; /* NULL or "-": standard output */
     const struct format *format;
@@ -30,16 +72,8 @@ struct output {
     struct target_folder folder;
 };
 
-/* --format, else the ending of -o, else text for people. A folder that holds anything is refused
- * without --force. */
+/* A folder that holds anything is refused without --force. */
 int output_choose(struct output *output, const struct options *options, struct err *err);
-
-/* What to show, and of which layers: what was asked for, else what the format is for (NULL: what is
- * not shown, but counted). A mean over layers is one over all. */
-const char *output_show(const struct format *format, const struct options *options,
-                        const struct config *config);
-const char *output_layer(const struct format *format, const struct options *options,
-                         const struct derivation *how);
 
 /* What was asked for must have a place in the format. */
 int output_check_selection(const struct output *output, const struct selection *selection,

@@ -1,4 +1,4 @@
-#include "pager.h"
+#include "page.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,37 +2,102 @@
 
 #include <string.h>
 
-#include "command.h"
-#include "mechanism_options.h"
-#include "output.h"
+#include "model/mechanism.h"
 
-static int choose_selection(struct request *request, const struct options *options,
-                            const struct format *format, const struct config *config,
-                            struct arena *arena, struct err *err)
+/* --- the mechanism ---------------------------------------------------------------------------- */
+
+/* Numbers whose range ends before its end. */
+static int check_numbers(const struct options *options, struct err *err)
 {
-    struct selection *selection = &request->selection;
-    bool is_page = format && strcmp(format->name, "text") == 0;
-    const char *layer = output_layer(format, options, &request->derivation);
-    request->chosen = !is_page || options->show || options->layer || options->head;
-    if (selection_sites(selection, output_show(format, options, config), config, err) ||
-        selection_layers(selection, layer, config, arena, err))
+    if ((float)options->softness == 0)
+        return err_usage(err, "--temperature: expected a number above 0, found %g",
+                         options->softness);
+    if ((float)options->dropout == 1)
+        return err_usage(err, "--dropout: expected a number below 1, found %g", options->dropout);
+    return 0;
+}
+
+int mechanism_options_read(struct mechanism *mechanism, const struct options *options,
+                           struct err *err)
+{
+    *mechanism = (struct mechanism){
+        .temperature = options->softness == 1 ? 0 : (float)options->softness,
+        .dropout = (float)options->dropout,
+        .seed = (uint64_t)options->seed,
+    };
+    if (check_numbers(options, err))
         return -1;
-    return selection_heads(selection, options->head, config, arena, err);
+    if (options->attention && mechanism_set_attention(mechanism, options->attention, err))
+        return -1;
+    if (options->mask_method && mechanism_set_mask_method(mechanism, options->mask_method, err))
+        return -1;
+    if (options->scale && mechanism_set_scale(mechanism, options->scale, err))
+        return -1;
+    return options->without ? mechanism_set_without(mechanism, options->without, err) : 0;
+}
+
+int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
+                           const struct options *options, struct arena *arena, struct err *err)
+{
+    const char *item = options->attention;
+    size_t most = 1;
+    for (const char *at = item; *at; at++)
+        most += *at == ',';
+    *mechanisms = arena_alloc(arena, most, sizeof **mechanisms, err);
+    *count = 0;
+    for (size_t size = 0; *mechanisms && *count < most; item += size + 1) {
+        struct mechanism *mechanism = &(*mechanisms)[(*count)++];
+        size = strcspn(item, ",");
+        const char *text = arena_text(arena, item, size, err);
+        mechanism->seed = (uint64_t)options->seed;
+        if (!text || mechanism_set_attention(mechanism, text, err))
+            return -1;
+    }
+    return *mechanisms ? 0 : -1;
+}
+
+/* --- what is looked at ------------------------------------------------------------------------ */
+
+int read_derivation(struct derivation *how, const struct options *options, bool keeps_first,
+                    struct err *err)
+{
+    *how = (struct derivation){
+        .words = options->words,
+        .hide_first = options->hide_first && !keeps_first,
+    };
+    return options->mean ? derive_read_mean(how, options->mean, err) : 0;
+}
+
+const char *request_layer(const struct format *format, const struct options *options,
+                          const struct derivation *how)
+{
+    if (options->layer)
+        return options->layer;
+    return format_layer(how->mean_of_layers ? NULL : format);
 }
 
 int request_make(struct request *request, const struct options *options,
                  const struct format *format, const struct viewer *viewer, struct arena *arena,
                  struct err *err)
 {
-    bool keeps_first = format && format->can_show_all;
     struct config config = viewer->model.config;
-    *request = (struct request){0};
+    struct selection *selection = &request->selection;
+    const char *usual = format_show(format, config.n_encoder_layer > 0);
+    bool is_page = format && strcmp(format->name, "text") == 0;
+    *request = (struct request){
+        .chosen = !is_page || options->show || options->layer || options->head,
+    };
     if (mechanism_options_read(&config.mechanism, options, err) ||
         mechanism_check(&config.mechanism, &config, err))
         return -1;
     request->mechanism = config.mechanism;
-    if (read_derivation(&request->derivation, options, keeps_first, err) ||
-        choose_selection(request, options, format, &config, arena, err))
+    if (read_derivation(&request->derivation, options, format && format->can_show_all, err))
         return -1;
-    return derive_check(&request->derivation, &request->selection, viewer->tokenizer, err);
+    const char *layer = request_layer(format, options, &request->derivation);
+    return selection_sites(selection, options->show ? options->show : usual, &config, err) ||
+                   selection_layers(selection, layer, &config, arena, err) ||
+                   selection_heads(selection, options->head, &config, arena, err) ||
+                   derive_check(&request->derivation, selection, viewer->tokenizer, err)
+               ? -1
+               : 0;
 }

@@ -1,5 +1,4 @@
-/* request.h: what is asked of a model, read from options: the same for `run` and for one item of
- * `batch`.
+/* request.h: what is asked of a model, read from options.
  *
  *     struct request request;
  *     if (request_make(&request, options, format, &viewer, &arena, err) ||
@@ -31,5 +30,22 @@ struct request {
 int request_make(struct request *request, const struct options *options,
                  const struct format *format, const struct viewer *viewer, struct arena *arena,
                  struct err *err);
+
+/* Its parts. --attention, --mask-method, --scale, --temperature, --dropout, --without and --seed,
+ * each by itself: whether they fit together and to a model is not known yet. */
+int mechanism_options_read(struct mechanism *mechanism, const struct options *options,
+                           struct err *err);
+
+/* The kinds of attention of a list, "dense,window:8,linear", each a mechanism; the arena's. */
+int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
+                           const struct options *options, struct arena *arena, struct err *err);
+
+/* --mean, --words and --hide-first; `keeps_first`: the output can hide it by itself. */
+int read_derivation(struct derivation *how, const struct options *options, bool keeps_first,
+                    struct err *err);
+
+/* --layer, else those that the format is for; a mean over layers is one over all. */
+const char *request_layer(const struct format *format, const struct options *options,
+                          const struct derivation *how);
 
 #endif

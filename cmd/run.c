@@ -9,14 +9,12 @@
 #include "base/clock.h"
 #include "command.h"
 #include "inputs.h"
-#include "mechanism_options.h"
+#include "request.h"
 #include "lens/viewer.h"
-#include "looks.h"
+#include "page.h"
 #include "output.h"
 #include "write/text_line.h"
-#include "page.h"
 #include "progress.h"
-#include "request.h"
 #include "text/label.h"
 
 enum {

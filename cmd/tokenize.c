@@ -11,11 +11,11 @@
 #include "base/num.h"
 #include "base/stream.h"
 #include "command.h"
-#include "decode.h"
 #include "format/json_writer.h"
 #include "inputs.h"
 #include "lens/tokenized.h"
 #include "model/model.h"
+#include "text/token_list.h"
 #include "write/json_origin.h"
 #include "write/text_line.h"
 #include "write/text_tokens.h"
@@ -30,6 +30,7 @@ struct tally {
 
 struct job {
     const struct options *options;
+    const struct mode *mode;
     struct folder folder;
     struct tokenizer *tokenizer;
     struct file file;
@@ -52,22 +53,10 @@ struct printer {
 
 /* A way to print a text's tokens. */
 struct mode {
-    int (*begin)(struct printer *printer, struct err *err);
+    int (*begin)(struct printer *printer, struct err *err); /* NULL: nothing */
     int (*token)(struct printer *printer, const struct token *token, struct err *err);
-    int (*end)(struct printer *printer, struct err *err);
+    const char *end;
 };
-
-static int begin_nothing(struct printer *printer, struct err *err)
-{
-    (void)printer, (void)err;
-    return 0;
-}
-
-static int end_nothing(struct printer *printer, struct err *err)
-{
-    (void)printer, (void)err;
-    return 0;
-}
 
 /* --- the ids alone, with blanks between them -------------------------------------------------- */
 
@@ -78,13 +67,6 @@ static int print_id(struct printer *printer, const struct token *token, struct e
     if (printer->index)
         stream_char(&printer->out, ' ');
     stream_bytes(&printer->out, text, num_count(text, token->id));
-    return 0;
-}
-
-static int end_ids(struct printer *printer, struct err *err)
-{
-    (void)err;
-    stream_char(&printer->out, '\n');
     return 0;
 }
 
@@ -112,15 +94,6 @@ static int print_object(struct printer *printer, const struct token *token, stru
     return 0;
 }
 
-static int end_object(struct printer *printer, struct err *err)
-{
-    (void)err;
-    json_put_close(&printer->json, ']');
-    json_put_close(&printer->json, '}');
-    stream_char(&printer->out, '\n');
-    return 0;
-}
-
 /* --- a table ---------------------------------------------------------------------------------- */
 
 static int begin_table(struct printer *printer, struct err *err)
@@ -144,22 +117,16 @@ static int print_row(struct printer *printer, const struct token *token, struct 
     return text_end(&printer->out, &printer->line, err);
 }
 
-static const struct mode ids_mode = {begin_nothing, print_id, end_ids};
-static const struct mode json_mode = {begin_object, print_object, end_object};
-static const struct mode table_mode = {begin_table, print_row, end_nothing};
-
-static const struct mode *mode_of(const struct options *options)
-{
-    bool json = options->format && strcmp(options->format, "json") == 0;
-    return options->only_ids ? &ids_mode : json ? &json_mode : &table_mode;
-}
+static const struct mode ids_mode = {NULL, print_id, "\n"};
+static const struct mode json_mode = {begin_object, print_object, "]}\n"};
+static const struct mode table_mode = {begin_table, print_row, ""};
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
 static int print_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
 {
     struct printer *printer = context;
-    const struct mode *mode = mode_of(printer->job->options);
+    const struct mode *mode = printer->job->mode;
     for (size_t i = 0; i < count; i++, printer->index++)
         if (mode->token(printer, &tokens[i], err))
             return -1;
@@ -168,12 +135,12 @@ static int print_tokens(void *context, const struct token *tokens, size_t count,
 
 static int print_text(struct printer *printer, const struct input *input, struct err *err)
 {
-    const struct mode *mode = mode_of(printer->job->options);
+    const struct mode *mode = printer->job->mode;
     const struct token_sink sink = {print_tokens, printer};
     struct token_list list = {.sink = &sink};
-    int failed = mode->begin(printer, err) ||
-                 tokenizer_stream(printer->job->tokenizer, &list, input->text, input->size, err) ||
-                 mode->end(printer, err);
+    int failed = (mode->begin && mode->begin(printer, err)) ||
+                 tokenizer_stream(printer->job->tokenizer, &list, input->text, input->size, err);
+    stream_text(&printer->out, failed ? "" : mode->end);
     token_list_release(&list);
     return failed ? -1 : 0;
 }
@@ -262,7 +229,7 @@ static const char *place_of(const struct job *job, size_t index, char place[PLAC
 static bool is_known(const struct job *job)
 {
     return job->count == 1 && job->inputs[0].size && tokenizer_knows_all(job->tokenizer) &&
-           mode_of(job->options) != &table_mode;
+           job->mode != &table_mode;
 }
 
 /* All of them before the first is printed: no output stops half-way for a word. */
@@ -277,6 +244,87 @@ static int read_all(struct job *job, struct err *err)
             return place_of(job, i, place) ? err_prefix(err, "%s", place) : -1;
     dropped_note(&dropped, job->options, place_of(job, dropped.input, place));
     return 0;
+}
+
+/* --- --decode: from ids back to the text they came from --------------------------------------- */
+
+/* The text that is put together. */
+struct decoder {
+    const struct tokenizer *tokenizer;
+    struct file file;
+    struct stream *out; /* NULL: look at the ids first */
+    size_t count;       /* of ids */
+};
+
+static int write_id(struct decoder *decoder, uint32_t id, struct err *err)
+{
+    size_t size = 0;
+    const char *bytes = tokenizer_token(decoder->tokenizer, id, &size);
+    decoder->count++;
+    if (!bytes)
+        return err_usage(err, "id %zu of the list: %u is not in the vocabulary", decoder->count,
+                         id);
+    if (!decoder->out)
+        return 0;
+    if (decoder->count > 1)
+        stream_text(decoder->out, tokenizer_gap(decoder->tokenizer));
+    stream_bytes(decoder->out, bytes, size);
+    return 0;
+}
+
+static int write_list(struct decoder *decoder, const char *text, size_t size, struct err *err)
+{
+    struct id_list list = {
+        .at = text,
+        .end = text + size,
+        .limit = tokenizer_size(decoder->tokenizer),
+        .count = decoder->count,
+    };
+    uint32_t id = 0;
+    while (id_list_next(&list, &id, err))
+        if (write_id(decoder, id, err))
+            return -1;
+    return list.failed ? -1 : 0;
+}
+
+static int write_all(struct decoder *decoder, const struct texts *lists, struct err *err)
+{
+    decoder->count = 0;
+    if (write_list(decoder, decoder->file.bytes, decoder->file.size, err)) {
+        err->kind = ERR_INPUT; /* what stands in a file is bad input, not wrong usage */
+        return -1;
+    }
+    for (size_t i = 0; i < lists->count; i++)
+        if (write_list(decoder, lists->items[i], strlen(lists->items[i]), err))
+            return -1;
+    if (decoder->count)
+        return 0;
+    return err_set(err, "the list is empty: expected at least one id");
+}
+
+/* All of them are looked at before the first byte is written. */
+static int write_checked(struct decoder *decoder, const struct texts *lists, struct err *err)
+{
+    struct stream out = {0};
+    if (write_all(decoder, lists, err) || stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    decoder->out = &out;
+    int failed = write_all(decoder, lists, err) || stream_commit(&out, err);
+    stream_discard(&out);
+    return failed ? -1 : 0;
+}
+
+/* Write the bytes of the ids that the operands, the file or standard input give. */
+static int decode_ids(const struct options *options, const struct tokenizer *tokenizer,
+                      struct err *err)
+{
+    struct decoder decoder = {.tokenizer = tokenizer};
+    const char *path = options->operands.count || options->file ? options->file : "-";
+    if (path && inputs_read_file(&decoder.file, path, err))
+        return -1;
+    int failed = write_checked(&decoder, &options->operands, err);
+    file_release(&decoder.file);
+    return failed;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -295,14 +343,19 @@ static int check_decode(const struct options *options, struct err *err)
     return 0;
 }
 
-static int check_options(const struct options *options, struct err *err)
+static int check_options(struct job *job, struct err *err)
 {
+    const struct options *options = job->options;
+    bool json = false;
     if (check_decode(options, err))
         return -1;
     if (options->only_ids && options->format)
         return err_usage(err, "--ids: prints the ids alone, found --format %s as well",
                          options->format);
-    return options_check_page(options, err);
+    if (options_choose_page(&json, options, err))
+        return -1;
+    job->mode = options->only_ids ? &ids_mode : json ? &json_mode : &table_mode;
+    return 0;
 }
 
 static int open_tokenizer(struct job *job, struct err *err)
@@ -320,7 +373,7 @@ static int open_tokenizer(struct job *job, struct err *err)
 int tokenize_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
-    int failed = check_options(options, err) || open_tokenizer(&job, err);
+    int failed = check_options(&job, err) || open_tokenizer(&job, err);
     if (!failed && options->decode)
         failed = decode_ids(options, job.tokenizer, err);
     else if (!failed)

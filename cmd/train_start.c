@@ -113,14 +113,14 @@ static int take_settings(struct train_start *start, const struct options *option
                        check_settings(settings, options, err)
                    ? -1
                    : 0;
-    long long steps = options->steps ? options->steps : 1000;
+    long long steps = options->steps;
     *settings = (struct trainer_settings){
         .seed = (uint64_t)(options->seed),
         .steps = steps,
-        .warmup = options->warmup >= 0 ? options->warmup : steps / 20,
-        .texts = options->batch ? options->batch : 32,
+        .warmup = options_are_given(options, "warmup") ? options->warmup : steps / 20,
+        .texts = options->batch,
         .tokens = options->context,
-        .accumulate = options->accumulate ? options->accumulate : 1,
+        .accumulate = options->accumulate,
         .rate = options->rate,
         .decay = options->decay,
         .clip = options->clip,

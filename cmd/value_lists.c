@@ -17,7 +17,7 @@
 #include "explain/explain_format.h"
 #include "write/format.h"
 #include "draw/measured_form.h"
-#include "settings.h"
+#include "options.h"
 
 /* --- lists that are tables elsewhere ---------------------------------------------------------- */
 

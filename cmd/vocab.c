@@ -6,7 +6,6 @@
 #include "init_words.h"
 #include "inputs.h"
 #include "progress.h"
-#include "save_folder.h"
 #include "text/bpe_learn.h"
 
 struct job {

@@ -8,7 +8,7 @@
 #include "base/heap.h"
 #include "batch_work.h"
 #include "../command.h"
-#include "../looks.h"
+#include "../page.h"
 #include "manifest.h"
 #include "../signals.h"
 #include "text/label.h"

@@ -7,8 +7,8 @@
 #include "batch_work.h"
 #include "../command.h"
 #include "lens/derive.h"
+#include "../options.h"
 #include "lens/tally.h"
-#include "../settings.h"
 
 /* Of the texts that share a pass. A wide model has use for many tokens: its weights come from far;
  * to a narrow one they would only be memory. */

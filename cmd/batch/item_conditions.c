@@ -6,7 +6,6 @@
 #include "base/utf8.h"
 #include "lens/measure.h"
 #include "../options.h"
-#include "../unknown_option.h"
 
 /* --- names ------------------------------------------------------------------------------------ */
 

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "../inputs.h"
-#include "../settings.h"
+#include "../options.h"
 
 enum {
     VALUES_MAX = 10000, /* of one sweep: a range is easily written */

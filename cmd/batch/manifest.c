@@ -7,7 +7,7 @@
 #include "format/json_writer.h"
 #include "../help.h"
 #include "../inputs.h"
-#include "../settings.h"
+#include "../options.h"
 
 enum { PART_BYTES = 64 * 1024 };
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "../settings.h"
+#include "../options.h"
 #include "format/json.h"
 
 static const char name[] = " \"command\": ";

@@ -4,8 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../format_choice.h"
-#include "../looks.h"
+#include "../output.h"
 #include "../page.h"
 #include "work_folder.h"
 

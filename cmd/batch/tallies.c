@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/names.h"
-#include "../settings.h"
+#include "../options.h"
 
 int tallies_open(struct tallies *tallies, const struct options *options, struct err *err)
 {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "../options.h"
 #include "lens/tally.h"
-#include "../settings.h"
 
 static const char *take_text(struct buf *text, struct arena *arena, struct err *err)
 {

@@ -3,8 +3,8 @@
 #include "fuzz.h"
 
 #include "../../cmd/command.h"
-#include "../../cmd/looks.h"
-#include "../../cmd/mechanism_options.h"
+#include "../../cmd/page.h"
+#include "../../cmd/request.h"
 #include "../../cmd/batch/shard.h"
 #include "lens/selection.h"
 #include "model/config_edit.h"
@@ -52,8 +52,9 @@ static void check_values(const struct options *options)
     struct job_shard shard;
     struct tokens tokens;
     struct config_edit edit = {0};
+    bool json;
     expect(options_precision(&precision, options, &fuzz_err));
-    expect(options_check_page(options, &fuzz_err));
+    expect(options_choose_page(&json, options, &fuzz_err));
     expect(mechanism_options_read(&mechanism, options, &fuzz_err));
     expect(read_derivation(&how, options, false, &fuzz_err));
     expect(looks_read(&style, options, &fuzz_err));
