@@ -6,23 +6,21 @@
 #include "measure/comparison.h"
 #include "command.h"
 #include "output.h"
-#include "inputs.h"
 #include "request.h"
 #include "progress.h"
+#include "session.h"
 
 enum { ROUNDS = 5 };
 
 struct job {
     const struct options *options;
     const struct comparison_format *format;
-    struct viewer viewer;
-    struct inputs inputs;
+    struct session session;
     struct text_pair *pairs;
     struct mechanism *ways;
     struct selection selection;
     struct comparison_plan plan;
     struct stream out;
-    struct arena arena;
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -46,57 +44,43 @@ static int check_options(struct job *job, struct err *err)
         return err_usage(err, "--attention: expected a list of what is to be compared with dense, "
                               "as window:8,linear");
     return choose_format(job, err) || mechanism_options_list(&job->ways, &job->plan.way_count,
-                                                             options, &job->arena, err)
+                                                             options, &job->session.arena, err)
                ? -1
                : 0;
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-static void note_dropped(const struct job *job, const struct dropped *dropped)
-{
-    struct buf place = {0};
-    inputs_place(&place, &job->inputs, dropped->input);
-    dropped_note(dropped, job->options, place.bytes);
-    buf_release(&place);
-}
-
 static int read_texts(struct job *job, struct err *err)
 {
-    const char *text = job->options->source;
-    struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    struct dropped dropped = {0};
-    struct dropped in_source = {0};
-    job->pairs = arena_alloc(&job->arena, job->inputs.count, sizeof *job->pairs, err);
+    struct session *session = &job->session;
+    size_t count = session->inputs.count;
+    job->pairs = arena_alloc(&session->arena, count, sizeof *job->pairs, err);
     if (!job->pairs)
         return -1;
-    for (size_t i = 0; i < job->inputs.count; i++) {
-        struct text_pair *pair = &job->pairs[i];
-        if (viewer_read(&job->viewer, pair, &job->inputs.items[i], text ? &source : NULL,
-                        &job->arena, err))
-            return inputs_blame(&job->inputs, i, err);
-        dropped_add(&dropped, &pair->sentence, i);
-        if (i == 0) /* it is the same for all */
-            dropped_add(&in_source, &pair->source, i);
+    for (size_t i = 0; i < count; i++) {
+        if (session_read(session, &job->pairs[i], i, &session->arena, err))
+            return -1;
+        session_count_dropped(session, &job->pairs[i], i);
     }
-    note_dropped(job, &dropped);
-    dropped_note(&in_source, job->options, "the source");
+    session_note_dropped(session);
     return 0;
 }
 
 static int prepare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    struct model *model = &job->viewer.model;
-    if (check_options(job, err) || inputs_open(&job->inputs, options, err) ||
-        viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
-        inputs_set_tokenizer(job->viewer.tokenizer, &model->folder, options, err) ||
-        inputs_check_source(options, model, err) ||
-        selection_layers(&job->selection, options->layer, &model->config, &job->arena, err) ||
-        selection_heads(&job->selection, options->head, &model->config, &job->arena, err))
-        return -1;
-    print_note_of_tokenizer(options, job->viewer.tokenizer);
-    return read_texts(job, err);
+    struct session *session = &job->session;
+    const struct model *model = &session->viewer.model;
+    return check_options(job, err) || inputs_open(&session->inputs, options, err) ||
+                   session_open(session, err) || inputs_check_source(options, model, err) ||
+                   selection_layers(&job->selection, options->layer, &model->config,
+                                    &session->arena, err) ||
+                   selection_heads(&job->selection, options->head, &model->config, &session->arena,
+                                   err) ||
+                   read_texts(job, err)
+               ? -1
+               : 0;
 }
 
 /* --- the comparison --------------------------------------------------------------------------- */
@@ -113,26 +97,24 @@ static int compare(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct comparison comparison;
     struct progress progress;
-    job->plan.viewer = &job->viewer;
+    job->plan.viewer = &job->session.viewer;
     job->plan.pairs = job->pairs;
-    job->plan.pair_count = job->inputs.count;
+    job->plan.pair_count = job->session.inputs.count;
     job->plan.ways = job->ways;
     job->plan.selection = &job->selection;
     job->plan.rounds = options->repeat ? (size_t)options->repeat : ROUNDS;
     progress_begin(&progress, options, NULL);
     job->plan.progress = &progress.sink;
-    int failed = comparison_make(&comparison, &job->plan, &job->arena, err);
+    int failed = comparison_make(&comparison, &job->plan, &job->session.arena, err);
     progress_end(&progress);
     return failed || write_comparison(job, &comparison, err) ? -1 : 0;
 }
 
 int compare_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options};
+    struct job job = {.options = options, .session.options = options};
     int failed = prepare(&job, err) || compare(&job, err);
     stream_discard(&job.out);
-    inputs_release(&job.inputs);
-    viewer_release(&job.viewer);
-    arena_release(&job.arena);
+    session_release(&job.session);
     return failed ? -1 : 0;
 }

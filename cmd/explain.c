@@ -5,15 +5,13 @@
 #include "base/names.h"
 #include "command.h"
 #include "output.h"
-#include "inputs.h"
 #include "lens/attention_part.h"
 #include "explain/explanation.h"
 #include "lens/tokenized.h"
-#include "lens/viewer.h"
-#include "request.h"
 #include "explain/explain_format.h"
 #include "page.h"
 #include "progress.h"
+#include "session.h"
 
 enum { TOKENS_NAMED = 16 }; /* at most so many in a message */
 
@@ -22,15 +20,13 @@ static const char all[] = "all"; /* tokens, in place of one */
 struct job {
     const struct options *options;
     const struct explain_format *format;
-    struct viewer viewer;
-    struct file file; /* what the text is borrowed from */
+    struct session session;
     struct text_pair pair;
     enum site_part part;          /* that was asked for, if one was */
     const struct tokenized *text; /* that the query stands in */
     struct explain_request request;
     bool several; /* --token all */
     struct stream out;
-    struct arena arena;
 };
 
 /* --- what is asked for ------------------------------------------------------------------------ */
@@ -61,7 +57,7 @@ static int read_part(struct job *job, struct err *err)
 /* The attention that was named, or the model's first. */
 static int choose_part(struct job *job, struct err *err)
 {
-    const struct model *model = &job->viewer.model;
+    const struct model *model = &job->session.viewer.model;
     enum site_part first = attention_part_first(&model->config);
     enum site_part part = job->options->attention_of ? job->part : first;
     if (!attention_part_is_there(part, &model->config))
@@ -85,12 +81,13 @@ static int only_one(size_t *one, const char *option, const size_t *list, size_t 
 static int choose_layer_and_head(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct config *config = &job->viewer.model.config;
+    const struct config *config = &job->session.viewer.model.config;
     enum site site = site_of(job->request.part, SITE_WEIGHTS);
     struct selection chosen = {.sites = site_bit(site)};
-    if (selection_layers(&chosen, options->layer ? options->layer : "0", config, &job->arena,
-                         err) ||
-        selection_heads(&chosen, options->head ? options->head : "0", config, &job->arena, err))
+    if (selection_layers(&chosen, options->layer ? options->layer : "0", config,
+                         &job->session.arena, err) ||
+        selection_heads(&chosen, options->head ? options->head : "0", config, &job->session.arena,
+                        err))
         return -1;
     struct layers layers = selection_layers_of(&chosen, site);
     return only_one(&job->request.layer, "layer", layers.items, layers.count, err) ||
@@ -173,27 +170,16 @@ static int choose_query(struct job *job, struct err *err)
 
 static int read_subject(struct job *job, struct err *err)
 {
-    const struct options *options = job->options;
-    const char *text = options->source;
-    struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    struct input input;
-    struct dropped dropped = {0};
-    struct dropped in_source = {0};
-    struct mechanism mechanism;
-    if (mechanism_options_read(&mechanism, options, err) ||
-        inputs_only(&input, &job->file, options, err) ||
-        viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
-        viewer_set_mechanism(&job->viewer, &mechanism, err) ||
-        inputs_check_source(options, &job->viewer.model, err) ||
-        inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
+    struct session *session = &job->session;
+    struct viewer *viewer = &session->viewer;
+    if (session_read_options(session, err) ||
+        inputs_open_one(&session->inputs, job->options, err) || session_open(session, err) ||
+        viewer_set_mechanism(viewer, &session->mechanism, err) ||
+        inputs_check_source(job->options, &viewer->model, err) ||
+        session_read(session, &job->pair, 0, &session->arena, err))
         return -1;
-    print_note_of_tokenizer(options, job->viewer.tokenizer);
-    if (viewer_read(&job->viewer, &job->pair, &input, text ? &source : NULL, &job->arena, err))
-        return inputs_blame_only(options, err);
-    dropped_add(&dropped, &job->pair.sentence, 0);
-    dropped_add(&in_source, &job->pair.source, 0);
-    dropped_note(&dropped, options, NULL);
-    dropped_note(&in_source, options, "the source");
+    session_count_dropped(session, &job->pair, 0);
+    session_note_dropped(session);
     return 0;
 }
 
@@ -223,25 +209,24 @@ static int explain(struct job *job, struct err *err)
 {
     struct progress progress;
     size_t count = job->request.query_count;
-    struct explanation *items = arena_alloc(&job->arena, count, sizeof *items, err);
+    struct explanation *items = arena_alloc(&job->session.arena, count, sizeof *items, err);
     struct explanations explanations = {items, count, job->several};
     if (!items)
         return -1;
     progress_begin(&progress, job->options, "layers");
-    job->viewer.machine.progress = &progress.sink;
-    int failed = explanation_make(items, &job->viewer, &job->pair, &job->request, &job->arena, err);
-    job->viewer.machine.progress = NULL;
+    job->session.viewer.machine.progress = &progress.sink;
+    int failed = explanation_make(items, &job->session.viewer, &job->pair, &job->request,
+                                  &job->session.arena, err);
+    job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
     return failed ? -1 : write_explanations(job, &explanations, err);
 }
 
 int explain_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options};
+    struct job job = {.options = options, .session.options = options};
     int failed = prepare(&job, err) || explain(&job, err);
     stream_discard(&job.out);
-    viewer_release(&job.viewer);
-    file_release(&job.file);
-    arena_release(&job.arena);
+    session_release(&job.session);
     return failed ? -1 : 0;
 }

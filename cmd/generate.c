@@ -9,10 +9,10 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "command.h"
-#include "inputs.h"
 #include "lens/continuation.h"
 #include "page.h"
 #include "request.h"
+#include "session.h"
 #include "write/choices.h"
 #include "write/json_origin.h"
 #include "output.h"
@@ -21,8 +21,7 @@ enum { TOKENS = 32 }; /* where nobody says how many */
 
 struct job {
     const struct options *options;
-    struct viewer viewer;
-    struct file file;
+    struct session session;
     struct text_pair prompt;
     struct selection selection;
     struct derivation derivation;
@@ -34,7 +33,6 @@ struct job {
     struct stream beside; /* standard output, while the report goes elsewhere */
     struct stream *typed; /* where the text is typed; NULL: nowhere */
     double start, read;   /* seconds: the prompt's pass lies between */
-    struct arena arena;
 };
 
 static bool is_format(const struct job *job, const char *name)
@@ -80,63 +78,43 @@ static int check_options(const struct job *job, struct err *err)
 /* A model that looks at nothing but another text is refused for that, not for want of one. */
 static int check_source(const struct job *job, struct err *err)
 {
-    const struct model *model = &job->viewer.model;
+    const struct model *model = &job->session.viewer.model;
     if (!job->options->source && !model->config.n_encoder_layer)
         return 0;
     return inputs_check_source(job->options, model, err);
 }
 
-/* The prompt and its source. Beside a source nobody must give a prompt. */
-static int read_subject(struct job *job, const struct input *prompt, struct err *err)
-{
-    const struct options *options = job->options;
-    struct dropped dropped = {0};
-    struct dropped in_source = {0};
-    struct input source = {.text = options->source};
-    source.size = source.text ? strlen(source.text) : 0;
-    bool begins = !prompt->text && !prompt->ids;
-    if (viewer_read(&job->viewer, &job->prompt, begins ? NULL : prompt,
-                    source.text ? &source : NULL, &job->arena, err))
-        return begins ? -1 : inputs_blame_only(options, err);
-    dropped_add(&dropped, &job->prompt.sentence, 0);
-    dropped_add(&in_source, &job->prompt.source, 0);
-    dropped_note(&dropped, options, NULL);
-    dropped_note(&in_source, options, "the source");
-    return 0;
-}
-
-/* Without a prompt the model is opened first: one that attends to another text lacks that. */
+/* Beside a source no prompt is needed. Without one the model is opened first: one that attends to
+ * another text lacks that. */
 static int read_prompt(struct job *job, struct err *err)
 {
-    bool is_given = inputs_are_given(job->options);
-    struct input prompt = {0};
-    struct mechanism mechanism;
-    enum precision precision;
-    if (options_precision(&precision, job->options, err) ||
-        mechanism_options_read(&mechanism, job->options, err) ||
-        (is_given && inputs_only(&prompt, &job->file, job->options, err)) ||
-        viewer_open(&job->viewer, chosen_model(job->options), (size_t)job->options->threads, err) ||
-        viewer_set_precision(&job->viewer, precision, err) ||
-        viewer_set_mechanism(&job->viewer, &mechanism, err) ||
-        inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, job->options, err) ||
-        check_source(job, err) ||
-        (!is_given && !job->options->source && inputs_only(&prompt, &job->file, job->options, err)))
+    const struct options *options = job->options;
+    struct session *session = &job->session;
+    bool is_given = inputs_are_given(options);
+    bool is_read = !is_given && !options->source;
+    if (session_read_options(session, err) ||
+        (is_given && inputs_open_one(&session->inputs, options, err)) ||
+        session_open(session, err) ||
+        viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
+        check_source(job, err) || (is_read && inputs_open_one(&session->inputs, options, err)) ||
+        session_read(session, &job->prompt, 0, &session->arena, err))
         return -1;
-    print_note_of_tokenizer(job->options, job->viewer.tokenizer);
-    return read_subject(job, &prompt, err);
+    session_count_dropped(session, &job->prompt, 0);
+    session_note_dropped(session);
+    return 0;
 }
 
 /* As run chooses: a page shows the last layer unless told otherwise. */
 static int choose_selection(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct config *config = &job->viewer.model.config;
+    const struct config *config = &job->session.viewer.model.config;
     const char *layer = request_layer(job->output.format, options, &job->derivation);
     if (!options->show)
         return 0;
     if (selection_sites(&job->selection, options->show, config, err) ||
-        selection_layers(&job->selection, layer, config, &job->arena, err) ||
-        selection_heads(&job->selection, options->head, config, &job->arena, err))
+        selection_layers(&job->selection, layer, config, &job->session.arena, err) ||
+        selection_heads(&job->selection, options->head, config, &job->session.arena, err))
         return -1;
     if (job->selection.sites >> SITE_SCORES & 1)
         return err_usage(err, "--show scores: those of keys to come are not known while a text "
@@ -144,7 +122,7 @@ static int choose_selection(struct job *job, struct err *err)
     if (output_check_selection(&job->output, &job->selection, err))
         return -1;
     looks_note(options, job->output.format);
-    return derive_check(&job->derivation, &job->selection, job->viewer.tokenizer, err);
+    return derive_check(&job->derivation, &job->selection, job->session.viewer.tokenizer, err);
 }
 
 static int begin_text(struct job *job, struct err *err)
@@ -158,12 +136,12 @@ static int begin_text(struct job *job, struct err *err)
         .logits = options->logprobs,
         .selection = options->show ? &job->selection : NULL,
     };
-    if (continuation_open(&job->text, &job->viewer, &job->prompt, &generation, err))
+    if (continuation_open(&job->text, &job->session.viewer, &job->prompt, &generation, err))
         return -1;
     if (!options->logprobs)
         return 0;
     size_t most = job->text.room - job->text.count + 1; /* the end of the text is a choice, too */
-    job->choices = arena_alloc(&job->arena, most, sizeof *job->choices, err);
+    job->choices = arena_alloc(&job->session.arena, most, sizeof *job->choices, err);
     return job->choices ? 0 : -1;
 }
 
@@ -218,7 +196,7 @@ static int step(struct job *job, bool *more, struct err *err)
         job->read = clock_seconds();
     if (job->choices && (*more || text->end == END_OF_TEXT))
         choice_make(&job->choices[job->choice_count++], text->logits,
-                    job->viewer.model.config.vocab_size, text->chosen);
+                    job->session.viewer.model.config.vocab_size, text->chosen);
     if (*more)
         type_from(job->typed, text, text->shown);
     return 0;
@@ -246,7 +224,7 @@ static int type_text(struct job *job, struct err *err)
 static struct choices choices_of(const struct job *job)
 {
     return (struct choices){job->choices, job->choice_count, job->text.prompt_count,
-                            job->viewer.tokenizer};
+                            job->session.viewer.tokenizer};
 }
 
 static int write_table(struct job *job, struct err *err)
@@ -278,20 +256,16 @@ static void write_json(struct job *job, const struct report *report)
 static int write_report(struct job *job, struct err *err)
 {
     struct report report;
-    struct place place = {
-        .count = 1,
-        .columns = page_columns(job->options),
-        .lines = page_lines(job->options),
-        .show_tokens = job->selection.tokens,
-        .style = &job->style,
-    };
+    struct place place = page_place(job->options, &job->style);
     bool is_text = !job->options->show && is_format(job, "text");
     if (is_text)
         return 0;
-    if (continuation_report(&job->text, &report, &job->arena, err) ||
-        derive(&report, &job->derivation, job->viewer.tokenizer, &job->arena, err) ||
+    if (continuation_report(&job->text, &report, &job->session.arena, err) ||
+        derive(&report, &job->derivation, job->session.viewer.tokenizer, &job->session.arena,
+               err) ||
         output_open(&job->output, err))
         return -1;
+    place.show_tokens = job->selection.tokens;
     if (job->options->show)
         return output_write(&job->output, &report, &place, err);
     write_json(job, &report);
@@ -316,18 +290,18 @@ static void note_work(const struct job *job)
     double rest = clock_seconds() - job->read;
     if (!job->options->verbose)
         return;
-    num_size(cache,
-             cache_bytes(&job->viewer.model.config, text->cache.precision, text->cache.count) +
-                 cache_bytes(&job->viewer.model.config, text->source_cache.precision,
-                             text->source_cache.count));
+    num_size(cache, cache_bytes(&job->session.viewer.model.config, text->cache.precision,
+                                text->cache.count) +
+                        cache_bytes(&job->session.viewer.model.config, text->source_cache.precision,
+                                    text->source_cache.count));
     num_size(kept, text->arena.taken_bytes);
     print_note(
         job->options,
         "%zu + %zu tokens, threads: %zu, %s kernels, %s: the first after %.1f ms, then %.1f a "
         "second; cache %s, kept %s",
-        text->prompt_count, steps, pool_threads(job->viewer.machine.pool),
-        kernels_target(job->viewer.machine.kernels),
-        precision_name(job->viewer.model.weights.precision), 1e3 * (job->read - job->start),
+        text->prompt_count, steps, pool_threads(job->session.viewer.machine.pool),
+        kernels_target(job->session.viewer.machine.kernels),
+        precision_name(job->session.viewer.model.weights.precision), 1e3 * (job->read - job->start),
         steps > 1 ? (double)(steps - 1) / rest : 0.0, cache, kept);
 }
 
@@ -348,13 +322,11 @@ static int generate(struct job *job, struct err *err)
 
 int generate_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options};
+    struct job job = {.options = options, .session.options = options};
     int failed = prepare(&job, err) || generate(&job, err);
     output_discard(&job.output);
     stream_discard(&job.beside);
     continuation_release(&job.text);
-    viewer_release(&job.viewer);
-    file_release(&job.file);
-    arena_release(&job.arena);
+    session_release(&job.session);
     return failed ? -1 : 0;
 }

@@ -8,12 +8,12 @@
 #include "base/stream.h"
 #include "command.h"
 #include "output.h"
-#include "inputs.h"
 #include "measure/head_scores.h"
 #include "page.h"
 #include "draw/measured_form.h"
 #include "write/text_line.h"
 #include "progress.h"
+#include "session.h"
 
 enum { ORIGIN_BYTES = 160 };
 
@@ -29,13 +29,11 @@ struct job {
     bool table, csv;                  /* a line a head … */
     const struct measured_form *form; /* … else layers by heads, in this form */
     struct style style;
-    struct viewer viewer;
-    struct inputs inputs;
+    struct session session;
     struct head_survey survey;
     struct progress progress;
     struct head_line *lines;
     size_t count;
-    struct arena arena;
 };
 
 /* --- options --------------------------------------------------------------------------------- */
@@ -81,22 +79,23 @@ static int check_options(struct job *job, struct err *err)
 
 /* --- measuring ------------------------------------------------------------------------------- */
 
-static int add_text(struct job *job, const struct input *input, struct err *err)
+static int add_text(struct job *job, size_t index, struct err *err)
 {
     struct arena arena = {0};
     struct text_pair pair = {0};
-    int failed = viewer_read(&job->viewer, &pair, input, NULL, &arena, err) ||
-                 head_survey_add_text(&job->survey, &pair.sentence, err);
+    int failed = session_read(&job->session, &pair, index, &arena, err);
+    if (!failed && head_survey_add_text(&job->survey, &pair.sentence, err))
+        failed = inputs_blame(&job->session.inputs, index, err);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return failed;
 }
 
 static int add_texts(struct job *job, struct err *err)
 {
-    size_t count = HEAD_SURVEY_REPEATS + job->inputs.count;
-    for (size_t i = 0; i < job->inputs.count; i++) {
-        if (add_text(job, &job->inputs.items[i], err))
-            return inputs_blame(&job->inputs, i, err);
+    size_t count = HEAD_SURVEY_REPEATS + job->session.inputs.count;
+    for (size_t i = 0; i < job->session.inputs.count; i++) {
+        if (add_text(job, i, err))
+            return -1;
         progress_show(&job->progress, HEAD_SURVEY_REPEATS + i + 1, count, NULL);
     }
     return 0;
@@ -105,14 +104,14 @@ static int add_texts(struct job *job, struct err *err)
 static int measure(struct job *job, struct err *err)
 {
     uint64_t seed = (uint64_t)job->options->seed;
-    if (head_survey_open(&job->survey, &job->viewer, seed, &job->arena, err))
+    if (head_survey_open(&job->survey, &job->session.viewer, seed, &job->session.arena, err))
         return -1;
-    if (inputs_open_any(&job->inputs, job->options, err))
+    if (inputs_open_any(&job->session.inputs, job->options, err))
         return -1;
-    if (job->inputs.count)
-        print_note_of_tokenizer(job->options, job->viewer.tokenizer);
+    if (job->session.inputs.count)
+        print_note_of_tokenizer(job->options, job->session.viewer.tokenizer);
     progress_begin(&job->progress, job->options, "texts");
-    size_t count = HEAD_SURVEY_REPEATS + job->inputs.count;
+    size_t count = HEAD_SURVEY_REPEATS + job->session.inputs.count;
     for (size_t i = 0; i < HEAD_SURVEY_REPEATS; i++) {
         if (head_survey_add_repeat(&job->survey, i, err))
             return -1;
@@ -138,10 +137,10 @@ static int compare(const void *a, const void *b)
 
 static int make_lines(struct job *job, struct err *err)
 {
-    const struct config *c = &job->viewer.model.config;
+    const struct config *c = &job->session.viewer.model.config;
     job->count = c->n_layer * c->n_head;
-    struct row *rows = arena_alloc(&job->arena, job->count, sizeof *rows, err);
-    job->lines = arena_alloc(&job->arena, job->count, sizeof *job->lines, err);
+    struct row *rows = arena_alloc(&job->session.arena, job->count, sizeof *rows, err);
+    job->lines = arena_alloc(&job->session.arena, job->count, sizeof *job->lines, err);
     if (!rows || !job->lines)
         return -1;
     for (size_t i = 0; i < job->count; i++) {
@@ -198,9 +197,9 @@ static int write_maps(struct stream *out, struct job *job, const struct place *p
     struct buf title = {0};
     struct measured measured;
     struct measured_list list = {.items = &measured, .count = 1};
-    buf_format(&title, "%s · what its heads do", job->viewer.model.name);
+    buf_format(&title, "%s · what its heads do", job->session.viewer.model.name);
     int failed = buf_check(&title, err) ||
-                 head_survey_measure(&measured, &job->survey, job->map, &job->arena, err);
+                 head_survey_measure(&measured, &job->survey, job->map, &job->session.arena, err);
     list.title = measured.title = title.bytes;
     failed = failed || job->form->write(out, &list, place, err);
     buf_release(&title);
@@ -210,12 +209,7 @@ static int write_maps(struct stream *out, struct job *job, const struct place *p
 static int write_all(struct job *job, struct err *err)
 {
     struct stream out = {0};
-    struct place place = {
-        .count = 1,
-        .columns = page_columns(job->options),
-        .lines = page_lines(job->options),
-        .style = &job->style,
-    };
+    struct place place = page_place(job->options, &job->style);
     int failed = output_to(&out, job->options->output, err) ||
                  (job->table ? write_table : write_maps)(&out, job, &place, err) ||
                  stream_commit(&out, err);
@@ -225,12 +219,11 @@ static int write_all(struct job *job, struct err *err)
 
 int heads_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options};
-    int failed = check_options(&job, err) ||
-                 viewer_open(&job.viewer, chosen_model(options), (size_t)options->threads, err) ||
-                 measure(&job, err) || write_all(&job, err);
-    inputs_release(&job.inputs);
-    viewer_release(&job.viewer);
-    arena_release(&job.arena);
+    struct job job = {.options = options, .session.options = options};
+    int failed =
+        check_options(&job, err) ||
+        viewer_open(&job.session.viewer, chosen_model(options), (size_t)options->threads, err) ||
+        measure(&job, err) || write_all(&job, err);
+    session_release(&job.session);
     return failed ? -1 : 0;
 }

@@ -179,11 +179,19 @@ bool inputs_are_piped(const struct options *options)
 }
 
 /* The file, or the pipe where nothing is given, which may be empty. */
-static int read_stream(struct file *file, const char **path, const struct options *options,
-                       struct err *err)
+static int read_stream(struct inputs *inputs, const struct options *options, struct err *err)
 {
-    *path = inputs_are_piped(options) ? "-" : options->file;
-    return *path ? inputs_read_file(file, *path, err) : 0;
+    inputs->path = inputs_are_piped(options) ? "-" : options->file;
+    return inputs->path ? inputs_read_file(&inputs->file, inputs->path, err) : 0;
+}
+
+static void add_whole(struct inputs *inputs, const struct options *options)
+{
+    const struct file *file = &inputs->file;
+    size_t newline = file->size && file->bytes[file->size - 1] == '\n';
+    inputs->whole = options->file ? "--file" : inputs_shown_path(inputs->path);
+    if (options->file || file->size)
+        add_text(inputs, file->bytes, file->size - newline, 0);
 }
 
 static int blank_file(const struct inputs *inputs, struct err *err)
@@ -192,16 +200,19 @@ static int blank_file(const struct inputs *inputs, struct err *err)
                    inputs->file.size ? "only blank lines" : "nothing");
 }
 
-int inputs_open_any(struct inputs *inputs, const struct options *options, struct err *err)
+static int open_texts(struct inputs *inputs, const struct options *options, bool whole,
+                      struct err *err)
 {
     *inputs = (struct inputs){0};
-    if (check_operands(options, err) || read_stream(&inputs->file, &inputs->path, options, err))
+    if (check_operands(options, err) || read_stream(inputs, options, err))
         return -1;
     if (make_room(inputs, text_count(options) + count_lines(&inputs->file) + 1, err))
         goto failed;
     for (size_t i = 0; i < text_count(options); i++)
         add_text(inputs, text_at(options, i), strlen(text_at(options, i)), 0);
-    if (inputs->path)
+    if (inputs->path && whole)
+        add_whole(inputs, options);
+    else if (inputs->path)
         add_lines(inputs);
     if (options->ids)
         inputs->items[inputs->count++] = (struct input){.ids = options->ids};
@@ -211,6 +222,11 @@ int inputs_open_any(struct inputs *inputs, const struct options *options, struct
 failed:
     inputs_release(inputs);
     return -1;
+}
+
+int inputs_open_any(struct inputs *inputs, const struct options *options, struct err *err)
+{
+    return open_texts(inputs, options, false, err);
 }
 
 int inputs_check_ids(const struct options *options, struct err *err)
@@ -224,10 +240,19 @@ int inputs_open(struct inputs *inputs, const struct options *options, struct err
 {
     if (inputs_check_ids(options, err) || inputs_open_any(inputs, options, err))
         return -1;
-    if (inputs->count)
-        return 0;
-    inputs_release(inputs);
-    return no_text(err);
+    return inputs->count ? 0 : no_text(err);
+}
+
+int inputs_open_one(struct inputs *inputs, const struct options *options, struct err *err)
+{
+    size_t count = text_count(options) + (options->file != NULL) + (options->ids != NULL);
+    if (check_operands(options, err))
+        return -1;
+    if (count > 1)
+        return err_usage(err, "expected one text, found %zu", count);
+    if (inputs_check_ids(options, err) || open_texts(inputs, options, true, err))
+        return -1;
+    return inputs->count ? 0 : no_text(err);
 }
 
 void inputs_release(struct inputs *inputs)
@@ -235,41 +260,6 @@ void inputs_release(struct inputs *inputs)
     arena_release(&inputs->arena);
     file_release(&inputs->file);
     *inputs = (struct inputs){0};
-}
-
-int inputs_only(struct input *input, struct file *file, const struct options *options,
-                struct err *err)
-{
-    size_t count = text_count(options) + (options->file != NULL) + (options->ids != NULL);
-    const char *path = NULL;
-    *input = (struct input){.ids = options->ids};
-    if (check_operands(options, err))
-        return -1;
-    if (count > 1)
-        return err_usage(err, "expected one text, found %zu", count);
-    if (inputs_check_ids(options, err))
-        return -1;
-    if (text_count(options))
-        *input = (struct input){.text = text_at(options, 0), .size = strlen(text_at(options, 0))};
-    if (read_stream(file, &path, options, err))
-        return -1;
-    if (count == 0 && !file->size)
-        return no_text(err);
-    if (!path)
-        return 0;
-    *input = (struct input){.text = file->bytes, .size = file->size};
-    input->size -= input->size && input->text[input->size - 1] == '\n';
-    return 0;
-}
-
-int inputs_blame_only(const struct options *options, struct err *err)
-{
-    if (text_count(options))
-        return -1;
-    return err_prefix(err, "%s",
-                      options->file  ? "--file"
-                      : options->ids ? "--ids"
-                                     : inputs_shown_path("-"));
 }
 
 int inputs_check_source(const struct options *options, const struct model *model, struct err *err)
@@ -285,7 +275,9 @@ int inputs_check_source(const struct options *options, const struct model *model
 
 void inputs_place(struct buf *place, const struct inputs *inputs, size_t index)
 {
-    if (!inputs->items[index].text)
+    if (inputs->whole)
+        buf_text(place, inputs->whole);
+    else if (!inputs->items[index].text)
         buf_text(place, "--ids");
     else if (inputs->lines[index])
         buf_format(place, "'%s' line %zu", inputs_shown_path(inputs->path), inputs->lines[index]);

@@ -20,7 +20,8 @@ struct inputs {
     size_t *lines; /* where each stands in the file, from 1; 0: not in it */
     size_t count;
     const char *path;
-    struct file file; /* what they point into */
+    const char *whole; /* what messages call a file that is one text; NULL: a line a text */
+    struct file file;  /* what they point into */
     struct arena arena;
 };
 
@@ -28,8 +29,10 @@ struct inputs {
  * pipe, that is not blank, then the ids. None at all is a usage error. */
 int inputs_open(struct inputs *inputs, const struct options *options, struct err *err);
 
-/* The same for a command that does without: there may be none. */
+/* The same for a command that does without, there may be none; and for one that takes one text: a
+ * file is that, less its last newline. */
 int inputs_open_any(struct inputs *inputs, const struct options *options, struct err *err);
+int inputs_open_one(struct inputs *inputs, const struct options *options, struct err *err);
 void inputs_release(struct inputs *inputs);
 
 /* Ids are taken as they are: --bos beside them is refused, for every item of a batch, too. */
@@ -39,14 +42,6 @@ int inputs_check_ids(const struct options *options, struct err *err);
  * terminal? */
 bool inputs_are_given(const struct options *options);
 bool inputs_are_piped(const struct options *options);
-
-/* The text of a command that takes one; `file`, which the caller releases, is what it points into
- * when it came from a file or a pipe, less its last newline. */
-int inputs_only(struct input *input, struct file *file, const struct options *options,
-                struct err *err);
-
-/* Put before an error about it where it came from, unless it is in sight; returns -1. */
-int inputs_blame_only(const struct options *options, struct err *err);
 
 /* Refuse a --source that no model looks at, and cross-attention without one. */
 int inputs_check_source(const struct options *options, const struct model *model, struct err *err);

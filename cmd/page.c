@@ -39,6 +39,16 @@ size_t page_lines(const struct options *options)
     return options->full ? 0 : PAGE_LINES;
 }
 
+struct place page_place(const struct options *options, const struct style *style)
+{
+    return (struct place){
+        .count = 1,
+        .columns = page_columns(options),
+        .lines = page_lines(options),
+        .style = style,
+    };
+}
+
 /* --- colours ---------------------------------------------------------------------------------- */
 
 static bool contains(const char *text, const char *part)

@@ -22,6 +22,9 @@ size_t page_columns(const struct options *options);
 /* Rows of a matrix that are shown before its middle is left out; 0 with --full: all. */
 size_t page_lines(const struct options *options);
 
+/* A page of one report, so wide and long. */
+struct place page_place(const struct options *options, const struct style *style);
+
 /* Read --palette, --range, --view and the like; --color auto depends on standard output. */
 int looks_read(struct style *style, const struct options *options, struct err *err);
 

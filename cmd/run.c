@@ -8,9 +8,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "command.h"
-#include "inputs.h"
 #include "request.h"
-#include "lens/viewer.h"
+#include "session.h"
 #include "page.h"
 #include "output.h"
 #include "write/text_line.h"
@@ -24,13 +23,12 @@ enum {
 
 struct job {
     const struct options *options;
-    struct viewer viewer;
-    struct inputs inputs;
+    struct session session;
     struct request request;
     struct style style;
     struct output output;
     struct place place;
-    struct arena arena;
+    bool parts;         /* some tokens are parts of a character */
     struct arena group; /* one group's: memory does not grow with their number */
 };
 
@@ -40,63 +38,34 @@ static int check_format(const struct job *job, struct err *err)
     const struct format *format = job->output.format;
     if (output_check_selection(&job->output, &job->request.selection, err))
         return -1;
-    if (format->one_sentence && !job->output.to_folder && job->inputs.count > 1)
+    if (format->one_sentence && !job->output.to_folder && job->session.inputs.count > 1)
         return err_usage(err,
                          "--format %s: one file holds one sentence, found %zu: give a folder (-o "
                          "DIR/)",
-                         format->name, job->inputs.count);
+                         format->name, job->session.inputs.count);
     return 0;
 }
 
 static int prepare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    struct mechanism mechanism;
-    enum precision precision;
-    if (options_precision(&precision, options, err) ||
-        mechanism_options_read(&mechanism, options, err) ||
-        output_choose(&job->output, options, err) ||
-        read_derivation(&job->request.derivation, options, job->output.format->can_show_all, err) ||
-        looks_read(&job->style, options, err) || inputs_open(&job->inputs, options, err) ||
-        viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
-        viewer_set_precision(&job->viewer, precision, err) ||
-        inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
+    struct session *session = &job->session;
+    struct request *request = &job->request;
+    if (session_read_options(session, err) || output_choose(&job->output, options, err) ||
+        read_derivation(&request->derivation, options, job->output.format->can_show_all, err) ||
+        looks_read(&job->style, options, err) || inputs_open(&session->inputs, options, err) ||
+        session_open(session, err))
         return -1;
-    print_note_of_tokenizer(options, job->viewer.tokenizer);
     const struct format *format = job->output.format;
     looks_note(options, format);
-    if (request_make(&job->request, options, format, &job->viewer, &job->arena, err) ||
-        viewer_set_mechanism(&job->viewer, &job->request.mechanism, err) ||
-        inputs_check_source(options, &job->viewer.model, err) || check_format(job, err))
+    if (request_make(request, options, format, &session->viewer, &session->arena, err) ||
+        viewer_set_mechanism(&session->viewer, &request->mechanism, err) ||
+        inputs_check_source(options, &session->viewer.model, err) || check_format(job, err))
         return -1;
-    job->place = (struct place){
-        .count = job->inputs.count,
-        .columns = page_columns(options),
-        .lines = page_lines(options),
-        .show_tokens = job->request.selection.tokens,
-        .style = &job->style,
-    };
+    job->place = page_place(options, &job->style);
+    job->place.count = session->inputs.count;
+    job->place.show_tokens = request->selection.tokens;
     return 0;
-}
-
-/* Tokenize input `index`; errors say which one it is. */
-static int read_subject(const struct job *job, struct text_pair *pair, size_t index,
-                        struct arena *arena, struct err *err)
-{
-    const char *text = job->options->source;
-    struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    if (viewer_read(&job->viewer, pair, &job->inputs.items[index], text ? &source : NULL, arena,
-                    err))
-        return inputs_blame(&job->inputs, index, err);
-    return 0;
-}
-
-static void note_dropped(const struct job *job, const struct dropped *dropped)
-{
-    struct buf place = {0};
-    inputs_place(&place, &job->inputs, dropped->input);
-    dropped_note(dropped, job->options, place.bytes);
-    buf_release(&place);
 }
 
 /* A report without numbers shows what cannot be made of a text. */
@@ -105,8 +74,8 @@ static int check_derivation(const struct job *job, const struct text_pair *pair,
 {
     struct report report = {.sentence = pair->sentence, .source = pair->source};
     if (job->request.derivation.hide_first &&
-        derive(&report, &job->request.derivation, job->viewer.tokenizer, arena, err))
-        return inputs_blame(&job->inputs, index, err);
+        derive(&report, &job->request.derivation, job->session.viewer.tokenizer, arena, err))
+        return inputs_blame(&job->session.inputs, index, err);
     return 0;
 }
 
@@ -121,42 +90,42 @@ static bool has_parts(const struct tokenized *tokenized)
 }
 
 /* Where people read labels: what the odd ones among them are, and how to have others. */
-static void note_parts(const struct job *job, bool parts)
+static void note_parts(const struct job *job)
 {
     bool labelled = job->request.selection.sites && job->output.format->looks;
-    if (parts && labelled && !job->request.derivation.words)
+    if (job->parts && labelled && !job->request.derivation.words)
         print_note(job->options, "tokens that are parts of a character are shown as their bytes, "
                                  "\\xNN: --words joins them");
+}
+
+/* Tokenize a text, and see that it can be shown. */
+static int check_input(struct job *job, struct text_pair *pair, size_t index, struct err *err)
+{
+    struct arena arena = {0};
+    int failed = session_read(&job->session, pair, index, &arena, err) ||
+                 check_derivation(job, pair, index, &arena, err);
+    if (!failed) {
+        session_count_dropped(&job->session, pair, index);
+        job->parts |= has_parts(&pair->sentence) || has_parts(&pair->source);
+    }
+    arena_release(&arena);
+    return failed;
 }
 
 /* Every sentence must be sound before the first is computed: no output stops half-way for a word.
  */
 static int check_inputs(struct job *job, struct err *err)
 {
-    struct dropped dropped = {0};
-    struct dropped in_source = {0};
     size_t tokens = 0;
-    bool parts = false;
-    for (size_t i = 0; i < job->inputs.count; i++) {
-        struct arena arena = {0};
+    for (size_t i = 0; i < job->session.inputs.count; i++) {
         struct text_pair pair;
-        int failed = read_subject(job, &pair, i, &arena, err) ||
-                     check_derivation(job, &pair, i, &arena, err);
-        if (!failed)
-            dropped_add(&dropped, &pair.sentence, i);
-        if (!failed && i == 0) /* it is the same for all */
-            dropped_add(&in_source, &pair.source, i);
-        if (!failed)
-            parts |= has_parts(&pair.sentence) || has_parts(&pair.source);
-        tokens += failed ? 0 : pair.sentence.count;
-        arena_release(&arena);
-        if (failed)
+        if (check_input(job, &pair, i, err))
             return -1;
+        tokens += pair.sentence.count;
     }
-    viewer_expect(&job->viewer, tokens);
-    note_dropped(job, &dropped);
-    dropped_note(&in_source, job->options, "the source");
-    note_parts(job, parts);
+    viewer_expect(&job->session.viewer, tokens);
+    session_note_dropped(&job->session);
+    note_parts(job);
     return 0;
 }
 
@@ -165,8 +134,9 @@ static int derive_group(const struct job *job, const struct look *look, struct a
                         struct err *err)
 {
     for (size_t i = 0; i < look->count; i++)
-        if (derive(&look->reports[i], &job->request.derivation, job->viewer.tokenizer, arena, err))
-            return inputs_blame(&job->inputs, look->first + i, err);
+        if (derive(&look->reports[i], &job->request.derivation, job->session.viewer.tokenizer,
+                   arena, err))
+            return inputs_blame(&job->session.inputs, look->first + i, err);
     return 0;
 }
 
@@ -186,10 +156,10 @@ static int read_group(const struct job *job, struct text_pair *pairs, size_t fir
 {
     size_t tokens = 0;
     *count = 0;
-    while (first + *count < job->inputs.count && *count < GROUP_SENTENCES &&
+    while (first + *count < job->session.inputs.count && *count < GROUP_SENTENCES &&
            tokens < GROUP_TOKENS) {
         struct text_pair *pair = &pairs[*count];
-        if (read_subject(job, pair, first + *count, arena, err))
+        if (session_read(&job->session, pair, first + *count, arena, err))
             return -1;
         tokens += pair->sentence.count;
         (*count)++;
@@ -201,7 +171,7 @@ static int read_group(const struct job *job, struct text_pair *pairs, size_t fir
 static int run_group(struct job *job, size_t *done, struct err *err)
 {
     struct arena *arena = &job->group;
-    size_t left = job->inputs.count - *done;
+    size_t left = job->session.inputs.count - *done;
     size_t most = left < GROUP_SENTENCES ? left : GROUP_SENTENCES;
     arena_clear(arena);
     struct text_pair *pairs = arena_alloc(arena, most, sizeof *pairs, err);
@@ -213,8 +183,8 @@ static int run_group(struct job *job, size_t *done, struct err *err)
         .reports = reports,
     };
     if (!pairs || !reports || read_group(job, pairs, *done, &look.count, arena, err) ||
-        viewer_look(&job->viewer, &look, arena, err) || derive_group(job, &look, arena, err) ||
-        write_group(job, &look, err))
+        viewer_look(&job->session.viewer, &look, arena, err) ||
+        derive_group(job, &look, arena, err) || write_group(job, &look, err))
         return -1;
     *done += look.count;
     return 0;
@@ -233,7 +203,7 @@ static int write_wrapped(struct job *job, struct buf *line, struct err *err)
 /* Below a page that shows a part: how to see the rest. Files hold results alone. */
 static int write_hint(struct job *job, struct err *err)
 {
-    const struct config *config = &job->viewer.model.config;
+    const struct config *config = &job->session.viewer.model.config;
     struct buf line = {0};
     if (job->request.chosen || !job->output.to_stdout)
         return 0;
@@ -253,45 +223,48 @@ static int write_hint(struct job *job, struct err *err)
     return failed ? -1 : 0;
 }
 
+static void note_work(const struct job *job, double seconds)
+{
+    const struct viewer *viewer = &job->session.viewer;
+    size_t texts = job->session.inputs.count;
+    size_t threads = pool_threads(viewer->machine.pool);
+    print_note(job->options, "%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms",
+               texts, texts == 1 ? "" : "s", viewer->model.name, threads, threads == 1 ? "" : "s",
+               kernels_target(viewer->machine.kernels),
+               precision_name(viewer->model.weights.precision), 1e3 * seconds);
+}
+
 static int run_all(struct job *job, struct err *err)
 {
     struct progress progress;
     double start = clock_seconds();
-    bool one = job->inputs.count == 1;
+    bool one = job->session.inputs.count == 1;
     if (one) /* nothing is written before it is done */
         progress_begin(&progress, job->options, "layers");
     else
         progress_begin_beside(&progress, job->options, "texts");
-    job->viewer.machine.progress = one ? &progress.sink : NULL;
-    for (size_t done = 0; done < job->inputs.count;) {
+    job->session.viewer.machine.progress = one ? &progress.sink : NULL;
+    for (size_t done = 0; done < job->session.inputs.count;) {
         if (run_group(job, &done, err))
             return -1;
         if (!one)
-            progress_show(&progress, done, job->inputs.count, NULL);
+            progress_show(&progress, done, job->session.inputs.count, NULL);
     }
-    job->viewer.machine.progress = NULL;
+    job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
     if (write_hint(job, err))
         return -1;
     if (job->options->verbose)
-        print_note(job->options, "%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms",
-                   job->inputs.count, job->inputs.count == 1 ? "" : "s", job->viewer.model.name,
-                   pool_threads(job->viewer.machine.pool),
-                   pool_threads(job->viewer.machine.pool) == 1 ? "" : "s",
-                   kernels_target(job->viewer.machine.kernels),
-                   precision_name(job->viewer.model.weights.precision),
-                   1e3 * (clock_seconds() - start));
+        note_work(job, clock_seconds() - start);
     return output_commit(&job->output, err);
 }
 
 int run_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options};
+    struct job job = {.options = options, .session.options = options};
     int failed = prepare(&job, err) || check_inputs(&job, err) || run_all(&job, err);
     output_discard(&job.output);
-    viewer_release(&job.viewer);
-    inputs_release(&job.inputs);
+    session_release(&job.session);
     arena_release(&job.group);
-    arena_release(&job.arena);
     return failed ? -1 : 0;
 }
