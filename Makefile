@@ -317,7 +317,7 @@ ZSH  = $(ROOT)/share/zsh/site-functions
 FISH = $(ROOT)/share/fish/vendor_completions.d
 PKGS = $(ROOT)/lib/pkgconfig
 COMMANDS = $(shell sed -n 's/^    {"\([a-z]*\)", FOR_.*/\1/p' cmd/command.c)
-VERSION = $(shell sed -n 's/^.define ATTN_VERSION "\(.*\)"/\1/p' cmd/help.h)
+VERSION = $(shell sed -n 's/^.define ATTN_VERSION "\(.*\)"/\1/p' cmd/command.h)
 
 install: all ## install to PREFIX (/usr/local), under DESTDIR
 	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(BASH)' '$(ZSH)' \

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "help.h"
 
 const struct command command_rows[] = {
     {"run", FOR_RUN, "look at a sentence: attention, context, any tensor", "[TEXT]...",

@@ -51,6 +51,12 @@ const char *chosen_model(const struct options *options);
 /* The same for a command that takes it as an operand, too; a second one is a usage error. */
 int only_model(const char **name, const struct options *options, struct err *err);
 
+#define ATTN_VERSION "0.1.0"
+
+/* All about a command, or the overview (NULL), by a pager where it is longer than the terminal. */
+int help_of(const struct command *command, struct err *err);
+int help_version(struct err *err);
+
 /* A line on standard error that is worth knowing: "attn-cli: note: …"; nothing with --quiet. */
 void print_note(const struct options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

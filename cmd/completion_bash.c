@@ -1,6 +1,6 @@
 /* completion_bash.c: the script for bash. What depends on the tables are three functions; the one
  * that bash calls is the same for all commands. */
-#include "completion.h"
+#include "catalog.h"
 
 /* Readline takes words apart at = and :, which are parts of ours: they are put together again, and
  * of what is offered the part goes that readline lets stand. */
@@ -131,7 +131,7 @@ void completion_bash_write(struct stream *out)
     stream_text(out, "# bash completion for attn-cli, by `attn-cli help --completion bash`\n\n"
                      "_attn_cli_values() # 'COMMAND --option', or 'COMMAND': what stands there\n"
                      "{\n");
-    completion_lists(out, write_list);
+    value_lists_write(out, write_list);
     stream_text(out, "    case $1 in\n");
     for (size_t i = 0; i < command_count; i++)
         write_values(out, &command_rows[i]);

@@ -1,5 +1,5 @@
 /* completion_fish.c: the script for fish: a function a list, and a line an option. */
-#include "completion.h"
+#include "catalog.h"
 
 #include <string.h>
 
@@ -83,9 +83,7 @@ static void write_command(struct stream *out, const struct command *command)
 static void write_sweep(struct stream *out)
 {
     struct value value;
-    const struct command *command = command_rows;
-    while (command->bit != FOR_BATCH)
-        command++;
+    const struct command *command = command_of(FOR_BATCH);
     stream_text(out, "function __attn_cli_sweep\n"
                      "    set -l name (string replace -r '=.*' '=' -- (__attn_cli_typed))\n"
                      "    switch $name\n");
@@ -117,7 +115,7 @@ void completion_fish_write(struct stream *out)
              "        contains -- (string split -- \\t $value)[1] $named\n"
              "        or echo -- $kept$value\n"
              "    end\nend\n\n");
-    completion_lists(out, write_list);
+    value_lists_write(out, write_list);
     write_sweep(out);
     stream_text(out,
                 "complete -c attn-cli -f\n"

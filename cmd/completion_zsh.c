@@ -1,6 +1,6 @@
 /* completion_zsh.c: the script for zsh: a function a list, and the options of every command as
  * _arguments reads them, with what is said of each. */
-#include "completion.h"
+#include "catalog.h"
 
 #include <string.h>
 
@@ -96,9 +96,7 @@ static void write_command(struct stream *out, const struct command *command)
 static void write_settings(struct stream *out)
 {
     struct value value;
-    const struct command *command = command_rows;
-    while (command->bit != FOR_BATCH)
-        command++;
+    const struct command *command = command_of(FOR_BATCH);
     stream_text(out, "_attn_cli_sweep() {\n  compset -P '*=' || { _attn_cli_settings; return }\n"
                      "  case $IPREFIX in\n");
     for (size_t i = 0; value_at(&value, &value_settings, i); i++) {
@@ -128,7 +126,7 @@ void completion_zsh_write(struct stream *out)
                      "  done\n"
                      "  _describe -V -t $list ${list//_/ } values \"${ending[@]}\"\n"
                      "}\n\n");
-    completion_lists(out, write_list);
+    value_lists_write(out, write_list);
     write_settings(out);
     stream_text(out, "_attn-cli() {\n"
                      "  local curcontext=$curcontext state\n"

@@ -1,18 +1,15 @@
-#include "help.h"
+#include "catalog.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/utf8.h"
-#include "command_groups.h"
-#include "completion.h"
 #include "math/kernel.h"
-#include "option_groups.h"
 #include "write/text_line.h"
 #include "page.h"
-#include "value_lists.h"
 
 #ifdef __clang__
 #define COMPILER __VERSION__ /* names clang itself */
@@ -186,68 +183,63 @@ static void version(struct stream *out)
     stream_text(out, "built:   " COMPILER "\n");
 }
 
-/* All about a command; the overview where there is none. */
-static int write_help(const struct command *command, struct err *err)
+enum page { PAGE_HELP, PAGE_VERSION, PAGE_MANUAL, PAGE_BASH, PAGE_ZSH, PAGE_FISH };
+
+/* Of help and the manual `command` may be NULL: the page of them all. */
+static int write_page(enum page page, const struct command *command, struct err *err)
 {
     struct stream out;
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    if (command)
-        help_command_write(&out, command);
-    else
-        overview(&out);
+    switch (page) {
+    case PAGE_HELP:
+        command ? help_command_write(&out, command) : overview(&out);
+        break;
+    case PAGE_VERSION:
+        version(&out);
+        break;
+    case PAGE_MANUAL:
+        manual_write(&out, command);
+        break;
+    case PAGE_BASH:
+        completion_bash_write(&out);
+        break;
+    case PAGE_ZSH:
+        completion_zsh_write(&out);
+        break;
+    case PAGE_FISH:
+        completion_fish_write(&out);
+        break;
+    }
     return stream_commit(&out, err);
 }
 
 int help_of(const struct command *command, struct err *err)
 {
     pager_begin();
-    return pager_end(write_help(command, err), err);
+    return pager_end(write_page(PAGE_HELP, command, err), err);
 }
 
 int help_version(struct err *err)
 {
-    struct stream out;
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
-    version(&out);
-    return stream_commit(&out, err);
-}
-
-static int write_completion(const struct options *options, struct err *err)
-{
-    struct stream out;
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
-    if (completion_write(&out, options->completion, err)) {
-        stream_discard(&out);
-        return -1;
-    }
-    return stream_commit(&out, err);
-}
-
-static int write_manual(const struct command *command, struct err *err)
-{
-    struct stream out;
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
-    manual_write(&out, command);
-    return stream_commit(&out, err);
+    return write_page(PAGE_VERSION, NULL, err);
 }
 
 int help_command(const struct options *options, struct err *err)
 {
+    static const char *const shells[] = {"bash", "zsh", "fish"};
     const struct texts *operands = &options->operands;
     const struct command *command = NULL;
+    size_t shell = 0;
     if (operands->count > 1)
         return err_usage(err, "expected one command, found '%s' as well", operands->items[1]);
     if (operands->count)
         command = command_find(operands->items[0], err);
     if (operands->count && !command)
         return -1;
-    if (options->completion)
-        return write_completion(options, err);
-    if (options->man)
-        return write_manual(command, err);
-    return help_of(command, err);
+    if (!options->completion)
+        return options->man ? write_page(PAGE_MANUAL, command, err) : help_of(command, err);
+    return names_choose(&shell, NAMES_LIST(shells), "--completion", options->completion, err)
+               ? -1
+               : write_page(PAGE_BASH + (enum page)shell, NULL, err);
 }

@@ -10,7 +10,6 @@
 #include "base/arena.h"
 #include "base/names.h"
 #include "command.h"
-#include "help.h"
 #include "signals.h"
 
 /* A stream that was closed before we began leaves its number to the first file we open: a note

@@ -3,10 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "command_groups.h"
-#include "help.h"
-#include "option_groups.h"
-#include "value_lists.h"
+#include "catalog.h"
 
 /* Text in roff: what it would read, or print in another form, is escaped. */
 static void write_roff(struct stream *out, const char *text)
@@ -155,10 +152,7 @@ static void write_commands(struct stream *out)
 /* What the help of `help` tells of: it goes for all. */
 static void write_common(struct stream *out)
 {
-    const struct command *command = command_rows;
-    while (command->bit != FOR_HELP)
-        command++;
-    write_lists(out, command);
+    write_lists(out, command_of(FOR_HELP));
 }
 
 static void write_overview(struct stream *out)

@@ -1,4 +1,4 @@
-#include "value_lists.h"
+#include "catalog.h"
 
 #include <stdio.h>
 

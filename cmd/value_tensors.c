@@ -4,7 +4,7 @@
 
 #include "model/site.h"
 #include "write/format.h"
-#include "value_lists.h"
+#include "catalog.h"
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include "base/sha256.h"
 #include "base/stream.h"
 #include "format/json_writer.h"
-#include "../help.h"
+#include "../command.h"
 #include "../inputs.h"
 #include "../options.h"
 

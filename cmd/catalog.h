@@ -1,14 +1,18 @@
-/* value_lists.h: the values that options and operands take, wherever a table knows them: which
- * option of which command takes them from which list. Help, the manual and the completions walk
- * these rows.
+/* catalog.h: commands, options and their values in the order in which people look for them; help,
+ * the manual and the completions walk these rows.
+ *
+ *     struct option_walk walk = {.command = command};
+ *     const char *title;
+ *     for (const struct option_row *row; (row = option_walk_next(&walk, &title));)
+ *         ... title, where another group begins; row ...
  *
  *     const struct value_use *use = value_use_find("show", command);
  *     struct value value;
  *     for (size_t i = 0; use && value_at(&value, use->list, i); i++)
  *         ... value.name, value.about ...
  */
-#ifndef ATTN_CMD_VALUE_LISTS_H
-#define ATTN_CMD_VALUE_LISTS_H
+#ifndef ATTN_CMD_CATALOG_H
+#define ATTN_CMD_CATALOG_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +20,32 @@
 #include "base/stream.h"
 #include "command.h"
 #include "options.h"
+
+/* Commands by what somebody wants to do; a command stands in one group. */
+struct command_group {
+    const char *title; /* one word, that fits into the overview's margin */
+    int commands;      /* FOR_… */
+};
+
+extern const struct command_group command_groups[];
+extern const size_t command_group_count;
+
+/* The row of a command that there is, by its FOR_…. */
+const struct command *command_of(int bit);
+
+/* --- options under headings ------------------------------------------------------------------- */
+
+struct option_walk {
+    const struct command *command;
+    size_t group, place; /* of the next name to look at */
+    const char *title;   /* of the group that was walked through last */
+};
+
+/* The next option of the command, NULL after the last; `*title` is its group's when that begins
+ * with it, else NULL. A command of few options has one heading alone. */
+const struct option_row *option_walk_next(struct option_walk *walk, const char **title);
+
+/* --- values of options and operands ----------------------------------------------------------- */
 
 enum { VALUE_TEXT_BYTES = 192 };
 
@@ -68,6 +98,10 @@ void value_use_title(struct stream *out, const struct value_use *use,
 enum value_paths { PATHS_NONE, PATHS_FILES, PATHS_FOLDERS };
 enum value_paths value_paths(const char *argument);
 
+/* Write every list once: `write` is called for the first row that uses it. */
+void value_lists_write(struct stream *out,
+                       void (*write)(struct stream *out, const struct value_list *list));
+
 /* For lists: make what is said of a value, in its own room. */
 void value_tell(struct value *value, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -76,5 +110,13 @@ extern const struct value_list value_settings;
 
 /* That of --show; what is shown without it; and of which layers where only --layer is missing. */
 extern const struct value_list value_tensors, value_defaults, value_layer_defaults;
+
+/* --- what is made of it: a page of the manual in roff, of a command or of them all (NULL); the
+ * completion scripts of the shells, each in the file of its name ------------------------------- */
+
+void manual_write(struct stream *out, const struct command *command);
+void completion_bash_write(struct stream *out);
+void completion_zsh_write(struct stream *out);
+void completion_fish_write(struct stream *out);
 
 #endif

@@ -1,0 +1,231 @@
+#include "catalog.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+const struct command_group command_groups[] = {
+    {"look", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_MERGE | FOR_GENERATE | FOR_TOKENIZE},
+    {"compare", FOR_INFO | FOR_COMPARE | FOR_HEADS | FOR_BENCH},
+    {"make", FOR_INIT | FOR_TRAIN | FOR_CORPUS | FOR_VOCAB},
+    {"learn", FOR_LESSON | FOR_HELP},
+};
+
+const size_t command_group_count = sizeof command_groups / sizeof *command_groups;
+
+const struct command *command_of(int bit)
+{
+    const struct command *command = command_rows;
+    while (command->bit != bit)
+        command++;
+    return command;
+}
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+enum {
+    NAMES_MAX = 16,
+    FEW = 9, /* options of a command that needs no headings */
+};
+
+/* A group of options; an option of a command stands in one group alone. */
+static const struct group {
+    const char *title;
+    int commands;
+    const char *names[NAMES_MAX]; /* in the order in which help prints them */
+} groups[] = {
+    {"Text",
+     ~FOR_INIT,
+     {"sentence", "file", "data", "ids", "source", "bos", "no-special", "input", "decode"}},
+    {"Text", FOR_HEADS, {"seed"}},
+    {"Model", ~(FOR_INIT | FOR_TRAIN | FOR_BENCH), {"model"}},
+    {"Model", FOR_BENCH, {"model", "shape", "save"}},
+    {"Model", FOR_TRAIN, {"shape", "config", "set", "vocab", "merges", "model", "resume"}},
+    {"Words", FOR_INIT, {"sentence", "file", "vocab", "merges"}},
+    {"Sizes", FOR_INIT, {"like", "shape", "config", "set"}},
+    {"Fresh numbers", FOR_INIT, {"seed", "draw", "table"}},
+    {"Texts", FOR_CORPUS, {"count", "seed", "rule"}},
+    {"What is explained", FOR_EXPLAIN, {"token", "layer", "head", "attention-of"}},
+    {"How the text goes on",
+     FOR_GENERATE,
+     {"tokens", "temp", "top-k", "top-p", "seed", "no-stop", "logprobs"}},
+    {"What is measured", FOR_BENCH, {"tokens", "only", "attention", "seed", "repeat", "precision"}},
+    {"What is shown",
+     ~(FOR_EXPLAIN | FOR_BENCH),
+     {"show", "layer", "head", "mean", "words", "hide-first", "reduce", "per-item", "sort", "map"}},
+    {"What is shown", FOR_INFO, {"tokens"}},
+    {"Training",
+     FOR_TRAIN,
+     {"steps", "batch", "context", "accumulate", "rate", "warmup", "decay", "clip", "dropout",
+      "drills", "seed"}},
+    {"Ways to attend",
+     ~(FOR_BENCH | FOR_TRAIN),
+     {"attention", "mask-method", "scale", "temperature", "dropout", "without"}},
+    {"Ways to attend", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_COMPARE, {"seed"}},
+    {"Many runs",
+     FOR_BATCH,
+     {"sweep", "repeat", "dry-run", "fail-fast", "resume", "force", "shard"}},
+    {"Output", FOR_ALL, {"format", "json", "output", "save-every", "digits", "width", "full"}},
+    {"Output", ~FOR_BATCH, {"force"}},
+    {"Pictures and colours",
+     FOR_ALL,
+     {"view", "style", "palette", "color-scale", "range", "title", "color"}},
+    {"Running", ~FOR_BENCH, {"precision"}},
+    {"Running", FOR_COMPARE, {"repeat"}},
+    {"Running",
+     FOR_ALL,
+     {"threads", "quiet", "verbose", "list", "man", "completion", "size", "help"}},
+};
+
+enum { GROUPS = sizeof groups / sizeof *groups };
+
+static bool has_few(const struct command *command)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < option_count; i++)
+        count += option_serves(&option_rows[i], command->bit);
+    return count <= FEW;
+}
+
+/* Where the walk stands: the option, if the command has it in this group. */
+static const struct option_row *look(const struct option_walk *walk)
+{
+    const struct group *group = &groups[walk->group];
+    const char *name = group->names[walk->place];
+    bool serves = group->commands & walk->command->bit;
+    return serves ? option_find(walk->command->bit, name, strlen(name)) : NULL;
+}
+
+static void step(struct option_walk *walk)
+{
+    walk->place++;
+    if (walk->place < NAMES_MAX && groups[walk->group].names[walk->place])
+        return;
+    walk->place = 0;
+    walk->group++;
+}
+
+const struct option_row *option_walk_next(struct option_walk *walk, const char **title)
+{
+    const struct option_row *row = NULL;
+    const char *before = walk->title;
+    while (walk->group < GROUPS && !row) {
+        row = look(walk);
+        walk->title = row ? groups[walk->group].title : walk->title;
+        step(walk);
+    }
+    if (has_few(walk->command))
+        walk->title = "Options";
+    *title = before && strcmp(before, walk->title) == 0 ? NULL : walk->title;
+    return row;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+void value_tell(struct value *value, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(value->text, sizeof value->text, format, args);
+    va_end(args);
+    assert(size >= 0 && (size_t)size < sizeof value->text); /* the tables are ours */
+    (void)size;
+    value->about = value->text;
+}
+
+bool value_at(struct value *value, const struct value_list *list, size_t index)
+{
+    *value = (struct value){0};
+    return list->at(value, index);
+}
+
+static bool takes_values(const struct command *command, const char *option)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (option_rows[i].kind != OPTION_FLAG && strcmp(option_rows[i].name, option) == 0 &&
+            option_serves(&option_rows[i], command->bit))
+            return true;
+    return false;
+}
+
+bool value_use_serves(const struct value_use *use, const struct command *command)
+{
+    if (!(use->commands & command->bit))
+        return false;
+    return use->option ? takes_values(command, use->option) : *command->operands != 0;
+}
+
+static bool is_about(const struct value_use *use, const char *option)
+{
+    return option && use->option ? strcmp(option, use->option) == 0 : option == use->option;
+}
+
+const struct value_use *value_use_find(const char *option, const struct command *command)
+{
+    for (size_t i = 0; i < value_use_count; i++)
+        if (is_about(&value_uses[i], option) && !value_uses[i].only_help &&
+            value_use_serves(&value_uses[i], command))
+            return &value_uses[i];
+    return NULL;
+}
+
+enum value_paths value_paths(const char *argument)
+{
+    static const struct {
+        const char *word;
+        enum value_paths paths;
+    } rows[] = {{"DIR", PATHS_FOLDERS},
+                {"MODEL", PATHS_FOLDERS},
+                {"FILE", PATHS_FILES},
+                {"PATH", PATHS_FILES},
+                {"GRAMMAR", PATHS_FILES}};
+    for (size_t i = 0; argument && i < sizeof rows / sizeof *rows; i++)
+        if (strstr(argument, rows[i].word))
+            return rows[i].paths;
+    return PATHS_NONE;
+}
+
+static bool is_told_of(const struct value_use *use, const struct command *command)
+{
+    return use->list->title && value_use_serves(use, command);
+}
+
+bool value_use_opens(const struct value_use *use, const struct command *command)
+{
+    for (const struct value_use *earlier = value_uses; earlier < use; earlier++)
+        if (earlier->list == use->list && is_told_of(earlier, command))
+            return false;
+    return is_told_of(use, command);
+}
+
+void value_use_title(struct stream *out, const struct value_use *use, const struct command *command)
+{
+    const char *gap = " (--";
+    stream_text(out, use->list->title);
+    for (size_t i = 0; i < value_use_count; i++) {
+        const struct value_use *other = &value_uses[i];
+        if (other->list != use->list || !other->option || other->only_help ||
+            !value_use_serves(other, command))
+            continue;
+        stream_format(out, "%s%s", gap, other->option);
+        gap = ", --";
+    }
+    stream_format(out, "%s%s", gap[0] == ',' ? ")" : "",
+                  use->list->remark ? use->list->remark : "");
+}
+
+void value_lists_write(struct stream *out,
+                       void (*write)(struct stream *out, const struct value_list *list))
+{
+    for (size_t i = 0; i < value_use_count; i++) {
+        const struct value_use *use = &value_uses[i];
+        bool is_new = !use->only_help;
+        for (size_t k = 0; k < i && is_new; k++)
+            is_new = value_uses[k].list != use->list;
+        if (is_new)
+            write(out, use->list);
+    }
+}
