@@ -15,7 +15,7 @@
 #include "output.h"
 #include "progress.h"
 #include "request.h"
-#include "init_words.h"
+#include "model_maker.h"
 
 enum {
     ROUNDS = 5,

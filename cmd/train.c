@@ -81,13 +81,13 @@ static int save(struct job *job, bool as_result, struct err *err)
         return err_output(err, "cannot write '%s': the name is too long", job->start.output);
     job->saved_step = step_of(job);
     if (as_result)
-        return train_checkpoint_write(&job->trainer, &job->start.new_model, &job->log, &job->target,
-                                      err);
+        return train_checkpoint_write(&job->trainer, &job->start.model.new_model, &job->log,
+                                      &job->target, err);
     struct target_folder step = {0};
     if (target_folder_open_inside(&step, job->saved_path, &job->target, err))
         return -1;
     int failed =
-        train_checkpoint_write(&job->trainer, &job->start.new_model, &job->log, &step, err);
+        train_checkpoint_write(&job->trainer, &job->start.model.new_model, &job->log, &step, err);
     target_folder_close(&step);
     return failed;
 }
@@ -208,7 +208,7 @@ static int open_course(struct job *job, struct err *err)
     struct train_start *start = &job->start;
     job->saved_step = -1;
     if (machine_open(&job->machine, (size_t)job->options->threads, err) ||
-        trainer_open(&job->trainer, &start->state.settings, &job->machine, &start->new_model,
+        trainer_open(&job->trainer, &start->state.settings, &job->machine, &start->model.new_model,
                      &start->texts, err))
         return -1;
     if (job->options->resume_from &&

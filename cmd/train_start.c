@@ -8,27 +8,20 @@
 #include "inputs.h"
 #include "model/model.h"
 #include "model/weight_init.h"
-#include "model/shape.h"
 #include "text/tokenizer.h"
 
 /* --- options --------------------------------------------------------------------------------- */
 
 /* A model comes from one place. */
-static int check_places(const struct options *options, struct err *err)
+static int check_sources(const struct options *options, struct err *err)
 {
-    const struct {
-        const char *name, *value;
-    } places[] = {{"--resume", options->resume_from},
-                  {"--model", options->model},
-                  {"--shape", options->shape},
-                  {"--config", options->config}};
+    const struct source_option sources[] = {{"--resume", options->resume_from},
+                                            {"--model", options->model},
+                                            {"--shape", options->shape},
+                                            {"--config", options->config}};
     const char *found = NULL;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (places[i].value && found)
-            return err_usage(err, "%s: a model comes from one place, found %s as well", found,
-                             places[i].name);
-        found = places[i].value ? places[i].name : found;
-    }
+    if (model_maker_source(&found, sources, sizeof sources / sizeof *sources, "a model comes", err))
+        return -1;
     if (!found)
         return err_usage(err, "expected a model: --config FILE or --shape NAME with --vocab FILE, "
                               "--model DIR or --resume DIR");
@@ -40,9 +33,7 @@ static int check_places(const struct options *options, struct err *err)
                          found);
     if (options->resume_from && options->sets.count)
         return err_usage(err, "--resume: goes on with the settings it has, found --set");
-    if (options->merges && !options->vocab)
-        return err_usage(err, "--merges: goes with --vocab, found no --vocab");
-    return 0;
+    return new_words_check_merges(options, err);
 }
 
 /* A training that goes on where it was saved replaces its own files. */
@@ -62,15 +53,14 @@ static int check_options(struct train_start *start, const struct options *option
     if (options->operands.count)
         return err_usage(err, "unexpected argument '%s': texts are given by --data",
                          options->operands.items[0]);
-    if (check_places(options, err))
+    if (check_sources(options, err))
         return -1;
     if (!options->data.count)
         return err_usage(err, "expected texts: --data FILE");
     if (!output || !*output)
         return err_usage(err, "expected a directory to write: --output DIR");
-    for (size_t i = 0; i < options->sets.count; i++)
-        if (config_edit_read(&start->edit, options->sets.items[i], &start->arena, err))
-            return -1;
+    if (model_maker_read_sets(&start->model, err))
+        return -1;
     start->output = output;
     start->replaces = options->force || goes_on_in_place(options);
     return target_folder_check(output, start->replaces, err);
@@ -138,33 +128,30 @@ static int take_settings(struct train_start *start, const struct options *option
 
 static int find_config(struct train_start *start, const struct options *options, struct err *err)
 {
+    struct model_maker *model = &start->model;
+    model->label = start->source.path ? start->source.path : options->config;
     if (start->source.path)
-        return folder_open(&start->config, &start->source, "config.json", err);
+        return folder_open(&model->config, &start->source, "config.json", err);
     if (options->config)
-        return file_map(&start->config, options->config, err);
-    const struct shape_row *row = shape_find(options->shape, err);
-    if (!row)
-        return -1;
-    shape_config(&start->shape, row);
-    if (buf_check(&start->shape, err) ||
-        config_edit_add_words(&start->edit, start->words.count, &start->arena, err))
-        return -1;
-    start->config = file_borrow(start->shape.bytes, start->shape.size);
-    return 0;
+        return file_map(&model->config, options->config, err);
+    return model_maker_take_shape(model, err) ||
+                   config_edit_add_words(&model->edit, model->words.count, &model->arena, err)
+               ? -1
+               : 0;
 }
 
 static int check_draft(const struct train_start *start, struct err *err)
 {
-    const struct config *config = &start->new_model.config;
-    if (config_edit_check(&start->edit, config, err))
+    const struct config *config = &start->model.new_model.config;
+    if (config_edit_check(&start->model.edit, config, err))
         return -1;
     if (config->kind != MODEL_GPT2)
         return err_unsupported(err, "expected a model of type \"gpt2\" to train, found \"%s\"",
                                config_kind_name(config));
-    if (config->vocab_size < start->words.count)
+    if (config->vocab_size < start->model.words.count)
         return err_set(err,
                        "field 'vocab_size': expected at least %zu, a row for each word, found %zu",
-                       start->words.count, config->vocab_size);
+                       start->model.words.count, config->vocab_size);
     return 0;
 }
 
@@ -172,27 +159,22 @@ static int fill_draft(struct train_start *start, const struct options *options, 
 {
     const struct weight_init init = {.seed = (uint64_t)options->seed};
     if (start->source.path)
-        return train_checkpoint_weights(&start->new_model, &start->source, err);
-    return weight_init_draw(&start->new_model, &init, err);
+        return train_checkpoint_weights(&start->model.new_model, &start->source, err);
+    return weight_init_draw(&start->model.new_model, &init, err);
 }
 
 static int open_model(struct train_start *start, const struct options *options, struct err *err)
 {
-    const char *label = start->source.path ? start->source.path
-                        : options->config  ? options->config
-                                           : options->shape;
+    struct model_maker *model = &start->model;
     if (find_config(start, options, err))
         return -1;
-    if (config_edit_apply(&start->text, &start->edit, start->config.bytes, start->config.size,
-                          err) ||
-        new_model_open(&start->new_model, start->output, start->text.bytes, start->text.size,
-                       err) ||
-        check_draft(start, err))
-        return err_prefix(err, "'%s'", label);
-    for (size_t i = 0; i < start->words.folder.file_count; i++)
-        new_model_add_file(&start->new_model, start->words.files[i].name,
-                           start->words.files[i].bytes, start->words.files[i].size);
-    return init_words_check_target(&start->words.folder, start->output, err) ||
+    if (config_edit_apply(&model->text, &model->edit, model->config.bytes, model->config.size, err))
+        return err_prefix(err, "'%s'", model->label);
+    if (model_maker_open(model, start->output, err))
+        return -1;
+    if (check_draft(start, err))
+        return err_prefix(err, "'%s'", model->label);
+    return save_folder_check(&model->words.folder, start->output, err) ||
                    fill_draft(start, options, err)
                ? -1
                : 0;
@@ -215,14 +197,14 @@ static int read_texts(struct train_start *start, const struct options *options, 
 {
     struct trainer_settings *settings = &start->state.settings;
     struct tokenizer *tokenizer = NULL;
-    int failed = tokenizer_open(&tokenizer, &start->words.folder, err);
+    int failed = tokenizer_open(&tokenizer, &start->model.words.folder, err);
     if (!failed && !tokenizer)
         failed = err_set(err, "'%s': expected a tokenizer, found none", start->source.path);
     for (size_t i = 0; i < options->data.count && !failed; i++)
         failed = add_file(start, tokenizer, options->data.items[i], err);
     tokenizer_free(tokenizer);
     if (!settings->tokens) {
-        size_t positions = start->new_model.config.n_positions;
+        size_t positions = start->model.new_model.config.n_positions;
         settings->tokens = positions < 128 ? (long long)positions : 128;
     }
     if (!failed && dataset_finish(&start->texts, (size_t)settings->tokens, 0.02, err))
@@ -233,9 +215,10 @@ static int read_texts(struct train_start *start, const struct options *options, 
 int train_start_open(struct train_start *start, const struct options *options, struct err *err)
 {
     const char *name = options->resume_from ? options->resume_from : options->model;
+    start->model.options = options;
     if (check_options(start, options, err) || (name && model_find(&start->source, name, err)) ||
         take_settings(start, options, err) ||
-        init_words_find(&start->words, options, name ? &start->source : NULL, err))
+        new_words_find(&start->model.words, options, name ? &start->source : NULL, err))
         return -1;
     return open_model(start, options, err) || read_texts(start, options, err) ? -1 : 0;
 }
@@ -243,10 +226,5 @@ int train_start_open(struct train_start *start, const struct options *options, s
 void train_start_release(struct train_start *start)
 {
     dataset_release(&start->texts);
-    new_model_release(&start->new_model);
-    init_words_release(&start->words);
-    file_release(&start->config);
-    buf_release(&start->shape);
-    buf_release(&start->text);
-    arena_release(&start->arena);
+    model_maker_release(&start->model);
 }

@@ -8,9 +8,7 @@
 #ifndef ATTN_CMD_TRAIN_START_H
 #define ATTN_CMD_TRAIN_START_H
 
-#include "init_words.h"
-#include "model/config_edit.h"
-#include "model/new_model.h"
+#include "model_maker.h"
 #include "options.h"
 #include "train/train_checkpoint.h"
 #include "train/dataset.h"
@@ -20,13 +18,8 @@ struct train_start {
     bool replaces;                 /* files that are in it */
     struct folder source;          /* of --model or --resume; no path: a fresh model */
     struct train_checkpoint state; /* its settings, or those of the command line */
-    struct new_model new_model;
     struct dataset texts;
-    struct file config;
-    struct buf shape, text;
-    struct init_words words;
-    struct config_edit edit;
-    struct arena arena;
+    struct model_maker model;
 };
 
 /* Errors are usage, or name the file. What is held is released by train_start_release, on failure,

@@ -3,7 +3,7 @@
 
 #include "base/folder.h"
 #include "command.h"
-#include "init_words.h"
+#include "model_maker.h"
 #include "inputs.h"
 #include "progress.h"
 #include "text/bpe_learn.h"
@@ -44,14 +44,9 @@ static int list_words(struct job *job, struct err *err)
             failed = err_prefix(err, "'%s'", paths->items[i]);
     if (!failed && !list.count)
         failed = err_set(err, "'%s': expected a word, found none", paths->items[0]);
-    if (!failed) {
-        init_words_note(job->options, &list);
-        word_list_sort(&list);
-        word_list_json(&job->vocab, &list);
-        failed = buf_check(&job->vocab, err);
-    }
+    failed = failed || new_words_json(&job->vocab, &list, job->options, err);
     word_list_release(&list);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 static int learn_pairs(struct job *job, struct err *err)

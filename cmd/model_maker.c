@@ -1,15 +1,16 @@
-#include "init_words.h"
+#include "model_maker.h"
 
 #include <string.h>
 
 #include "command.h"
 #include "inputs.h"
+#include "model/shape.h"
 #include "progress.h"
 #include "text/label.h"
 #include "text/tokenizer.h"
 
 /* What tokenizers are made of, here and in other programs. */
-static const char *const file_names[INIT_WORDS_FILES] = {
+static const char *const file_names[NEW_WORDS_FILES] = {
     "tokenizer.json",        "vocab.json",        "merges.txt",
     "tokenizer_config.json", "added_tokens.json", "special_tokens_map.json",
 };
@@ -19,27 +20,24 @@ static bool has_texts(const struct options *options)
     return options->sentences.count || options->file;
 }
 
-bool init_words_are_given(const struct options *options)
+bool new_words_are_given(const struct options *options)
 {
     return has_texts(options) || options->vocab;
 }
 
-int init_words_check(const struct options *options, struct err *err)
+int new_words_check_merges(const struct options *options, struct err *err)
 {
-    if (options->vocab && has_texts(options))
-        return err_usage(err, "--vocab: words come from one place, found %s as well",
-                         options->file ? "--file" : "--sentence");
     if (options->merges && !options->vocab)
         return err_usage(err, "--merges: goes with --vocab, found no --vocab");
     return 0;
 }
 
-static void add_file(struct init_words *words, const char *name, const char *bytes, size_t size)
+static void add_file(struct new_words *words, const char *name, const char *bytes, size_t size)
 {
     words->files[words->folder.file_count++] = (struct folder_file){name, bytes, size};
 }
 
-static int map_file(struct init_words *words, const char *name, const char *path, struct err *err)
+static int map_file(struct new_words *words, const char *name, const char *path, struct err *err)
 {
     struct file *source = &words->sources[words->folder.file_count];
     if (file_map(source, path, err))
@@ -48,7 +46,7 @@ static int map_file(struct init_words *words, const char *name, const char *path
     return 0;
 }
 
-static int take_vocabulary(struct init_words *words, const struct options *options, struct err *err)
+static int take_vocabulary(struct new_words *words, const struct options *options, struct err *err)
 {
     if (map_file(words, "vocab.json", options->vocab, err))
         return -1;
@@ -56,8 +54,8 @@ static int take_vocabulary(struct init_words *words, const struct options *optio
 }
 
 /* The file as one text: where its lines end does not matter. */
-static int list_file(struct word_list *list, struct init_words *words,
-                     const struct options *options, struct err *err)
+static int list_file(struct word_list *list, struct new_words *words, const struct options *options,
+                     struct err *err)
 {
     if (!options->file)
         return 0;
@@ -67,7 +65,8 @@ static int list_file(struct word_list *list, struct init_words *words,
                                                                          : 0;
 }
 
-void init_words_note(const struct options *options, const struct word_list *list)
+int new_words_json(struct buf *json, struct word_list *list, const struct options *options,
+                   struct err *err)
 {
     const struct word *run = &list->unspaced;
     char shown[LABEL_EXCERPT_BYTES];
@@ -76,9 +75,12 @@ void init_words_note(const struct options *options, const struct word_list *list
                    "'%s' has no blanks between its words: each character is one (with blanks "
                    "between them, words are what they separate)",
                    label_excerpt(shown, run->bytes, run->size));
+    word_list_sort(list);
+    word_list_json(json, list);
+    return buf_check(json, err);
 }
 
-static int list_words(struct word_list *list, struct init_words *words,
+static int list_words(struct word_list *list, struct new_words *words,
                       const struct options *options, struct err *err)
 {
     const struct texts *sentences = &options->sentences;
@@ -90,25 +92,20 @@ static int list_words(struct word_list *list, struct init_words *words,
     return list->count ? 0 : err_set(err, "the text is empty: expected at least one word");
 }
 
-static int take_texts(struct init_words *words, const struct options *options, struct err *err)
+static int take_texts(struct new_words *words, const struct options *options, struct err *err)
 {
     struct word_list list = {0};
-    int failed = list_words(&list, words, options, err);
-    if (!failed) {
-        init_words_note(options, &list);
-        word_list_sort(&list);
-        word_list_json(&words->json, &list);
-        failed = buf_check(&words->json, err);
-    }
+    int failed =
+        list_words(&list, words, options, err) || new_words_json(&words->json, &list, options, err);
     word_list_release(&list);
     if (!failed)
         add_file(words, "vocab.json", words->json.bytes, words->json.size);
     return failed;
 }
 
-static int copy_files(struct init_words *words, const struct folder *like, struct err *err)
+static int copy_files(struct new_words *words, const struct folder *like, struct err *err)
 {
-    for (size_t i = 0; i < INIT_WORDS_FILES; i++) {
+    for (size_t i = 0; i < NEW_WORDS_FILES; i++) {
         struct file *source = &words->sources[words->folder.file_count];
         if (!folder_has(like, file_names[i]))
             continue;
@@ -119,7 +116,7 @@ static int copy_files(struct init_words *words, const struct folder *like, struc
     return 0;
 }
 
-static int count_words(struct init_words *words, struct err *err)
+static int count_words(struct new_words *words, struct err *err)
 {
     struct tokenizer *tokenizer = NULL;
     if (tokenizer_open(&tokenizer, &words->folder, err))
@@ -131,7 +128,7 @@ static int count_words(struct init_words *words, struct err *err)
 }
 
 /* The pieces of a byte-level BPE are no words. */
-static int check_merges(const struct init_words *words, const char *path, struct err *err)
+static int check_merges(const struct new_words *words, const char *path, struct err *err)
 {
     if (!words->lacks_merges)
         return 0;
@@ -141,8 +138,8 @@ static int check_merges(const struct init_words *words, const char *path, struct
                      path);
 }
 
-int init_words_find(struct init_words *words, const struct options *options,
-                    const struct folder *like, struct err *err)
+int new_words_find(struct new_words *words, const struct options *options,
+                   const struct folder *like, struct err *err)
 {
     int failed = 0;
     words->folder = (struct folder){options->output, words->files, 0};
@@ -159,19 +156,74 @@ int init_words_find(struct init_words *words, const struct options *options,
     return options->vocab ? check_merges(words, options->vocab, err) : 0;
 }
 
-void init_words_release(struct init_words *words)
+/* --- the model -------------------------------------------------------------------------------- */
+
+int model_maker_source(const char **found, const struct source_option *options, size_t count,
+                       const char *what, struct err *err)
 {
-    for (size_t i = 0; i < INIT_WORDS_FILES; i++)
+    *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (options[i].value && *found)
+            return err_usage(err, "%s: %s from one place, found %s as well", *found, what,
+                             options[i].name);
+        *found = options[i].value ? options[i].name : *found;
+    }
+    return 0;
+}
+
+int model_maker_read_sets(struct model_maker *model, struct err *err)
+{
+    const struct texts *sets = &model->options->sets;
+    for (size_t i = 0; i < sets->count; i++)
+        if (config_edit_read(&model->edit, sets->items[i], &model->arena, err))
+            return -1;
+    return 0;
+}
+
+int model_maker_take_shape(struct model_maker *model, struct err *err)
+{
+    const struct shape_row *row = shape_find(model->options->shape, err);
+    if (!row)
+        return -1;
+    shape_config(&model->shape, row);
+    if (buf_check(&model->shape, err))
+        return -1;
+    model->label = row->name;
+    model->config = file_borrow(model->shape.bytes, model->shape.size);
+    return 0;
+}
+
+int model_maker_open(struct model_maker *model, const char *path, struct err *err)
+{
+    const struct folder *words = &model->words.folder;
+    if (new_model_open(&model->new_model, path, model->text.bytes, model->text.size, err))
+        return err_prefix(err, "'%s'", model->label);
+    for (size_t i = 0; i < words->file_count; i++)
+        new_model_add_file(&model->new_model, words->files[i].name, words->files[i].bytes,
+                           words->files[i].size);
+    return 0;
+}
+
+void model_maker_release(struct model_maker *model)
+{
+    struct new_words *words = &model->words;
+    new_model_release(&model->new_model);
+    for (size_t i = 0; i < NEW_WORDS_FILES; i++)
         file_release(&words->sources[i]);
     file_release(&words->text);
     buf_release(&words->json);
-    *words = (struct init_words){0};
+    file_release(&model->config);
+    buf_release(&model->shape);
+    buf_release(&model->text);
+    arena_release(&model->arena);
 }
 
-int init_words_check_target(const struct folder *folder, const char *path, struct err *err)
+/* --- the folder ------------------------------------------------------------------------------- */
+
+int save_folder_check(const struct folder *folder, const char *path, struct err *err)
 {
     const struct folder target = {.path = path};
-    for (size_t i = 0; i < INIT_WORDS_FILES; i++)
+    for (size_t i = 0; i < NEW_WORDS_FILES; i++)
         if (folder_has(&target, file_names[i]) && !folder_has(folder, file_names[i]))
             return err_output(err,
                               "cannot write '%s': the '%s' that is there would be read with the "
@@ -185,7 +237,7 @@ int save_folder(const struct folder *folder, const char *path, const struct opti
 {
     struct target_folder target = {0};
     struct progress progress;
-    if (init_words_check_target(folder, path, err) ||
+    if (save_folder_check(folder, path, err) ||
         target_folder_open(&target, path, options->force, err))
         return -1;
     progress_begin(&progress, options, NULL);
