@@ -5,6 +5,7 @@
 #include "../../cmd/unknown_option.c"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/heap.h"
