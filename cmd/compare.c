@@ -25,28 +25,20 @@ struct job {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* --format, else the ending of -o, else text for people. */
-static int choose_format(struct job *job, struct err *err)
-{
-    const struct format_table table =
-        FORMAT_TABLE_OF_TEXT(comparison_formats, comparison_format_count);
-    size_t index = 0;
-    if (format_choose(&index, &table, job->options->format, job->options->output, err))
-        return -1;
-    job->format = &comparison_formats[index];
-    return 0;
-}
-
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
+    const struct format_table table =
+        FORMAT_TABLE_OF_TEXT(comparison_formats, comparison_format_count);
+    size_t format = 0;
     if (!options->attention)
         return err_usage(err, "--attention: expected a list of what is to be compared with dense, "
                               "as window:8,linear");
-    return choose_format(job, err) || mechanism_options_list(&job->ways, &job->plan.way_count,
-                                                             options, &job->session.arena, err)
-               ? -1
-               : 0;
+    if (format_choose(&format, &table, options->format, options->output, err))
+        return -1;
+    job->format = &comparison_formats[format];
+    return mechanism_options_list(&job->ways, &job->plan.way_count, options, &job->session.arena,
+                                  err);
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
@@ -85,13 +77,6 @@ static int prepare(struct job *job, struct err *err)
 
 /* --- the comparison --------------------------------------------------------------------------- */
 
-static int write_comparison(struct job *job, const struct comparison *comparison, struct err *err)
-{
-    int failed = output_to(&job->out, job->options->output, err) ||
-                 job->format->write(&job->out, comparison, err) || stream_commit(&job->out, err);
-    return failed ? -1 : 0;
-}
-
 static int compare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
@@ -107,7 +92,9 @@ static int compare(struct job *job, struct err *err)
     job->plan.progress = &progress.sink;
     int failed = comparison_make(&comparison, &job->plan, &job->session.arena, err);
     progress_end(&progress);
-    return failed || write_comparison(job, &comparison, err) ? -1 : 0;
+    failed = failed || output_to(&job->out, options->output, err) ||
+             job->format->write(&job->out, &comparison, err) || stream_commit(&job->out, err);
+    return failed ? -1 : 0;
 }
 
 int compare_command(const struct options *options, struct err *err)

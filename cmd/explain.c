@@ -31,29 +31,6 @@ struct job {
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
-/* --format, else the ending of -o, else text for people. */
-static int choose_format(struct job *job, struct err *err)
-{
-    const struct format_table table = FORMAT_TABLE(explain_formats, explain_format_count);
-    size_t index = 0;
-    if (format_choose(&index, &table, job->options->format, job->options->output, err))
-        return -1;
-    job->format = &explain_formats[index];
-    return job->format->check ? job->format->check(err) : 0;
-}
-
-/* --attention-of, before there is a model to ask. */
-static int read_part(struct job *job, struct err *err)
-{
-    const char *name = job->options->attention_of;
-    size_t part = 0;
-    if (name && names_choose(&part, NAMES(attention_parts, attention_part_count), "--attention-of",
-                             name, err))
-        return -1;
-    job->part = (enum site_part)part;
-    return 0;
-}
-
 /* The attention that was named, or the model's first. */
 static int choose_part(struct job *job, struct err *err)
 {
@@ -96,15 +73,6 @@ static int choose_layer_and_head(struct job *job, struct err *err)
                : 0;
 }
 
-/* Which tokens there are, in a message; of many the first ones. */
-static void list_tokens(struct buf *list, const struct tokenized *tokenized)
-{
-    for (size_t i = 0; i < tokenized->count && i < TOKENS_NAMED; i++)
-        buf_format(list, "%s%s", i ? ", " : "", tokenized->labels[i].text);
-    if (tokenized->count > TOKENS_NAMED)
-        buf_text(list, ", …");
-}
-
 static const char *called(const struct job *job)
 {
     return job->request.part == PART_SOURCE ? "source" : "text";
@@ -118,7 +86,10 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
     nearest_begin(&nearest, name, strlen(name));
     for (size_t i = 0; i < tokenized->count; i++)
         nearest_offer(&nearest, label_name(&tokenized->labels[i]));
-    list_tokens(&list, tokenized);
+    for (size_t i = 0; i < tokenized->count && i < TOKENS_NAMED; i++)
+        buf_format(&list, "%s%s", i ? ", " : "", tokenized->labels[i].text);
+    if (tokenized->count > TOKENS_NAMED)
+        buf_text(&list, ", …");
     if (nearest.name)
         err_usage(err, "--token: the %s has no token '%s': did you mean '%s'?", called(job), name,
                   nearest.name);
@@ -183,26 +154,34 @@ static int read_subject(struct job *job, struct err *err)
     return 0;
 }
 
+/* What can be known before there is a model to ask. */
+static int check_options(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    const struct format_table table = FORMAT_TABLE(explain_formats, explain_format_count);
+    const struct names parts = NAMES(attention_parts, attention_part_count);
+    const char *name = options->attention_of;
+    size_t format = 0;
+    size_t part = 0;
+    if (format_choose(&format, &table, options->format, options->output, err))
+        return -1;
+    job->format = &explain_formats[format];
+    if ((job->format->check && job->format->check(err)) ||
+        (name && names_choose(&part, parts, "--attention-of", name, err)))
+        return -1;
+    job->part = (enum site_part)part;
+    return 0;
+}
+
 static int prepare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    if (choose_format(job, err) || read_part(job, err) || read_subject(job, err) ||
-        choose_part(job, err) || choose_layer_and_head(job, err) || choose_query(job, err))
+    if (check_options(job, err) || read_subject(job, err) || choose_part(job, err) ||
+        choose_layer_and_head(job, err) || choose_query(job, err))
         return -1;
     job->request.digits = options->digits ? (int)options->digits : NUMERAL_DIGITS;
     job->request.keys = page_lines(options);
     return 0;
-}
-
-static int write_explanations(struct job *job, const struct explanations *explanations,
-                              struct err *err)
-{
-    const struct options *options = job->options;
-    struct explain_page page = {page_columns(options), options->full};
-    int failed = output_to(&job->out, options->output, err) ||
-                 job->format->write(&job->out, explanations, &page, err) ||
-                 stream_commit(&job->out, err);
-    return failed ? -1 : 0;
 }
 
 static int explain(struct job *job, struct err *err)
@@ -211,6 +190,7 @@ static int explain(struct job *job, struct err *err)
     size_t count = job->request.query_count;
     struct explanation *items = arena_alloc(&job->session.arena, count, sizeof *items, err);
     struct explanations explanations = {items, count, job->several};
+    struct explain_page page = {page_columns(job->options), job->options->full};
     if (!items)
         return -1;
     progress_begin(&progress, job->options, "layers");
@@ -219,7 +199,10 @@ static int explain(struct job *job, struct err *err)
                                   &job->session.arena, err);
     job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
-    return failed ? -1 : write_explanations(job, &explanations, err);
+    failed = failed || output_to(&job->out, job->options->output, err) ||
+             job->format->write(&job->out, &explanations, &page, err) ||
+             stream_commit(&job->out, err);
+    return failed ? -1 : 0;
 }
 
 int explain_command(const struct options *options, struct err *err)

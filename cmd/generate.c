@@ -75,15 +75,6 @@ static int check_options(const struct job *job, struct err *err)
     return check_sampling(options, err);
 }
 
-/* A model that looks at nothing but another text is refused for that, not for want of one. */
-static int check_source(const struct job *job, struct err *err)
-{
-    const struct model *model = &job->session.viewer.model;
-    if (!job->options->source && !model->config.n_encoder_layer)
-        return 0;
-    return inputs_check_source(job->options, model, err);
-}
-
 /* Beside a source no prompt is needed. Without one the model is opened first: one that attends to
  * another text lacks that. */
 static int read_prompt(struct job *job, struct err *err)
@@ -96,7 +87,9 @@ static int read_prompt(struct job *job, struct err *err)
         (is_given && inputs_open_one(&session->inputs, options, err)) ||
         session_open(session, err) ||
         viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
-        check_source(job, err) || (is_read && inputs_open_one(&session->inputs, options, err)) ||
+        ((options->source || session->viewer.model.config.n_encoder_layer) &&
+         inputs_check_source(options, &session->viewer.model, err)) ||
+        (is_read && inputs_open_one(&session->inputs, options, err)) ||
         session_read(session, &job->prompt, 0, &session->arena, err))
         return -1;
     session_count_dropped(session, &job->prompt, 0);
@@ -272,15 +265,6 @@ static int write_report(struct job *job, struct err *err)
     return 0;
 }
 
-static void note_end(const struct job *job)
-{
-    if (job->text.end == END_OF_CONTEXT)
-        print_note(job->options,
-                   "the text ends with the model's context of %zu tokens: %zu new ones of %zu",
-                   job->text.room, job->text.count - job->text.prompt_count,
-                   job->text.generation.tokens);
-}
-
 static void note_work(const struct job *job)
 {
     char cache[NUM_SIZE_BYTES];
@@ -316,7 +300,11 @@ static int generate(struct job *job, struct err *err)
         return -1;
     if (output_commit(&job->output, err))
         return -1;
-    note_end(job);
+    const struct continuation *text = &job->text;
+    if (text->end == END_OF_CONTEXT)
+        print_note(job->options,
+                   "the text ends with the model's context of %zu tokens: %zu new ones of %zu",
+                   text->room, text->count - text->prompt_count, text->generation.tokens);
     return 0;
 }
 

@@ -90,17 +90,6 @@ static int add_text(struct job *job, size_t index, struct err *err)
     return failed;
 }
 
-static int add_texts(struct job *job, struct err *err)
-{
-    size_t count = HEAD_SURVEY_REPEATS + job->session.inputs.count;
-    for (size_t i = 0; i < job->session.inputs.count; i++) {
-        if (add_text(job, i, err))
-            return -1;
-        progress_show(&job->progress, HEAD_SURVEY_REPEATS + i + 1, count, NULL);
-    }
-    return 0;
-}
-
 static int measure(struct job *job, struct err *err)
 {
     uint64_t seed = (uint64_t)job->options->seed;
@@ -117,9 +106,13 @@ static int measure(struct job *job, struct err *err)
             return -1;
         progress_show(&job->progress, i + 1, count, NULL);
     }
-    int failed = add_texts(job, err);
+    for (size_t i = 0; i < job->session.inputs.count; i++) {
+        if (add_text(job, i, err))
+            return -1;
+        progress_show(&job->progress, HEAD_SURVEY_REPEATS + i + 1, count, NULL);
+    }
     progress_end(&job->progress);
-    return failed;
+    return 0;
 }
 
 /* --- a line a head --------------------------------------------------------------------------- */
