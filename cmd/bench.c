@@ -90,16 +90,6 @@ static void show_growth(void *context, const struct growth_progress *here)
     buf_release(&note);
 }
 
-static int write_growth(const struct options *options, const struct growth *growth, struct err *err)
-{
-    struct stream out = {0};
-    const struct form *form = find_form(options, err);
-    int failed = output_to(&out, options->output, err) || form->write(&out, growth, err) ||
-                 stream_commit(&out, err);
-    stream_discard(&out);
-    return failed ? -1 : 0;
-}
-
 /* A picture needs a line. */
 static int check_lengths(const struct options *options, const struct growth_plan *plan,
                          struct err *err)
@@ -122,6 +112,7 @@ static int measure_growth(const struct options *options, const struct folder *fo
     struct growth growth;
     struct mechanism *ways = NULL;
     struct progress progress;
+    struct stream out = {0};
     struct growth_plan plan = {
         .folder = folder,
         .threads = (size_t)options->threads,
@@ -137,44 +128,33 @@ static int measure_growth(const struct options *options, const struct folder *fo
     progress_begin(&progress, options, NULL);
     failed = failed || growth_measure(&growth, &plan, &arena, err);
     progress_end(&progress);
-    failed = failed || write_growth(options, &growth, err);
+    failed = failed || output_to(&out, options->output, err) ||
+             find_form(options, err)->write(&out, &growth, err) || stream_commit(&out, err);
+    stream_discard(&out);
     arena_release(&arena);
     return failed ? -1 : 0;
 }
 
 /* --- all else --------------------------------------------------------------------------------- */
 
-/* One item of a list, which ends before a comma or where the list ends. */
-static bool read_tokens(const char *item, size_t size, long long *tokens)
-{
-    char text[32];
-    if (size >= sizeof text)
-        return false;
-    memcpy(text, item, size);
-    text[size] = '\0';
-    return num_parse_integer(text, 1, TOKENS_MAX, tokens);
-}
-
 static int read_lengths(struct job *job, struct err *err)
 {
     struct task_choice *choice = &job->plan.choice;
     const char *item = job->options->lengths;
-    size_t size = 0;
-    if (!item)
-        return 0;
-    choice->lengths = job->lengths;
-    for (;; item += size + 1) {
+    choice->lengths = item ? job->lengths : NULL;
+    for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
+        char text[32];
         long long tokens = 0;
         size = strcspn(item, ",");
-        if (!read_tokens(item, size, &tokens))
+        snprintf(text, sizeof text, "%.*s", (int)size, item);
+        if (size >= sizeof text || !num_parse_integer(text, 1, TOKENS_MAX, &tokens))
             return err_usage(err, "--tokens: expected whole numbers from 1 to %d, found '%.*s'",
                              TOKENS_MAX, (int)size, item);
         if (choice->length_count == LENGTHS_MAX)
             return err_usage(err, "--tokens: expected at most %d lengths, found more", LENGTHS_MAX);
         job->lengths[choice->length_count++] = (size_t)tokens;
-        if (!item[size])
-            return 0;
     }
+    return 0;
 }
 
 static int read_only(struct job *job, struct err *err)
@@ -221,15 +201,10 @@ static int find_folder(struct job *job, struct err *err)
     const struct options *options = job->options;
     bool named = options->operands.count || chosen_model(options);
     job->plan.folder = &job->folder;
-    if (options->attention && !options->shape && !named) {
-        if (shape_make_head(&job->new_model, err))
-            return -1;
-        job->folder = job->new_model.folder;
-        return 0;
-    }
-    if (!job->options->shape)
-        return only_model(&name, job->options, err) || model_find(&job->folder, name, err) ? -1 : 0;
-    if (shape_make(&job->new_model, job->options->shape, err))
+    if (!options->shape && (!options->attention || named))
+        return only_model(&name, options, err) || model_find(&job->folder, name, err) ? -1 : 0;
+    if (options->shape ? shape_make(&job->new_model, options->shape, err)
+                       : shape_make_head(&job->new_model, err))
         return -1;
     job->folder = job->new_model.folder;
     return 0;
@@ -249,20 +224,12 @@ static void show_progress(void *context, const struct bench_progress *here)
     buf_release(&note);
 }
 
-static int write_report(bool json, const struct bench_report *report, struct err *err)
-{
-    struct stream out = {0};
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
-    (json ? bench_json_write : bench_page_write)(&out, report);
-    return stream_commit(&out, err);
-}
-
 static int measure(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct bench_report report;
     struct progress progress;
+    struct stream out = {0};
     job->plan.threads = (size_t)options->threads;
     job->plan.rounds = rounds_of(options);
     progress_begin(&progress, options, NULL);
@@ -270,7 +237,10 @@ static int measure(struct job *job, struct err *err)
     job->plan.progress_context = &progress;
     int failed = benchmark(&report, &job->plan, &job->arena, err);
     progress_end(&progress);
-    return failed ? -1 : write_report(job->json, &report, err);
+    if (failed || stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    (job->json ? bench_json_write : bench_page_write)(&out, &report);
+    return stream_commit(&out, err);
 }
 
 static int run_job(struct job *job, struct err *err)

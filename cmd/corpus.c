@@ -23,12 +23,6 @@ static int check_options(const struct options *options, struct err *err)
     return 0;
 }
 
-static int find_rule(size_t *rule, const struct grammar *grammar, const char *name, struct err *err)
-{
-    *rule = name ? grammar_find(grammar, name, strlen(name)) : 0;
-    return *rule == GRAMMAR_NONE ? err_usage(err, "--rule: the grammar has no rule '%s'", name) : 0;
-}
-
 static int write_texts(struct stream *out, const struct grammar *grammar, size_t rule,
                        const struct options *options, struct err *err)
 {
@@ -61,8 +55,11 @@ int corpus_command(const struct options *options, struct err *err)
     failed = failed || inputs_read_file(&file, path, err);
     if (!failed && grammar_read(&grammar, file.bytes, file.size, err))
         failed = err_prefix(err, "'%s'", path);
-    failed = failed || find_rule(&rule, &grammar, options->rule, err) ||
-             output_to(&out, options->output, err);
+    if (!failed && options->rule)
+        rule = grammar_find(&grammar, options->rule, strlen(options->rule));
+    if (rule == GRAMMAR_NONE)
+        failed = err_usage(err, "--rule: the grammar has no rule '%s'", options->rule);
+    failed = failed || output_to(&out, options->output, err);
     if (!failed && write_texts(&out, &grammar, rule, options, err))
         failed = err_prefix(err, "'%s'", path);
     failed = failed || stream_commit(&out, err);

@@ -19,6 +19,7 @@ struct job {
     const struct options *options;
     struct folder like; /* the model that lends its config, and its words if there are no others */
     bool sets_rows;     /* of the embedding */
+    size_t way;         /* of --draw: rand, linear */
     struct model_maker model;
 };
 
@@ -46,23 +47,17 @@ static int check_sources(const struct options *options, struct err *err)
                : 0;
 }
 
-static bool is_linear(const struct options *options)
-{
-    return options->draw && strcmp(options->draw, "linear") == 0;
-}
-
 static int check_options(struct job *job, struct err *err)
 {
     static const char *const ways[] = {"rand", "linear"};
     const struct options *options = job->options;
-    size_t way = 0;
     if (options->operands.count)
         return err_usage(
             err, "unexpected argument '%s': words are given by --sentence, a directory by --output",
             options->operands.items[0]);
     if (check_sources(options, err))
         return -1;
-    if (options->draw && names_choose(&way, NAMES_LIST(ways), "--draw", options->draw, err))
+    if (options->draw && names_choose(&job->way, NAMES_LIST(ways), "--draw", options->draw, err))
         return -1;
     if (!options->output || !*options->output)
         return err_usage(err, "expected a directory to write: --output DIR");
@@ -226,7 +221,7 @@ static int fill_draft(struct job *job, struct err *err)
     struct progress progress;
     const struct weight_init init = {
         .seed = (uint64_t)options->torch_seed,
-        .way = is_linear(options) ? WEIGHT_INIT_LINEAR : WEIGHT_INIT_RAND,
+        .way = job->way ? WEIGHT_INIT_LINEAR : WEIGHT_INIT_RAND,
         .table_rows = (size_t)options->table,
         .source_rows = origin ? origin->source_rows : 0,
         .progress = &progress.sink,
@@ -239,17 +234,6 @@ static int fill_draft(struct job *job, struct err *err)
     return origin && origin->given ? keep_given(job, err) : 0;
 }
 
-static int save(const struct job *job, struct err *err)
-{
-    const char *path = job->options->output;
-    if (save_folder(&job->model.new_model.folder, path, job->options, err))
-        return -1;
-    if (bundled_find(path))
-        print_note(job->options, "--model %s is the bundled model, this one is --model ./%s", path,
-                   path);
-    return 0;
-}
-
 int init_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .model.options = options};
@@ -257,7 +241,11 @@ int init_command(const struct options *options, struct err *err)
                  target_folder_check(options->output, options->force, err) ||
                  find_config(&job, err) ||
                  new_words_find(&job.model.words, options, options->like ? &job.like : NULL, err) ||
-                 open_draft(&job, err) || fill_draft(&job, err) || save(&job, err);
+                 open_draft(&job, err) || fill_draft(&job, err) ||
+                 save_folder(&job.model.new_model.folder, options->output, options, err);
+    if (!failed && bundled_find(options->output))
+        print_note(options, "--model %s is the bundled model, this one is --model ./%s",
+                   options->output, options->output);
     model_maker_release(&job.model);
     return failed ? -1 : 0;
 }

@@ -85,13 +85,6 @@ int inputs_read_file(struct file *file, const char *path, struct err *err)
     return file_map(file, path, err);
 }
 
-static int make_room(struct inputs *inputs, size_t count, struct err *err)
-{
-    inputs->items = arena_alloc(&inputs->arena, count, sizeof *inputs->items, err);
-    inputs->lines = arena_alloc(&inputs->arena, count, sizeof *inputs->lines, err);
-    return inputs->items && inputs->lines ? 0 : -1;
-}
-
 static int no_text(struct err *err)
 {
     return err_usage(err, "expected a text, found none: \"Life is short\" in quotes, --sentence "
@@ -178,13 +171,6 @@ bool inputs_are_piped(const struct options *options)
            (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY;
 }
 
-/* The file, or the pipe where nothing is given, which may be empty. */
-static int read_stream(struct inputs *inputs, const struct options *options, struct err *err)
-{
-    inputs->path = inputs_are_piped(options) ? "-" : options->file;
-    return inputs->path ? inputs_read_file(&inputs->file, inputs->path, err) : 0;
-}
-
 static void add_whole(struct inputs *inputs, const struct options *options)
 {
     const struct file *file = &inputs->file;
@@ -194,19 +180,19 @@ static void add_whole(struct inputs *inputs, const struct options *options)
         add_text(inputs, file->bytes, file->size - newline, 0);
 }
 
-static int blank_file(const struct inputs *inputs, struct err *err)
-{
-    return err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(inputs->path),
-                   inputs->file.size ? "only blank lines" : "nothing");
-}
-
 static int open_texts(struct inputs *inputs, const struct options *options, bool whole,
                       struct err *err)
 {
     *inputs = (struct inputs){0};
-    if (check_operands(options, err) || read_stream(inputs, options, err))
+    if (check_operands(options, err))
         return -1;
-    if (make_room(inputs, text_count(options) + count_lines(&inputs->file) + 1, err))
+    inputs->path = inputs_are_piped(options) ? "-" : options->file; /* a pipe may be empty */
+    if (inputs->path && inputs_read_file(&inputs->file, inputs->path, err))
+        return -1;
+    size_t most = text_count(options) + count_lines(&inputs->file) + 1;
+    inputs->items = arena_alloc(&inputs->arena, most, sizeof *inputs->items, err);
+    inputs->lines = arena_alloc(&inputs->arena, most, sizeof *inputs->lines, err);
+    if (!inputs->items || !inputs->lines)
         goto failed;
     for (size_t i = 0; i < text_count(options); i++)
         add_text(inputs, text_at(options, i), strlen(text_at(options, i)), 0);
@@ -218,7 +204,8 @@ static int open_texts(struct inputs *inputs, const struct options *options, bool
         inputs->items[inputs->count++] = (struct input){.ids = options->ids};
     if (inputs->count || (!options->file && !inputs->file.size))
         return 0;
-    blank_file(inputs, err);
+    err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(inputs->path),
+            inputs->file.size ? "only blank lines" : "nothing");
 failed:
     inputs_release(inputs);
     return -1;

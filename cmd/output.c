@@ -118,11 +118,6 @@ int format_choose(size_t *index, const struct format_table *table, const char *n
 
 /* --- reports ---------------------------------------------------------------------------------- */
 
-static bool is_folder(const char *path)
-{
-    return path[strlen(path) - 1] == '/' || file_is_directory(path);
-}
-
 static int find_format(struct output *output, const struct options *options, struct err *err)
 {
     const struct format_table table = FORMAT_TABLE(format_rows, format_count);
@@ -130,7 +125,8 @@ static int find_format(struct output *output, const struct options *options, str
     size_t index = 0;
     output->path = path;
     output->to_stdout = output_is_standard(path);
-    output->to_folder = !output->to_stdout && *path && is_folder(path);
+    output->to_folder =
+        !output->to_stdout && *path && (path[strlen(path) - 1] == '/' || file_is_directory(path));
     if (output->to_folder && !options->format)
         return err_usage(err, "--output: a folder needs --format, for example --format csv");
     if (format_choose(&index, &table, options->format, path, err))

@@ -6,17 +6,6 @@
 
 /* --- the mechanism ---------------------------------------------------------------------------- */
 
-/* Numbers whose range ends before its end. */
-static int check_numbers(const struct options *options, struct err *err)
-{
-    if ((float)options->softness == 0)
-        return err_usage(err, "--temperature: expected a number above 0, found %g",
-                         options->softness);
-    if ((float)options->dropout == 1)
-        return err_usage(err, "--dropout: expected a number below 1, found %g", options->dropout);
-    return 0;
-}
-
 int mechanism_options_read(struct mechanism *mechanism, const struct options *options,
                            struct err *err)
 {
@@ -25,8 +14,11 @@ int mechanism_options_read(struct mechanism *mechanism, const struct options *op
         .dropout = (float)options->dropout,
         .seed = (uint64_t)options->seed,
     };
-    if (check_numbers(options, err))
-        return -1;
+    if ((float)options->softness == 0) /* ranges that end before their end */
+        return err_usage(err, "--temperature: expected a number above 0, found %g",
+                         options->softness);
+    if ((float)options->dropout == 1)
+        return err_usage(err, "--dropout: expected a number below 1, found %g", options->dropout);
     if (options->attention && mechanism_set_attention(mechanism, options->attention, err))
         return -1;
     if (options->mask_method && mechanism_set_mask_method(mechanism, options->mask_method, err))

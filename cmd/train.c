@@ -1,5 +1,4 @@
 /* train.c: `attn-cli train`: a model learns from texts, step by step, and is saved on the way. */
-#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -64,12 +63,6 @@ static long long step_of(const struct job *job)
     return (long long)job->trainer.adamw.steps;
 }
 
-static bool is_saved_at(const struct job *job, long long step)
-{
-    long long every = job->options->save_every;
-    return every ? step % every == 0 : (step & (step - 1)) == 0;
-}
-
 /* Into a folder of its own, OUTPUT/step-00000064, or OUTPUT itself. */
 static int save(struct job *job, bool as_result, struct err *err)
 {
@@ -127,13 +120,6 @@ static void show_line(struct job *job, const struct trainer_report *report, doub
     stream_flush(&job->out);
 }
 
-static void show_progress(struct job *job, const struct trainer_report *report)
-{
-    char loss[LOSS_BYTES];
-    snprintf(loss, sizeof loss, "loss %.4f", report->loss);
-    progress_show(&job->progress, (size_t)step_of(job), (size_t)job->trainer.settings.steps, loss);
-}
-
 /* Once it is known: who would not wait so long can still stop. */
 static void note_duration(struct job *job)
 {
@@ -155,8 +141,10 @@ static int report_step(struct job *job, const struct trainer_report *report, str
 {
     long long step = step_of(job);
     bool last = step == job->trainer.settings.steps || interrupted;
-    bool saves = is_saved_at(job, step);
+    long long every = job->options->save_every;
+    bool saves = every ? step % every == 0 : (step & (step - 1)) == 0;
     double held_out = (double)NAN;
+    char loss[LOSS_BYTES];
     double paused = clock_seconds(); /* what is not training does not count */
     if ((saves || last || step % TEST_EVERY == 0) &&
         trainer_evaluate(&job->trainer, &held_out, err))
@@ -165,7 +153,8 @@ static int report_step(struct job *job, const struct trainer_report *report, str
     write_log(job, report, held_out);
     if (!isnan(held_out))
         show_line(job, report, held_out);
-    show_progress(job, report);
+    snprintf(loss, sizeof loss, "loss %.4f", report->loss);
+    progress_show(&job->progress, (size_t)step, (size_t)job->trainer.settings.steps, loss);
     note_duration(job);
     paused = clock_seconds();
     int failed = saves ? save(job, false, err) : 0;

@@ -1,6 +1,5 @@
 #include "train_start.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"

@@ -1,5 +1,4 @@
 /* vocab.c: `attn-cli vocab`: a vocabulary from texts: their words, or byte-level BPE. */
-#include <string.h>
 
 #include "base/folder.h"
 #include "command.h"
@@ -15,18 +14,16 @@ struct job {
     struct arena arena;
 };
 
-static int check_options(const struct options *options, struct err *err)
+static int read_files(struct job *job, struct err *err)
 {
-    if (!options->operands.count)
+    const struct options *options = job->options;
+    const struct texts *paths = &options->operands;
+    if (!paths->count)
         return err_usage(err, "expected a text file, or - for standard input");
     if (!options->output || !*options->output)
         return err_usage(err, "expected a directory to write: --output DIR");
-    return target_folder_check(options->output, options->force, err);
-}
-
-static int read_files(struct job *job, struct err *err)
-{
-    const struct texts *paths = &job->options->operands;
+    if (target_folder_check(options->output, options->force, err))
+        return -1;
     job->files = arena_alloc(&job->arena, paths->count, sizeof *job->files, err);
     for (size_t i = 0; job->files && i < paths->count; i++)
         if (inputs_read_file(&job->files[i], paths->items[i], err))
@@ -88,8 +85,8 @@ static int save(const struct job *job, struct err *err)
 int vocab_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
-    int failed = check_options(options, err) || read_files(&job, err) ||
-                 (options->size ? learn_pairs : list_words)(&job, err) || save(&job, err);
+    int failed = read_files(&job, err) || (options->size ? learn_pairs : list_words)(&job, err) ||
+                 save(&job, err);
     for (size_t i = 0; job.files && i < options->operands.count; i++)
         file_release(&job.files[i]);
     buf_release(&job.vocab);
