@@ -108,20 +108,14 @@ static void write_heads(struct stream *out, const struct config *c)
         stream_format(out, ", keys %zu wide, values %zu\n", c->d_k, c->d_v);
 }
 
-/* Who sees what. */
-static const char *sight_of(const struct config *c)
-{
-    if (c->n_encoder_layer)
-        return "causal, and sees all of a second text (--source)";
-    if (c->cross)
-        return "every token sees all of a second text (--source)";
-    return c->causal ? "causal" : "every token sees every token";
-}
-
 static void write_config(struct stream *out, const struct facts *facts)
 {
     const struct config *c = &facts->model->config;
-    stream_format(out, "type           %s, %s\n", config_kind_name(c), sight_of(c));
+    const char *sight = c->n_encoder_layer ? "causal, and sees all of a second text (--source)"
+                        : c->cross         ? "every token sees all of a second text (--source)"
+                        : c->causal        ? "causal"
+                                           : "every token sees every token";
+    stream_format(out, "type           %s, %s\n", config_kind_name(c), sight);
     if (c->n_encoder_layer)
         stream_format(out, "layers         %zu in the encoder, %zu in the decoder\n",
                       c->n_encoder_layer, c->n_layer);
@@ -156,28 +150,10 @@ static void write_tensors(struct stream *out, const struct facts *facts)
 
 /* --- the words: whoever may use no others wants to see them ----------------------------------- */
 
-/* A page on its way out, filled word by word. */
-struct word_page {
-    struct stream *out;
-    size_t columns, used;
-};
-
-static void write_word(struct word_page *page, const struct buf *word)
-{
-    size_t width = utf8_width(word->bytes, word->size);
-    bool fits = page->used && page->used + 1 + width <= page->columns;
-    if (fits)
-        stream_char(page->out, ' ');
-    else
-        stream_text(page->out, page->used ? "\n  " : "  ");
-    stream_bytes(page->out, word->bytes, word->size);
-    page->used = fits ? page->used + 1 + width : WORDS_INDENT + width;
-}
-
 static int write_words(struct stream *out, const struct tokenizer *tokenizer, size_t columns,
                        struct err *err)
 {
-    struct word_page page = {out, columns, 0};
+    size_t used = 0; /* columns of the line */
     struct buf word = {0};
     size_t shown = 0;
     size_t left = 0;
@@ -192,9 +168,14 @@ static int write_words(struct stream *out, const struct tokenizer *tokenizer, si
             continue;
         buf_clear(&word);
         label_visible(&word, bytes, size);
-        if (word.size)
-            write_word(&page, &word);
         shown++;
+        if (!word.size)
+            continue;
+        size_t width = utf8_width(word.bytes, word.size);
+        bool fits = used && used + 1 + width <= columns;
+        stream_text(out, fits ? " " : used ? "\n  " : "  ");
+        stream_bytes(out, word.bytes, word.size);
+        used = fits ? used + 1 + width : WORDS_INDENT + width;
     }
     stream_char(out, '\n');
     if (left)
@@ -205,7 +186,7 @@ static int write_words(struct stream *out, const struct tokenizer *tokenizer, si
     return failed;
 }
 
-/* --- the page ---------------- */
+/* --- the page --------------------------------------------------------------------------------- */
 
 /* What a run takes beside the weights as they lie in the file. */
 static void write_memory(struct stream *out, const struct facts *facts)

@@ -28,9 +28,11 @@ struct tally {
     struct token most; /* its numbers are the largest of all */
 };
 
+enum mode { MODE_TABLE, MODE_JSON, MODE_IDS };
+
 struct job {
     const struct options *options;
-    const struct mode *mode;
+    enum mode mode;
     struct folder folder;
     struct tokenizer *tokenizer;
     struct file file;
@@ -39,6 +41,8 @@ struct job {
     size_t count;
     struct arena arena;
 };
+
+/* --- what is printed -------------------------------------------------------------------------- */
 
 /* The tokens of one text on their way out. */
 struct printer {
@@ -51,96 +55,71 @@ struct printer {
     struct buf line;
 };
 
-/* A way to print a text's tokens. */
-struct mode {
-    int (*begin)(struct printer *printer, struct err *err); /* NULL: nothing */
-    int (*token)(struct printer *printer, const struct token *token, struct err *err);
-    const char *end;
-};
-
-/* --- the ids alone, with blanks between them -------------------------------------------------- */
-
-static int print_id(struct printer *printer, const struct token *token, struct err *err)
-{
-    char text[NUM_COUNT_BYTES];
-    (void)err;
-    if (printer->index)
-        stream_char(&printer->out, ' ');
-    stream_bytes(&printer->out, text, num_count(text, token->id));
-    return 0;
-}
-
-/* --- JSON: the first members of what `run` writes --------------------------------------------- */
-
-static int begin_object(struct printer *printer, struct err *err)
+/* The head of a table; of JSON the first members of what `run` writes. */
+static int begin_text(struct printer *printer, struct err *err)
 {
     const struct job *job = printer->job;
     const struct input *input = &job->inputs[printer->input];
-    (void)err;
-    printer->json = (struct json_writer){.stream = &printer->out};
-    json_put_open(&printer->json, NULL, '{');
-    json_put_text(&printer->json, "model", job->folder.path);
-    json_put_bytes(&printer->json, "sentence", input->text, input->size);
-    json_put_open(&printer->json, "tokens", '[');
-    return 0;
-}
-
-static int print_object(struct printer *printer, const struct token *token, struct err *err)
-{
-    size_t size = 0;
-    const char *bytes = tokenizer_token(printer->job->tokenizer, token->id, &size);
-    (void)err;
-    json_origin_token(&printer->json, token, bytes, size, true);
-    return 0;
-}
-
-/* --- a table ---------------------------------------------------------------------------------- */
-
-static int begin_table(struct printer *printer, struct err *err)
-{
-    const struct tally *tally = &printer->job->tallies[printer->input];
+    const struct tally *tally = &job->tallies[printer->input];
+    struct stream *out = &printer->out;
+    printer->index = 0;
+    if (job->mode == MODE_JSON) {
+        printer->json = (struct json_writer){.stream = out};
+        json_put_open(&printer->json, NULL, '{');
+        json_put_text(&printer->json, "model", job->folder.path);
+        json_put_bytes(&printer->json, "sentence", input->text, input->size);
+        json_put_open(&printer->json, "tokens", '[');
+    }
+    if (job->mode != MODE_TABLE)
+        return 0;
     if (printer->input)
-        stream_char(&printer->out, '\n');
+        stream_char(out, '\n');
     printer->columns = token_columns_fit(tally->count, &tally->most, true);
     token_columns_head(&printer->line, &printer->columns, "text");
-    return text_end(&printer->out, &printer->line, err);
+    return text_end(out, &printer->line, err);
 }
 
-static int print_row(struct printer *printer, const struct token *token, struct err *err)
+static int print_token(struct printer *printer, const struct token *token, struct err *err)
 {
+    const struct job *job = printer->job;
+    const struct input *input = &job->inputs[printer->input];
+    struct stream *out = &printer->out;
+    char id[NUM_COUNT_BYTES];
     size_t size = 0;
-    const struct input *input = &printer->job->inputs[printer->input];
-    const char *bytes = tokenizer_token(printer->job->tokenizer, token->id, &size);
+    if (job->mode == MODE_IDS) { /* alone, with blanks between them */
+        if (printer->index)
+            stream_char(out, ' ');
+        stream_bytes(out, id, num_count(id, token->id));
+        return 0;
+    }
+    const char *bytes = tokenizer_token(job->tokenizer, token->id, &size);
+    if (job->mode == MODE_JSON) {
+        json_origin_token(&printer->json, token, bytes, size, true);
+        return 0;
+    }
     bool goes_on = label_is_rest(input->text + token->end, input->size - token->end);
     token_columns_row(&printer->line, &printer->columns, printer->index, token);
     label_token(&printer->line, bytes, size, goes_on);
-    return text_end(&printer->out, &printer->line, err);
+    return text_end(out, &printer->line, err);
 }
-
-static const struct mode ids_mode = {NULL, print_id, "\n"};
-static const struct mode json_mode = {begin_object, print_object, "]}\n"};
-static const struct mode table_mode = {begin_table, print_row, ""};
-
-/* --- texts ------------------------------------------------------------------------------------ */
 
 static int print_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
 {
     struct printer *printer = context;
-    const struct mode *mode = printer->job->mode;
     for (size_t i = 0; i < count; i++, printer->index++)
-        if (mode->token(printer, &tokens[i], err))
+        if (print_token(printer, &tokens[i], err))
             return -1;
     return 0;
 }
 
 static int print_text(struct printer *printer, const struct input *input, struct err *err)
 {
-    const struct mode *mode = printer->job->mode;
+    static const char *const ends[] = {[MODE_TABLE] = "", [MODE_JSON] = "]}\n", [MODE_IDS] = "\n"};
     const struct token_sink sink = {print_tokens, printer};
     struct token_list list = {.sink = &sink};
-    int failed = (mode->begin && mode->begin(printer, err)) ||
+    int failed = begin_text(printer, err) ||
                  tokenizer_stream(printer->job->tokenizer, &list, input->text, input->size, err);
-    stream_text(&printer->out, failed ? "" : mode->end);
+    stream_text(&printer->out, failed ? "" : ends[printer->job->mode]);
     token_list_release(&list);
     return failed ? -1 : 0;
 }
@@ -149,16 +128,16 @@ static int print_all(const struct job *job, struct err *err)
 {
     struct printer printer = {.job = job};
     int failed = stream_to(&printer.out, STDOUT_FILENO, err);
-    for (; printer.input < job->count && !failed; printer.input++) {
-        printer.index = 0;
+    for (; printer.input < job->count && !failed; printer.input++)
         failed = print_text(&printer, &job->inputs[printer.input], err);
-    }
     if (!failed)
         failed = stream_commit(&printer.out, err);
     stream_discard(&printer.out);
     buf_release(&printer.line);
     return failed;
 }
+
+/* --- texts ------------------------------------------------------------------------------------ */
 
 static void add_texts(struct job *job, const struct texts *texts)
 {
@@ -225,20 +204,14 @@ static const char *place_of(const struct job *job, size_t index, char place[PLAC
     return job->count > 1 ? place : NULL;
 }
 
-/* A single text that cannot be refused needs no look before its ids are printed. */
-static bool is_known(const struct job *job)
-{
-    return job->count == 1 && job->inputs[0].size && tokenizer_knows_all(job->tokenizer) &&
-           job->mode != &table_mode;
-}
-
 /* All of them before the first is printed: no output stops half-way for a word. */
 static int read_all(struct job *job, struct err *err)
 {
     struct dropped dropped = {0};
     char place[PLACE_BYTES];
-    if (is_known(job))
-        return 0;
+    if (job->count == 1 && job->inputs[0].size && tokenizer_knows_all(job->tokenizer) &&
+        job->mode != MODE_TABLE)
+        return 0; /* it cannot be refused, and its ids need no look before */
     for (size_t i = 0; i < job->count; i++)
         if (read_text(job, i, &dropped, err))
             return place_of(job, i, place) ? err_prefix(err, "%s", place) : -1;
@@ -256,34 +229,29 @@ struct decoder {
     size_t count;       /* of ids */
 };
 
-static int write_id(struct decoder *decoder, uint32_t id, struct err *err)
-{
-    size_t size = 0;
-    const char *bytes = tokenizer_token(decoder->tokenizer, id, &size);
-    decoder->count++;
-    if (!bytes)
-        return err_usage(err, "id %zu of the list: %u is not in the vocabulary", decoder->count,
-                         id);
-    if (!decoder->out)
-        return 0;
-    if (decoder->count > 1)
-        stream_text(decoder->out, tokenizer_gap(decoder->tokenizer));
-    stream_bytes(decoder->out, bytes, size);
-    return 0;
-}
-
 static int write_list(struct decoder *decoder, const char *text, size_t size, struct err *err)
 {
+    const struct tokenizer *tokenizer = decoder->tokenizer;
     struct id_list list = {
         .at = text,
         .end = text + size,
-        .limit = tokenizer_size(decoder->tokenizer),
+        .limit = tokenizer_size(tokenizer),
         .count = decoder->count,
     };
     uint32_t id = 0;
-    while (id_list_next(&list, &id, err))
-        if (write_id(decoder, id, err))
-            return -1;
+    while (id_list_next(&list, &id, err)) {
+        size_t bytes_size = 0;
+        const char *bytes = tokenizer_token(tokenizer, id, &bytes_size);
+        decoder->count++;
+        if (!bytes)
+            return err_usage(err, "id %zu of the list: %u is not in the vocabulary", decoder->count,
+                             id);
+        if (!decoder->out)
+            continue;
+        if (decoder->count > 1)
+            stream_text(decoder->out, tokenizer_gap(tokenizer));
+        stream_bytes(decoder->out, bytes, bytes_size);
+    }
     return list.failed ? -1 : 0;
 }
 
@@ -354,7 +322,7 @@ static int check_options(struct job *job, struct err *err)
                          options->format);
     if (options_choose_page(&json, options, err))
         return -1;
-    job->mode = options->only_ids ? &ids_mode : json ? &json_mode : &table_mode;
+    job->mode = options->only_ids ? MODE_IDS : json ? MODE_JSON : MODE_TABLE;
     return 0;
 }
 
