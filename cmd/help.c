@@ -27,31 +27,10 @@ enum {
     COMMAND_COLUMN = TITLE_COLUMNS + 2 + COMMAND_COLUMNS + 2,
 };
 
-/* "-s, --sentence TEXT" */
-static const char *option_form(char form[FORM_BYTES], const struct option_row *row)
-{
-    char letter[8] = "    ";
-    if (row->letter)
-        snprintf(letter, sizeof letter, "-%c, ", row->letter);
-    snprintf(form, FORM_BYTES, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
-             row->argument ? row->argument : "");
-    return form;
-}
-
 static void write_row(struct stream *out, const char *name, const char *about)
 {
     stream_format(out, "  %-*s  ", NAME_COLUMNS, name);
     text_wrap(out, about, ABOUT_COLUMN, ABOUT_COLUMN, PAGE_COLUMNS);
-}
-
-static void write_indented(struct stream *out, const char *lines)
-{
-    for (const char *line = lines; *line;) {
-        size_t size = strcspn(line, "\n") + 1;
-        stream_text(out, "  ");
-        stream_bytes(out, line, size);
-        line += size;
-    }
 }
 
 static void write_options(struct stream *out, const struct command *command)
@@ -61,9 +40,14 @@ static void write_options(struct stream *out, const struct command *command)
     const char *title = NULL;
     char form[FORM_BYTES];
     while ((row = option_walk_next(&walk, &title))) {
+        char letter[8] = "    "; /* "-s, --sentence TEXT" */
         if (title)
             stream_format(out, "\n%s:\n", title);
-        write_row(out, option_form(form, row), row->about);
+        if (row->letter)
+            snprintf(letter, sizeof letter, "-%c, ", row->letter);
+        snprintf(form, sizeof form, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
+                 row->argument ? row->argument : "");
+        write_row(out, form, row->about);
     }
 }
 
@@ -163,7 +147,10 @@ static void overview(struct stream *out)
 static void help_command_write(struct stream *out, const struct command *command)
 {
     stream_format(out, "attn-cli %s: %s\n\nExamples:\n", command->name, command->about);
-    write_indented(out, command->examples);
+    for (const char *line = command->examples; *line; line += strcspn(line, "\n") + 1) {
+        stream_text(out, "  ");
+        stream_bytes(out, line, strcspn(line, "\n") + 1);
+    }
     stream_format(out, "\nUsage: attn-cli %s [options]%s%s\n", command->name,
                   *command->operands ? " " : "", command->operands);
     write_options(out, command);

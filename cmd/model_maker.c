@@ -46,25 +46,6 @@ static int map_file(struct new_words *words, const char *name, const char *path,
     return 0;
 }
 
-static int take_vocabulary(struct new_words *words, const struct options *options, struct err *err)
-{
-    if (map_file(words, "vocab.json", options->vocab, err))
-        return -1;
-    return options->merges ? map_file(words, "merges.txt", options->merges, err) : 0;
-}
-
-/* The file as one text: where its lines end does not matter. */
-static int list_file(struct word_list *list, struct new_words *words, const struct options *options,
-                     struct err *err)
-{
-    if (!options->file)
-        return 0;
-    if (inputs_read_file(&words->text, options->file, err))
-        return -1;
-    return word_list_add(list, words->text.bytes, words->text.size, err) ? err_prefix(err, "--file")
-                                                                         : 0;
-}
-
 int new_words_json(struct buf *json, struct word_list *list, const struct options *options,
                    struct err *err)
 {
@@ -80,12 +61,15 @@ int new_words_json(struct buf *json, struct word_list *list, const struct option
     return buf_check(json, err);
 }
 
+/* The file as one text, where its lines end does not matter, and sentences. */
 static int list_words(struct word_list *list, struct new_words *words,
                       const struct options *options, struct err *err)
 {
     const struct texts *sentences = &options->sentences;
-    if (list_file(list, words, options, err))
+    if (options->file && inputs_read_file(&words->text, options->file, err))
         return -1;
+    if (options->file && word_list_add(list, words->text.bytes, words->text.size, err))
+        return err_prefix(err, "--file");
     for (size_t i = 0; i < sentences->count; i++)
         if (word_list_add(list, sentences->items[i], strlen(sentences->items[i]), err))
             return err_prefix(err, "--sentence");
@@ -127,24 +111,14 @@ static int count_words(struct new_words *words, struct err *err)
     return 0;
 }
 
-/* The pieces of a byte-level BPE are no words. */
-static int check_merges(const struct new_words *words, const char *path, struct err *err)
-{
-    if (!words->lacks_merges)
-        return 0;
-    return err_usage(err,
-                     "'%s': expected a list of words, found the vocabulary of a byte-level BPE: "
-                     "give its merges, too (--merges merges.txt)",
-                     path);
-}
-
 int new_words_find(struct new_words *words, const struct options *options,
                    const struct folder *like, struct err *err)
 {
     int failed = 0;
     words->folder = (struct folder){options->output, words->files, 0};
     if (options->vocab)
-        failed = take_vocabulary(words, options, err);
+        failed = map_file(words, "vocab.json", options->vocab, err) ||
+                 (options->merges && map_file(words, "merges.txt", options->merges, err));
     else if (has_texts(options))
         failed = take_texts(words, options, err);
     else if (like)
@@ -153,7 +127,12 @@ int new_words_find(struct new_words *words, const struct options *options,
         return -1;
     if (count_words(words, err)) /* the message names a file that is not there yet */
         return options->vocab ? err_prefix(err, "'%s'", options->vocab) : -1;
-    return options->vocab ? check_merges(words, options->vocab, err) : 0;
+    if (options->vocab && words->lacks_merges) /* its pieces are no words */
+        return err_usage(err,
+                         "'%s': expected a list of words, found the vocabulary of a byte-level "
+                         "BPE: give its merges, too (--merges merges.txt)",
+                         options->vocab);
+    return 0;
 }
 
 /* --- the model -------------------------------------------------------------------------------- */

@@ -79,39 +79,9 @@ static int add_text(struct reader *reader, struct texts *texts, const char *text
     return 0;
 }
 
-static int set_number(struct reader *reader, const struct option_row *row, const char *text,
-                      void *field)
-{
-    if (num_parse_integer(text, row->min, row->max, field))
-        return 0;
-    return err_usage(reader->err, "--%s: expected a whole number from %lld to %lld, found '%s'",
-                     row->name, row->min, row->max, text);
-}
-
-static int set_real(struct reader *reader, const struct option_row *row, const char *text,
-                    void *field)
-{
-    if (num_parse_double(text, (double)row->min, (double)row->max, field))
-        return 0;
-    return err_usage(reader->err, "--%s: expected a number from %lld to %lld, found '%s'",
-                     row->name, row->min, row->max, text);
-}
-
-/* The last of several values holds, as in a line that is called up again and gone on with; but a
- * file that was named and not read would be missed. */
-static int set_text(struct reader *reader, const struct option_row *row, const char *value,
-                    const char **field)
-{
-    if (*field && row->offset == offsetof(struct options, file))
-        return err_usage(reader->err,
-                         "--%s: expected one file, found '%s' as well: 'cat' joins files, and "
-                         "--%s - reads what it prints",
-                         row->name, value, row->name);
-    *field = value;
-    return 0;
-}
-
-/* Put an option's value, NULL for a flag, into its field. */
+/* Put an option's value, NULL for a flag, into its field. The last of several values holds, as in a
+ * line that is called up again and gone on with; but a file that was named and not read would be
+ * missed. */
 static int set_option(struct reader *reader, const struct option_row *row, const char *value)
 {
     void *field = (char *)reader->options + row->offset;
@@ -120,13 +90,25 @@ static int set_option(struct reader *reader, const struct option_row *row, const
         *(bool *)field = true;
         return 0;
     case OPTION_TEXT:
-        return set_text(reader, row, value, field);
+        if (*(const char **)field && row->offset == offsetof(struct options, file))
+            return err_usage(reader->err,
+                             "--%s: expected one file, found '%s' as well: 'cat' joins files, and "
+                             "--%s - reads what it prints",
+                             row->name, value, row->name);
+        *(const char **)field = value;
+        return 0;
     case OPTION_TEXTS:
         return add_text(reader, field, value);
     case OPTION_NUMBER:
-        return set_number(reader, row, value, field);
+        if (num_parse_integer(value, row->min, row->max, field))
+            return 0;
+        return err_usage(reader->err, "--%s: expected a whole number from %lld to %lld, found '%s'",
+                         row->name, row->min, row->max, value);
     case OPTION_REAL:
-        return set_real(reader, row, value, field);
+        if (num_parse_double(value, (double)row->min, (double)row->max, field))
+            return 0;
+        return err_usage(reader->err, "--%s: expected a number from %lld to %lld, found '%s'",
+                         row->name, row->min, row->max, value);
     }
     return 0;
 }
@@ -238,15 +220,6 @@ int options_precision(enum precision *precision, const struct options *options, 
     return precision_choose(precision, "--precision", options->precision, err);
 }
 
-static int set_flag(const struct option_row *row, const char *value, bool *field, struct err *err)
-{
-    bool yes = strcmp(value, "true") == 0;
-    if (!yes && strcmp(value, "false") != 0)
-        return err_usage(err, "--%s: expected true or false, found '%s'", row->name, value);
-    *field = yes;
-    return 0;
-}
-
 int options_set(struct options *options, int command, const char *name, const char *value,
                 struct arena *arena, struct err *err)
 {
@@ -254,9 +227,13 @@ int options_set(struct options *options, int command, const char *name, const ch
     const struct option_row *row = option_find(command, name, strlen(name));
     if (!row)
         return unknown_name(command, name, strlen(name), err);
-    if (row->kind == OPTION_FLAG)
-        return set_flag(row, value, (bool *)((char *)options + row->offset), err);
-    return set_option(&reader, row, value);
+    if (row->kind != OPTION_FLAG)
+        return set_option(&reader, row, value);
+    bool yes = strcmp(value, "true") == 0;
+    if (!yes && strcmp(value, "false") != 0)
+        return err_usage(err, "--%s: expected true or false, found '%s'", row->name, value);
+    *(bool *)((char *)options + row->offset) = yes;
+    return 0;
 }
 
 int options_choose_page(bool *json, const struct options *options, struct err *err)

@@ -68,17 +68,6 @@ static int prepare(struct job *job, struct err *err)
     return 0;
 }
 
-/* A report without numbers shows what cannot be made of a text. */
-static int check_derivation(const struct job *job, const struct text_pair *pair, size_t index,
-                            struct arena *arena, struct err *err)
-{
-    struct report report = {.sentence = pair->sentence, .source = pair->source};
-    if (job->request.derivation.hide_first &&
-        derive(&report, &job->request.derivation, job->session.viewer.tokenizer, arena, err))
-        return inputs_blame(&job->session.inputs, index, err);
-    return 0;
-}
-
 /* Whether a token begins inside a character: Chinese, emoji and the like, in bytes. */
 static bool has_parts(const struct tokenized *tokenized)
 {
@@ -89,21 +78,18 @@ static bool has_parts(const struct tokenized *tokenized)
     return false;
 }
 
-/* Where people read labels: what the odd ones among them are, and how to have others. */
-static void note_parts(const struct job *job)
-{
-    bool labelled = job->request.selection.sites && job->output.format->looks;
-    if (job->parts && labelled && !job->request.derivation.words)
-        print_note(job->options, "tokens that are parts of a character are shown as their bytes, "
-                                 "\\xNN: --words joins them");
-}
-
-/* Tokenize a text, and see that it can be shown. */
+/* Tokenize a text, and see that it can be shown: a report without numbers shows what cannot be made
+ * of it. */
 static int check_input(struct job *job, struct text_pair *pair, size_t index, struct err *err)
 {
+    const struct derivation *how = &job->request.derivation;
     struct arena arena = {0};
-    int failed = session_read(&job->session, pair, index, &arena, err) ||
-                 check_derivation(job, pair, index, &arena, err);
+    int failed = session_read(&job->session, pair, index, &arena, err);
+    if (!failed && how->hide_first) {
+        struct report report = {.sentence = pair->sentence, .source = pair->source};
+        if (derive(&report, how, job->session.viewer.tokenizer, &arena, err))
+            failed = inputs_blame(&job->session.inputs, index, err);
+    }
     if (!failed) {
         session_count_dropped(&job->session, pair, index);
         job->parts |= has_parts(&pair->sentence) || has_parts(&pair->source);
@@ -125,23 +111,22 @@ static int check_inputs(struct job *job, struct err *err)
     }
     viewer_expect(&job->session.viewer, tokens);
     session_note_dropped(&job->session);
-    note_parts(job);
+    bool labelled = job->request.selection.sites && job->output.format->looks;
+    if (job->parts && labelled && !job->request.derivation.words)
+        print_note(job->options, "tokens that are parts of a character are shown as their bytes, "
+                                 "\\xNN: --words joins them");
     return 0;
 }
 
-/* What was asked for of each report: means, words, what remains without the first token. */
-static int derive_group(const struct job *job, const struct look *look, struct arena *arena,
-                        struct err *err)
+/* Make of the reports what was asked for, means, words, the rest without the first token, and write
+ * them. */
+static int write_group(struct job *job, const struct look *look, struct arena *arena,
+                       struct err *err)
 {
+    const struct derivation *how = &job->request.derivation;
     for (size_t i = 0; i < look->count; i++)
-        if (derive(&look->reports[i], &job->request.derivation, job->session.viewer.tokenizer,
-                   arena, err))
+        if (derive(&look->reports[i], how, job->session.viewer.tokenizer, arena, err))
             return inputs_blame(&job->session.inputs, look->first + i, err);
-    return 0;
-}
-
-static int write_group(struct job *job, const struct look *look, struct err *err)
-{
     if (output_open(&job->output, err))
         return -1;
     for (size_t i = 0; i < look->count; i++, job->place.index++)
@@ -183,8 +168,7 @@ static int run_group(struct job *job, size_t *done, struct err *err)
         .reports = reports,
     };
     if (!pairs || !reports || read_group(job, pairs, *done, &look.count, arena, err) ||
-        viewer_look(&job->session.viewer, &look, arena, err) ||
-        derive_group(job, &look, arena, err) || write_group(job, &look, err))
+        viewer_look(&job->session.viewer, &look, arena, err) || write_group(job, &look, arena, err))
         return -1;
     *done += look.count;
     return 0;

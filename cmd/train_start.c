@@ -154,14 +154,6 @@ static int check_draft(const struct train_start *start, struct err *err)
     return 0;
 }
 
-static int fill_draft(struct train_start *start, const struct options *options, struct err *err)
-{
-    const struct weight_init init = {.seed = (uint64_t)options->seed};
-    if (start->source.path)
-        return train_checkpoint_weights(&start->model.new_model, &start->source, err);
-    return weight_init_draw(&start->model.new_model, &init, err);
-}
-
 static int open_model(struct train_start *start, const struct options *options, struct err *err)
 {
     struct model_maker *model = &start->model;
@@ -173,24 +165,14 @@ static int open_model(struct train_start *start, const struct options *options, 
         return -1;
     if (check_draft(start, err))
         return err_prefix(err, "'%s'", model->label);
-    return save_folder_check(&model->words.folder, start->output, err) ||
-                   fill_draft(start, options, err)
-               ? -1
-               : 0;
+    if (save_folder_check(&model->words.folder, start->output, err))
+        return -1;
+    const struct weight_init init = {.seed = (uint64_t)options->seed};
+    return start->source.path ? train_checkpoint_weights(&model->new_model, &start->source, err)
+                              : weight_init_draw(&model->new_model, &init, err);
 }
 
 /* --- texts ----------------------------------------------------------------------------------- */
-
-static int add_file(struct train_start *start, const struct tokenizer *tokenizer, const char *path,
-                    struct err *err)
-{
-    struct file file = {0};
-    if (inputs_read_file(&file, path, err))
-        return -1;
-    int failed = dataset_add(&start->texts, tokenizer, file.bytes, file.size, err);
-    file_release(&file);
-    return failed ? err_prefix(err, "'%s'", path) : 0;
-}
 
 static int read_texts(struct train_start *start, const struct options *options, struct err *err)
 {
@@ -199,8 +181,14 @@ static int read_texts(struct train_start *start, const struct options *options, 
     int failed = tokenizer_open(&tokenizer, &start->model.words.folder, err);
     if (!failed && !tokenizer)
         failed = err_set(err, "'%s': expected a tokenizer, found none", start->source.path);
-    for (size_t i = 0; i < options->data.count && !failed; i++)
-        failed = add_file(start, tokenizer, options->data.items[i], err);
+    for (size_t i = 0; i < options->data.count && !failed; i++) {
+        const char *path = options->data.items[i];
+        struct file file = {0};
+        failed = inputs_read_file(&file, path, err);
+        if (!failed && dataset_add(&start->texts, tokenizer, file.bytes, file.size, err))
+            failed = err_prefix(err, "'%s'", path);
+        file_release(&file);
+    }
     tokenizer_free(tokenizer);
     if (!settings->tokens) {
         size_t positions = start->model.new_model.config.n_positions;
