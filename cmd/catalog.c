@@ -82,45 +82,27 @@ static const struct group {
 
 enum { GROUPS = sizeof groups / sizeof *groups };
 
-static bool has_few(const struct command *command)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < option_count; i++)
-        count += option_serves(&option_rows[i], command->bit);
-    return count <= FEW;
-}
-
-/* Where the walk stands: the option, if the command has it in this group. */
-static const struct option_row *look(const struct option_walk *walk)
-{
-    const struct group *group = &groups[walk->group];
-    const char *name = group->names[walk->place];
-    bool serves = group->commands & walk->command->bit;
-    return serves ? option_find(walk->command->bit, name, strlen(name)) : NULL;
-}
-
-static void step(struct option_walk *walk)
-{
-    walk->place++;
-    if (walk->place < NAMES_MAX && groups[walk->group].names[walk->place])
-        return;
-    walk->place = 0;
-    walk->group++;
-}
-
 const struct option_row *option_walk_next(struct option_walk *walk, const char **title)
 {
-    const struct option_row *row = NULL;
-    const char *before = walk->title;
-    while (walk->group < GROUPS && !row) {
-        row = look(walk);
-        walk->title = row ? groups[walk->group].title : walk->title;
-        step(walk);
+    int command = walk->command->bit;
+    size_t count = 0;
+    for (size_t i = 0; i < option_count; i++)
+        count += option_serves(&option_rows[i], command);
+    for (; walk->group < GROUPS; walk->group++, walk->place = 0) {
+        const struct group *group = &groups[walk->group];
+        bool serves = group->commands & command;
+        while (serves && walk->place < NAMES_MAX && group->names[walk->place]) {
+            const char *name = group->names[walk->place++];
+            const struct option_row *row = option_find(command, name, strlen(name));
+            const char *heading = count <= FEW ? "Options" : group->title;
+            if (!row)
+                continue;
+            *title = walk->title && strcmp(walk->title, heading) == 0 ? NULL : heading;
+            walk->title = heading;
+            return row;
+        }
     }
-    if (has_few(walk->command))
-        walk->title = "Options";
-    *title = before && strcmp(before, walk->title) == 0 ? NULL : walk->title;
-    return row;
+    return NULL;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -142,33 +124,25 @@ bool value_at(struct value *value, const struct value_list *list, size_t index)
     return list->at(value, index);
 }
 
-static bool takes_values(const struct command *command, const char *option)
-{
-    for (size_t i = 0; i < option_count; i++)
-        if (option_rows[i].kind != OPTION_FLAG && strcmp(option_rows[i].name, option) == 0 &&
-            option_serves(&option_rows[i], command->bit))
-            return true;
-    return false;
-}
-
 bool value_use_serves(const struct value_use *use, const struct command *command)
 {
     if (!(use->commands & command->bit))
         return false;
-    return use->option ? takes_values(command, use->option) : *command->operands != 0;
-}
-
-static bool is_about(const struct value_use *use, const char *option)
-{
-    return option && use->option ? strcmp(option, use->option) == 0 : option == use->option;
+    if (!use->option)
+        return *command->operands != 0;
+    const struct option_row *row = option_find(command->bit, use->option, strlen(use->option));
+    return row && row->kind != OPTION_FLAG;
 }
 
 const struct value_use *value_use_find(const char *option, const struct command *command)
 {
-    for (size_t i = 0; i < value_use_count; i++)
-        if (is_about(&value_uses[i], option) && !value_uses[i].only_help &&
-            value_use_serves(&value_uses[i], command))
-            return &value_uses[i];
+    for (size_t i = 0; i < value_use_count; i++) {
+        const struct value_use *use = &value_uses[i];
+        bool same =
+            option && use->option ? strcmp(option, use->option) == 0 : option == use->option;
+        if (same && !use->only_help && value_use_serves(use, command))
+            return use;
+    }
     return NULL;
 }
 

@@ -38,22 +38,17 @@ static struct names names_of(const struct format_table *table)
     return names;
 }
 
-static bool ends_with(const char *path, const char *ending)
-{
-    size_t path_size = strlen(path);
-    size_t size = strlen(ending);
-    return path_size >= size && strcmp(path + path_size - size, ending) == 0;
-}
-
 /* The longest ending that fits: `.tidy.csv` before `.csv`. */
 bool format_find_ending(size_t *index, const struct format_table *table, const char *path)
 {
     size_t longest = 0;
     for (size_t i = 0; i < table->endings.count; i++) {
         const char *ending = names_at(table->endings, i);
-        if (!ends_with(path, ending) || strlen(ending) <= longest)
+        size_t size = strlen(ending);
+        if (size <= longest || size > strlen(path) ||
+            strcmp(path + strlen(path) - size, ending) != 0)
             continue;
-        longest = strlen(ending);
+        longest = size;
         *index = i;
     }
     return longest > 0;

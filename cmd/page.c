@@ -76,15 +76,6 @@ static bool wants_colour(const struct options *options)
            *terminal && strcmp(terminal, "dumb") != 0;
 }
 
-/* The terminal's ground: COLORFGBG ends in its colour, of which 7 and 15 are white. Most are dark.
- */
-static bool is_dark(void)
-{
-    const char *colours = getenv("COLORFGBG");
-    const char *ground = colours ? strrchr(colours, ';') : NULL;
-    return !ground || (strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0);
-}
-
 static int read_colour(struct style *style, const struct options *options, struct err *err)
 {
     enum { AUTO, ALWAYS, NEVER };
@@ -103,10 +94,12 @@ static int read_colour(struct style *style, const struct options *options, struc
 
 int looks_read(struct style *style, const struct options *options, struct err *err)
 {
+    const char *colours = getenv("COLORFGBG"); /* it ends in the ground's: 7 and 15 are white */
+    const char *ground = colours ? strrchr(colours, ';') : NULL;
     *style = (struct style){
         .title = options->title,
         .hide_first = options->hide_first,
-        .dark = is_dark(),
+        .dark = !ground || (strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0),
     };
     if (options->color_scale && style_read_scale(style, options->color_scale, err))
         return -1;
@@ -119,18 +112,6 @@ int looks_read(struct style *style, const struct options *options, struct err *e
     if (options->palette && style_read_palette(style, options->palette, err))
         return -1;
     return read_colour(style, options, err);
-}
-
-/* text, svg, png, pdf */
-static void add_formats(struct buf *out, unsigned looks)
-{
-    bool first = true;
-    for (size_t i = 0; i < format_count; i++) {
-        if (!(format_rows[i].looks & looks))
-            continue;
-        buf_format(out, "%s%s", first ? "" : ", ", format_rows[i].name);
-        first = false;
-    }
 }
 
 void looks_note(const struct options *options, const struct format *format)
@@ -153,8 +134,14 @@ void looks_note(const struct options *options, const struct format *format)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (!rows[i].given || format->looks & rows[i].looks)
             continue;
+        const char *gap = "";
         buf_format(&idle, "%s--%s (for ", idle.size ? ", " : "", rows[i].name);
-        add_formats(&idle, rows[i].looks);
+        for (size_t k = 0; k < format_count; k++) {
+            if (!(format_rows[k].looks & rows[i].looks))
+                continue;
+            buf_format(&idle, "%s%s", gap, format_rows[k].name);
+            gap = ", ";
+        }
         buf_char(&idle, ')');
     }
     if (idle.size && !idle.out_of_memory)
