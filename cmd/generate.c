@@ -42,17 +42,6 @@ static bool is_format(const struct job *job, const char *name)
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
-static int check_sampling(const struct options *options, struct err *err)
-{
-    const char *name = options->top_k > 0 ? "top-k" : options->top_p < 1 ? "top-p" : NULL;
-    if (!name || options->temperature > 0)
-        return 0;
-    return err_usage(err,
-                     "--%s: expected --temp above 0 beside it: without, no token is drawn but "
-                     "always the most likely one taken",
-                     name);
-}
-
 /* What only makes sense beside something else. */
 static int check_options(const struct job *job, struct err *err)
 {
@@ -72,7 +61,13 @@ static int check_options(const struct job *job, struct err *err)
     if (options->show && options->logprobs && job->output.to_stdout)
         return err_usage(err, "--logprobs: its table goes to standard output: give --output for "
                               "what --show shows");
-    return check_sampling(options, err);
+    const char *drawn = options->top_k > 0 ? "top-k" : options->top_p < 1 ? "top-p" : NULL;
+    if (drawn && options->temperature <= 0)
+        return err_usage(err,
+                         "--%s: expected --temp above 0 beside it: without, no token is drawn but "
+                         "always the most likely one taken",
+                         drawn);
+    return 0;
 }
 
 /* Beside a source no prompt is needed. Without one the model is opened first: one that attends to
@@ -214,44 +209,35 @@ static int type_text(struct job *job, struct err *err)
 
 /* --- what is written when it has ended -------------------------------------------------------- */
 
-static struct choices choices_of(const struct job *job)
-{
-    return (struct choices){job->choices, job->choice_count, job->text.prompt_count,
-                            job->session.viewer.tokenizer};
-}
-
-static int write_table(struct job *job, struct err *err)
-{
-    struct choices choices = choices_of(job);
-    if (!job->choices || !job->typed)
-        return 0;
-    stream_char(job->typed, '\n');
-    return choices_write_table(job->typed, &choices, page_columns(job->options), err);
-}
-
-static void write_json(struct job *job, const struct report *report)
+static void write_json(struct job *job, const struct choices *choices, const struct report *report)
 {
     static const char *const ends[] = {"", "tokens", "text", "context"}; /* by continuation_end */
     struct stream *out = &job->output.stream;
-    struct choices choices = choices_of(job);
     struct json_writer json = {.stream = out};
     json_put_open(&json, NULL, '{');
     json_origin_write(&json, report);
     json_put_integer(&json, "\n prompt_tokens", job->text.prompt_count);
     json_put_text(&json, "\n end_of", ends[job->text.end]);
     if (job->choices) {
-        choices_write_json(&json, "\n logprobs", &choices);
+        choices_write_json(&json, "\n logprobs", choices);
     }
     json_put_close(&json, '}');
     stream_char(out, '\n');
 }
 
+/* The table of choices below the text; a report, or JSON. */
 static int write_report(struct job *job, struct err *err)
 {
+    const struct choices choices = {job->choices, job->choice_count, job->text.prompt_count,
+                                    job->session.viewer.tokenizer};
     struct report report;
     struct place place = page_place(job->options, &job->style);
-    bool is_text = !job->options->show && is_format(job, "text");
-    if (is_text)
+    if (job->choices && job->typed) {
+        stream_char(job->typed, '\n');
+        if (choices_write_table(job->typed, &choices, place.columns, err))
+            return -1;
+    }
+    if (!job->options->show && is_format(job, "text"))
         return 0;
     if (continuation_report(&job->text, &report, &job->session.arena, err) ||
         derive(&report, &job->derivation, job->session.viewer.tokenizer, &job->session.arena,
@@ -261,7 +247,7 @@ static int write_report(struct job *job, struct err *err)
     place.show_tokens = job->selection.tokens;
     if (job->options->show)
         return output_write(&job->output, &report, &place, err);
-    write_json(job, &report);
+    write_json(job, &choices, &report);
     return 0;
 }
 
@@ -294,7 +280,7 @@ static int generate(struct job *job, struct err *err)
     if (type_text(job, err))
         return -1;
     note_work(job);
-    if (!is_broken(job) && (write_table(job, err) || write_report(job, err)))
+    if (!is_broken(job) && write_report(job, err))
         return -1;
     if (job->typed == &job->beside && stream_commit(&job->beside, err))
         return -1;

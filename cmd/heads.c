@@ -48,12 +48,14 @@ static int find_score(enum score *score, const char *option, const char *name, s
 }
 
 /* Of a table, what is read or loaded: text and CSV; of maps every form. */
-static int choose_form(struct job *job, struct err *err)
+static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
     size_t index = 0;
-    if (format_choose(&index, &table, options->format, options->output, err))
+    if (find_score(&job->sort, "--sort", options->sort, err) ||
+        find_score(&job->map, "--map", options->map, err) ||
+        format_choose(&index, &table, options->format, options->output, err))
         return -1;
     job->form = &measured_forms[index];
     if (job->form->check && job->form->check(err))
@@ -64,17 +66,7 @@ static int choose_form(struct job *job, struct err *err)
         return err_usage(err, "--sort: it is for the lines of text and csv, found %s%s",
                          job->map < SCORES ? "--map " : "--format ",
                          job->map < SCORES ? options->map : job->form->name);
-    return 0;
-}
-
-static int check_options(struct job *job, struct err *err)
-{
-    const struct options *options = job->options;
-    return find_score(&job->sort, "--sort", options->sort, err) ||
-                   find_score(&job->map, "--map", options->map, err) || choose_form(job, err) ||
-                   looks_read(&job->style, options, err)
-               ? -1
-               : 0;
+    return looks_read(&job->style, options, err);
 }
 
 /* --- measuring ------------------------------------------------------------------------------- */
@@ -175,12 +167,13 @@ static int write_table(struct stream *out, struct job *job, const struct place *
 {
     if (make_lines(job, err))
         return -1;
-    if (job->csv)
+    if (job->csv) {
         head_table_csv(out, job->lines, job->count);
-    else if (head_table_write(out, job->lines, job->count, place, err))
+        return 0;
+    }
+    if (head_table_write(out, job->lines, job->count, place, err))
         return -1;
-    else
-        write_origin(out, job);
+    write_origin(out, job);
     return 0;
 }
 
@@ -199,24 +192,18 @@ static int write_maps(struct stream *out, struct job *job, const struct place *p
     return failed ? -1 : 0;
 }
 
-static int write_all(struct job *job, struct err *err)
-{
-    struct stream out = {0};
-    struct place place = page_place(job->options, &job->style);
-    int failed = output_to(&out, job->options->output, err) ||
-                 (job->table ? write_table : write_maps)(&out, job, &place, err) ||
-                 stream_commit(&out, err);
-    stream_discard(&out);
-    return failed ? -1 : 0;
-}
-
 int heads_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
-    int failed =
-        check_options(&job, err) ||
-        viewer_open(&job.session.viewer, chosen_model(options), (size_t)options->threads, err) ||
-        measure(&job, err) || write_all(&job, err);
+    struct viewer *viewer = &job.session.viewer;
+    struct stream out = {0};
+    int failed = check_options(&job, err) ||
+                 viewer_open(viewer, chosen_model(options), (size_t)options->threads, err) ||
+                 measure(&job, err) || output_to(&out, options->output, err);
+    struct place place = page_place(options, &job.style);
+    failed = failed || (job.table ? write_table : write_maps)(&out, &job, &place, err) ||
+             stream_commit(&out, err);
+    stream_discard(&out);
     session_release(&job.session);
     return failed ? -1 : 0;
 }

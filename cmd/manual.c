@@ -26,15 +26,6 @@ static void write_roff(struct stream *out, const char *text)
     }
 }
 
-static void write_item(struct stream *out, const char *name, const char *about)
-{
-    stream_text(out, ".TP\n.B ");
-    write_roff(out, name);
-    stream_char(out, '\n');
-    write_roff(out, about);
-    stream_char(out, '\n');
-}
-
 static void write_capitals(struct stream *out, const char *text)
 {
     for (; *text; text++)
@@ -127,15 +118,6 @@ static void write_lists(struct stream *out, const struct command *command)
             write_list(out, &value_uses[i], command);
 }
 
-static void write_command(struct stream *out, const struct command *command)
-{
-    write_head(out, command, command->about);
-    write_examples(out, command);
-    write_options(out, command);
-    write_lists(out, command);
-    stream_text(out, ".SH SEE ALSO\n.BR attn\\-cli (1)\n");
-}
-
 /* --- all of them ------------------------------------------------------------------------------ */
 
 static void write_commands(struct stream *out)
@@ -144,15 +126,12 @@ static void write_commands(struct stream *out)
     for (size_t i = 0; i < command_group_count; i++) {
         stream_format(out, ".SS %s\n", command_groups[i].title);
         for (size_t k = 0; k < command_count; k++)
-            if (command_rows[k].bit & command_groups[i].commands)
-                write_item(out, command_rows[k].name, command_rows[k].about);
+            if (command_rows[k].bit & command_groups[i].commands) {
+                stream_format(out, ".TP\n.B %s\n", command_rows[k].name);
+                write_roff(out, command_rows[k].about);
+                stream_char(out, '\n');
+            }
     }
-}
-
-/* What the help of `help` tells of: it goes for all. */
-static void write_common(struct stream *out)
-{
-    write_lists(out, command_of(FOR_HELP));
 }
 
 static void write_overview(struct stream *out)
@@ -160,7 +139,7 @@ static void write_overview(struct stream *out)
     write_head(out, NULL, "run a GPT-style decoder and show what every head looks at");
     write_examples(out, &command_rows[0]);
     write_commands(out);
-    write_common(out);
+    write_lists(out, command_of(FOR_HELP)); /* it goes for all */
     stream_text(out, ".SH SEE ALSO\n");
     for (size_t i = 0; i < command_count; i++)
         stream_format(out, ".BR attn\\-cli\\-%s (1)%s\n", command_rows[i].name,
@@ -169,8 +148,13 @@ static void write_overview(struct stream *out)
 
 void manual_write(struct stream *out, const struct command *command)
 {
-    if (command)
-        write_command(out, command);
-    else
+    if (!command) {
         write_overview(out);
+        return;
+    }
+    write_head(out, command, command->about);
+    write_examples(out, command);
+    write_options(out, command);
+    write_lists(out, command);
+    stream_text(out, ".SH SEE ALSO\n.BR attn\\-cli (1)\n");
 }
