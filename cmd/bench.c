@@ -243,22 +243,18 @@ static int measure(struct job *job, struct err *err)
     return stream_commit(&out, err);
 }
 
-static int run_job(struct job *job, struct err *err)
-{
-    const struct options *options = job->options;
-    const struct task_choice *choice = &job->plan.choice;
-    if (options->attention)
-        return measure_growth(options, &job->folder, choice->lengths, choice->length_count, err);
-    return options->save ? save_folder(&job->folder, options->save, options, err)
-                         : measure(job, err);
-}
-
 int bench_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
     int failed = check_options(&job, err) || read_lengths(&job, err) || read_only(&job, err) ||
                  (options->save && target_folder_check(options->save, options->force, err));
-    failed = failed || find_folder(&job, err) || run_job(&job, err);
+    const struct task_choice *choice = &job.plan.choice;
+    failed = failed || find_folder(&job, err);
+    if (!failed && options->attention)
+        failed = measure_growth(options, &job.folder, choice->lengths, choice->length_count, err);
+    else if (!failed)
+        failed = options->save ? save_folder(&job.folder, options->save, options, err)
+                               : measure(&job, err);
     new_model_release(&job.new_model);
     arena_release(&job.arena);
     return failed ? -1 : 0;

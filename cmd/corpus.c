@@ -11,18 +11,6 @@
 #include "progress.h"
 #include "train/grammar.h"
 
-static int check_options(const struct options *options, struct err *err)
-{
-    const struct texts *operands = &options->operands;
-    if (!operands->count)
-        return err_usage(err, "expected a grammar: a file, or - for standard input");
-    if (operands->count > 1)
-        return err_usage(err, "expected one grammar, found '%s' as well", operands->items[1]);
-    if (options->output && !*options->output)
-        return err_usage(err, "--output: expected a path, found ''");
-    return 0;
-}
-
 static int write_texts(struct stream *out, const struct grammar *grammar, size_t rule,
                        const struct options *options, struct err *err)
 {
@@ -50,9 +38,15 @@ int corpus_command(const struct options *options, struct err *err)
     struct grammar grammar = {0};
     struct stream out = {0};
     size_t rule = 0;
-    int failed = check_options(options, err);
-    const char *path = failed ? NULL : options->operands.items[0];
-    failed = failed || inputs_read_file(&file, path, err);
+    const struct texts *operands = &options->operands;
+    if (!operands->count)
+        return err_usage(err, "expected a grammar: a file, or - for standard input");
+    if (operands->count > 1)
+        return err_usage(err, "expected one grammar, found '%s' as well", operands->items[1]);
+    if (options->output && !*options->output)
+        return err_usage(err, "--output: expected a path, found ''");
+    const char *path = operands->items[0];
+    int failed = inputs_read_file(&file, path, err);
     if (!failed && grammar_read(&grammar, file.bytes, file.size, err))
         failed = err_prefix(err, "'%s'", path);
     if (!failed && options->rule)

@@ -173,17 +173,6 @@ static int check_options(struct job *job, struct err *err)
     return 0;
 }
 
-static int prepare(struct job *job, struct err *err)
-{
-    const struct options *options = job->options;
-    if (check_options(job, err) || read_subject(job, err) || choose_part(job, err) ||
-        choose_layer_and_head(job, err) || choose_query(job, err))
-        return -1;
-    job->request.digits = options->digits ? (int)options->digits : NUMERAL_DIGITS;
-    job->request.keys = page_lines(options);
-    return 0;
-}
-
 static int explain(struct job *job, struct err *err)
 {
     struct progress progress;
@@ -193,6 +182,8 @@ static int explain(struct job *job, struct err *err)
     struct explain_page page = {page_columns(job->options), job->options->full};
     if (!items)
         return -1;
+    job->request.digits = job->options->digits ? (int)job->options->digits : NUMERAL_DIGITS;
+    job->request.keys = page_lines(job->options);
     progress_begin(&progress, job->options, "layers");
     job->session.viewer.machine.progress = &progress.sink;
     int failed = explanation_make(items, &job->session.viewer, &job->pair, &job->request,
@@ -208,7 +199,8 @@ static int explain(struct job *job, struct err *err)
 int explain_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
-    int failed = prepare(&job, err) || explain(&job, err);
+    int failed = check_options(&job, err) || read_subject(&job, err) || choose_part(&job, err) ||
+                 choose_layer_and_head(&job, err) || choose_query(&job, err) || explain(&job, err);
     stream_discard(&job.out);
     session_release(&job.session);
     return failed ? -1 : 0;

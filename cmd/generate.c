@@ -133,31 +133,7 @@ static int begin_text(struct job *job, struct err *err)
     return job->choices ? 0 : -1;
 }
 
-static int prepare(struct job *job, struct err *err)
-{
-    return output_choose(&job->output, job->options, err) || check_options(job, err) ||
-                   read_derivation(&job->derivation, job->options, job->output.format->can_show_all,
-                                   err) ||
-                   looks_read(&job->style, job->options, err) || read_prompt(job, err) ||
-                   choose_selection(job, err) || begin_text(job, err)
-               ? -1
-               : 0;
-}
-
 /* --- the text --------------------------------------------------------------------------------- */
-
-static int open_typed(struct job *job, struct err *err)
-{
-    bool has_report = job->options->show != NULL;
-    if (!has_report && is_format(job, "text")) {
-        job->typed = &job->output.stream;
-        return output_open(&job->output, err);
-    }
-    if (!has_report || job->output.to_stdout)
-        return 0;
-    job->typed = &job->beside;
-    return stream_to(&job->beside, STDOUT_FILENO, err);
-}
 
 /* A reader that is gone, or a disk that is full, ends the work. */
 static bool is_broken(const struct job *job)
@@ -193,8 +169,16 @@ static int step(struct job *job, bool *more, struct err *err)
 static int type_text(struct job *job, struct err *err)
 {
     bool more = true;
+    bool has_report = job->options->show != NULL;
     int failed = 0;
-    if (open_typed(job, err))
+    if (!has_report && is_format(job, "text")) {
+        job->typed = &job->output.stream;
+        failed = output_open(&job->output, err);
+    } else if (has_report && !job->output.to_stdout) {
+        job->typed = &job->beside;
+        failed = stream_to(&job->beside, STDOUT_FILENO, err);
+    }
+    if (failed)
         return -1;
     type_from(job->typed, &job->text, 0);
     job->start = clock_seconds();
@@ -297,7 +281,11 @@ static int generate(struct job *job, struct err *err)
 int generate_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
-    int failed = prepare(&job, err) || generate(&job, err);
+    int failed = output_choose(&job.output, options, err) || check_options(&job, err) ||
+                 read_derivation(&job.derivation, options, job.output.format->can_show_all, err) ||
+                 looks_read(&job.style, options, err);
+    failed = failed || read_prompt(&job, err) || choose_selection(&job, err) ||
+             begin_text(&job, err) || generate(&job, err);
     output_discard(&job.output);
     stream_discard(&job.beside);
     continuation_release(&job.text);

@@ -70,10 +70,15 @@ static int check_options(struct job *job, struct err *err)
 /* --- the config ------------------------------------------------------------------------------ */
 
 /* Words alone make a model of the sizes of the simplest example. */
-static int take_like(struct job *job, struct err *err)
+static int find_config(struct job *job, struct err *err)
 {
     const char *name = job->options->like ? job->options->like : "life";
     struct buf label = {0};
+    if (job->options->shape)
+        return model_maker_take_shape(&job->model, err);
+    job->model.label = job->options->config;
+    if (job->model.label)
+        return file_map(&job->model.config, job->model.label, err);
     if (model_find(&job->like, name, err) ||
         folder_open(&job->model.config, &job->like, "config.json", err))
         return -1;
@@ -82,16 +87,6 @@ static int take_like(struct job *job, struct err *err)
         buf_check(&label, err) ? NULL : arena_text(&job->model.arena, label.bytes, label.size, err);
     buf_release(&label);
     return job->model.label ? 0 : -1;
-}
-
-static int find_config(struct job *job, struct err *err)
-{
-    if (job->options->shape)
-        return model_maker_take_shape(&job->model, err);
-    if (!job->options->config)
-        return take_like(job, err);
-    job->model.label = job->options->config;
-    return file_map(&job->model.config, job->model.label, err);
 }
 
 /* A config that was written for this model may have more rows than there are words. What is wrong
@@ -206,18 +201,12 @@ static int keep_given(struct job *job, struct err *err)
     return 0;
 }
 
-/* Of a bundled model that keeps its words, what is special about its numbers. */
-static const struct origin *find_origin(const struct job *job)
-{
-    bool bundled = job->like.files && !new_words_are_given(job->options);
-    bool same = bundled && job->model.new_model.config.vocab_size == job->model.words.count;
-    return same ? origin_find(job->like.path) : NULL;
-}
-
 static int fill_draft(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct origin *origin = find_origin(job);
+    bool bundled = job->like.files && !new_words_are_given(options);
+    bool same = bundled && job->model.new_model.config.vocab_size == job->model.words.count;
+    const struct origin *origin = same ? origin_find(job->like.path) : NULL; /* it has its words */
     struct progress progress;
     const struct weight_init init = {
         .seed = (uint64_t)options->torch_seed,

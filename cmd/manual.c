@@ -134,27 +134,19 @@ static void write_commands(struct stream *out)
     }
 }
 
-static void write_overview(struct stream *out)
-{
-    write_head(out, NULL, "run a GPT-style decoder and show what every head looks at");
-    write_examples(out, &command_rows[0]);
-    write_commands(out);
-    write_lists(out, command_of(FOR_HELP)); /* it goes for all */
-    stream_text(out, ".SH SEE ALSO\n");
-    for (size_t i = 0; i < command_count; i++)
-        stream_format(out, ".BR attn\\-cli\\-%s (1)%s\n", command_rows[i].name,
-                      i + 1 < command_count ? "," : "");
-}
-
 void manual_write(struct stream *out, const struct command *command)
 {
-    if (!command) {
-        write_overview(out);
-        return;
-    }
-    write_head(out, command, command->about);
-    write_examples(out, command);
-    write_options(out, command);
-    write_lists(out, command);
-    stream_text(out, ".SH SEE ALSO\n.BR attn\\-cli (1)\n");
+    const char *program = "run a GPT-style decoder and show what every head looks at";
+    write_head(out, command, command ? command->about : program);
+    write_examples(out, command ? command : &command_rows[0]);
+    if (command)
+        write_options(out, command);
+    else
+        write_commands(out);
+    write_lists(out, command ? command : command_of(FOR_HELP)); /* help's goes for all */
+    stream_text(out, ".SH SEE ALSO\n");
+    for (size_t i = 0; i < command_count && !command; i++)
+        stream_format(out, ".BR attn\\-cli\\-%s (1)%s\n", command_rows[i].name,
+                      i + 1 < command_count ? "," : "");
+    stream_text(out, command ? ".BR attn\\-cli (1)\n" : "");
 }

@@ -61,7 +61,7 @@ int new_words_json(struct buf *json, struct word_list *list, const struct option
     return buf_check(json, err);
 }
 
-/* The file as one text, where its lines end does not matter, and sentences. */
+/* The words of the file as one text, where its lines end does not matter, and of sentences. */
 static int list_words(struct word_list *list, struct new_words *words,
                       const struct options *options, struct err *err)
 {
@@ -74,17 +74,6 @@ static int list_words(struct word_list *list, struct new_words *words,
         if (word_list_add(list, sentences->items[i], strlen(sentences->items[i]), err))
             return err_prefix(err, "--sentence");
     return list->count ? 0 : err_set(err, "the text is empty: expected at least one word");
-}
-
-static int take_texts(struct new_words *words, const struct options *options, struct err *err)
-{
-    struct word_list list = {0};
-    int failed =
-        list_words(&list, words, options, err) || new_words_json(&words->json, &list, options, err);
-    word_list_release(&list);
-    if (!failed)
-        add_file(words, "vocab.json", words->json.bytes, words->json.size);
-    return failed;
 }
 
 static int copy_files(struct new_words *words, const struct folder *like, struct err *err)
@@ -114,17 +103,22 @@ static int count_words(struct new_words *words, struct err *err)
 int new_words_find(struct new_words *words, const struct options *options,
                    const struct folder *like, struct err *err)
 {
+    struct word_list list = {0};
     int failed = 0;
     words->folder = (struct folder){options->output, words->files, 0};
     if (options->vocab)
         failed = map_file(words, "vocab.json", options->vocab, err) ||
                  (options->merges && map_file(words, "merges.txt", options->merges, err));
     else if (has_texts(options))
-        failed = take_texts(words, options, err);
+        failed = list_words(&list, words, options, err) ||
+                 new_words_json(&words->json, &list, options, err);
     else if (like)
         failed = copy_files(words, like, err);
+    word_list_release(&list);
     if (failed)
         return -1;
+    if (words->json.size)
+        add_file(words, "vocab.json", words->json.bytes, words->json.size);
     if (count_words(words, err)) /* the message names a file that is not there yet */
         return options->vocab ? err_prefix(err, "'%s'", options->vocab) : -1;
     if (options->vocab && words->lacks_merges) /* its pieces are no words */

@@ -270,29 +270,23 @@ static int write_all(struct decoder *decoder, const struct texts *lists, struct 
     return err_set(err, "the list is empty: expected at least one id");
 }
 
-/* All of them are looked at before the first byte is written. */
-static int write_checked(struct decoder *decoder, const struct texts *lists, struct err *err)
-{
-    struct stream out = {0};
-    if (write_all(decoder, lists, err) || stream_to(&out, STDOUT_FILENO, err))
-        return -1;
-    decoder->out = &out;
-    int failed = write_all(decoder, lists, err) || stream_commit(&out, err);
-    stream_discard(&out);
-    return failed ? -1 : 0;
-}
-
-/* Write the bytes of the ids that the operands, the file or standard input give. */
+/* Write the bytes of the ids that the operands, the file or standard input give: all of them are
+ * looked at before the first byte is written. */
 static int decode_ids(const struct options *options, const struct tokenizer *tokenizer,
                       struct err *err)
 {
     struct decoder decoder = {.tokenizer = tokenizer};
+    struct stream out = {0};
     const char *path = options->operands.count || options->file ? options->file : "-";
     if (path && inputs_read_file(&decoder.file, path, err))
         return -1;
-    int failed = write_checked(&decoder, &options->operands, err);
+    int failed =
+        write_all(&decoder, &options->operands, err) || stream_to(&out, STDOUT_FILENO, err);
+    decoder.out = &out;
+    failed = failed || write_all(&decoder, &options->operands, err) || stream_commit(&out, err);
+    stream_discard(&out);
     file_release(&decoder.file);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */

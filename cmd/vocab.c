@@ -72,21 +72,16 @@ static int learn_pairs(struct job *job, struct err *err)
     return failed ? -1 : 0;
 }
 
-static int save(const struct job *job, struct err *err)
-{
-    struct folder_file files[] = {
-        {"vocab.json", job->vocab.bytes, job->vocab.size},
-        {"merges.txt", job->merges.bytes, job->merges.size},
-    };
-    struct folder folder = {job->options->output, files, job->options->size ? 2 : 1};
-    return save_folder(&folder, folder.path, job->options, err);
-}
-
 int vocab_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
-    int failed = read_files(&job, err) || (options->size ? learn_pairs : list_words)(&job, err) ||
-                 save(&job, err);
+    int failed = read_files(&job, err) || (options->size ? learn_pairs : list_words)(&job, err);
+    struct folder_file files[] = {
+        {"vocab.json", job.vocab.bytes, job.vocab.size},
+        {"merges.txt", job.merges.bytes, job.merges.size},
+    };
+    struct folder folder = {options->output, files, options->size ? 2 : 1};
+    failed = failed || save_folder(&folder, folder.path, options, err);
     for (size_t i = 0; job.files && i < options->operands.count; i++)
         file_release(&job.files[i]);
     buf_release(&job.vocab);
