@@ -307,20 +307,6 @@ static int write_info(const struct options *options, bool json, const struct fac
     return failed;
 }
 
-/* --tokens, else as many as the model takes. */
-static int choose_tokens(size_t *tokens, const struct options *options, const struct config *config,
-                         struct err *err)
-{
-    *tokens = config->n_positions ? config->n_positions : TOKENS_SHOWN;
-    if (!options->tokens)
-        return 0;
-    if (config->n_positions && (size_t)options->tokens > config->n_positions)
-        return err_usage(err, "--tokens: expected at most %zu (n_positions), found %lld",
-                         config->n_positions, options->tokens);
-    *tokens = (size_t)options->tokens;
-    return 0;
-}
-
 int info_command(const struct options *options, struct err *err)
 {
     struct model model = {0};
@@ -331,9 +317,15 @@ int info_command(const struct options *options, struct err *err)
     if (options_choose_page(&json, options, err) || only_model(&name, options, err) ||
         model_open(&model, name, err))
         return -1;
-    int failed = choose_tokens(&facts.tokens, options, &model.config, err) ||
-                 count_outputs(&facts, err) || tokenizer_open(&tokenizer, &model.folder, err) ||
-                 tokenizer_check_ids(tokenizer, &model.folder, model.config.vocab_size, err);
+    size_t positions = model.config.n_positions; /* --tokens, else as many as the model takes */
+    facts.tokens = options->tokens ? (size_t)options->tokens : positions ? positions : TOKENS_SHOWN;
+    int failed = 0;
+    if (positions && facts.tokens > positions)
+        failed = err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu",
+                           positions, facts.tokens);
+    failed = failed || count_outputs(&facts, err) ||
+             tokenizer_open(&tokenizer, &model.folder, err) ||
+             tokenizer_check_ids(tokenizer, &model.folder, model.config.vocab_size, err);
     if (!failed) {
         facts.tokenizer = tokenizer;
         count_tensors(&facts);

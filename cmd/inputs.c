@@ -180,16 +180,28 @@ static void add_whole(struct inputs *inputs, const struct options *options)
         add_text(inputs, file->bytes, file->size - newline, 0);
 }
 
+int inputs_check_ids(const struct options *options, struct err *err)
+{
+    if (!options->ids || !options->bos)
+        return 0;
+    return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
+}
+
 static int open_texts(struct inputs *inputs, const struct options *options, bool whole,
                       struct err *err)
 {
+    size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
     *inputs = (struct inputs){0};
     if (check_operands(options, err))
+        return -1;
+    if (whole && given > 1)
+        return err_usage(err, "expected one text, found %zu", given);
+    if (whole && inputs_check_ids(options, err))
         return -1;
     inputs->path = inputs_are_piped(options) ? "-" : options->file; /* a pipe may be empty */
     if (inputs->path && inputs_read_file(&inputs->file, inputs->path, err))
         return -1;
-    size_t most = text_count(options) + count_lines(&inputs->file) + 1;
+    size_t most = given + 1 + (whole ? 0 : count_lines(&inputs->file));
     inputs->items = arena_alloc(&inputs->arena, most, sizeof *inputs->items, err);
     inputs->lines = arena_alloc(&inputs->arena, most, sizeof *inputs->lines, err);
     if (!inputs->items || !inputs->lines)
@@ -216,13 +228,6 @@ int inputs_open_any(struct inputs *inputs, const struct options *options, struct
     return open_texts(inputs, options, false, err);
 }
 
-int inputs_check_ids(const struct options *options, struct err *err)
-{
-    if (!options->ids || !options->bos)
-        return 0;
-    return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
-}
-
 int inputs_open(struct inputs *inputs, const struct options *options, struct err *err)
 {
     if (inputs_check_ids(options, err) || inputs_open_any(inputs, options, err))
@@ -232,12 +237,7 @@ int inputs_open(struct inputs *inputs, const struct options *options, struct err
 
 int inputs_open_one(struct inputs *inputs, const struct options *options, struct err *err)
 {
-    size_t count = text_count(options) + (options->file != NULL) + (options->ids != NULL);
-    if (check_operands(options, err))
-        return -1;
-    if (count > 1)
-        return err_usage(err, "expected one text, found %zu", count);
-    if (inputs_check_ids(options, err) || open_texts(inputs, options, true, err))
+    if (open_texts(inputs, options, true, err))
         return -1;
     return inputs->count ? 0 : no_text(err);
 }
