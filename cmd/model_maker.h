@@ -3,8 +3,9 @@
  *
  *     struct model_maker model = {.options = options};
  *     if (model_maker_read_sets(&model, err) || target_folder_check(options->output, ...) ||
- *         new_words_find(&model.words, options, &like, err) || model_maker_take_shape(&model, err)
- * || model_maker_open(&model, path, err) || save_folder(&model.new_model.folder, path, ...)) ...
+ *         new_words_find(&model.words, options, &like, err) ||
+ *         model_maker_take_shape(&model, err) || model_maker_open(&model, path, err) ||
+ *         save_folder(&model.new_model.folder, path, ...)) ...
  *     model_maker_release(&model);
  */
 #ifndef ATTN_CMD_MODEL_MAKER_H
