@@ -133,11 +133,10 @@ static int take_settings(struct job *job, struct err *err)
                        check_settings(settings, options, err)
                    ? -1
                    : 0;
-    long long steps = options->steps;
     *settings = (struct trainer_settings){
         .seed = (uint64_t)(options->seed),
-        .steps = steps,
-        .warmup = options_are_given(options, "warmup") ? options->warmup : steps / 20,
+        .steps = options->steps,
+        .warmup = options_are_given(options, "warmup") ? options->warmup : options->steps / 20,
         .texts = options->batch,
         .tokens = options->context,
         .accumulate = options->accumulate,
@@ -148,9 +147,9 @@ static int take_settings(struct job *job, struct err *err)
         .beta_2 = 0.99,
         .drills = options->drills,
     };
-    if (settings->warmup >= steps)
-        return err_usage(err, "--warmup: expected fewer steps than %lld, found %lld", steps,
-                         settings->warmup);
+    if (settings->warmup >= settings->steps)
+        return err_usage(err, "--warmup: expected fewer steps than %lld, found %lld",
+                         settings->steps, settings->warmup);
     return 0;
 }
 
