@@ -66,7 +66,7 @@ struct builder {
     const struct trace *trace;
     struct step *step;
     struct step_table *table; /* that is filled in: the step's, or that of something given */
-    struct given *givens;     /* of the step; see given.h */
+    struct given *givens;     /* of the step */
     bool gives;               /* what steps take is to be kept */
     size_t key;               /* whose numbers are worked out */
     int digits;

@@ -33,7 +33,7 @@ enum { BPE_SHORT_BYTES = 64 };
  *     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
  *
  * The first of these that fits is a piece, and there is always one. \p{L}, \p{N} and \s are those
- * of unicode.h: marks are no letters, \p{N} is more than digits, \s is White_Space. */
+ * of utf8.h: marks are no letters, \p{N} is more than digits, \s is White_Space. */
 struct bpe_splitter {
     const char *text; /* valid UTF-8 */
     size_t size;
