@@ -1,6 +1,7 @@
 #include "output.h"
 
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -46,7 +47,7 @@ bool format_find_ending(size_t *index, const struct format_table *table, const c
         const char *ending = names_at(table->endings, i);
         size_t size = strlen(ending);
         if (size <= longest || size > strlen(path) ||
-            strcmp(path + strlen(path) - size, ending) != 0)
+            strcasecmp(path + strlen(path) - size, ending) != 0)
             continue;
         longest = size;
         *index = i;

@@ -3,8 +3,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/stream.h"
@@ -112,6 +110,7 @@ static int check_settings(const struct trainer_settings *saved, const struct opt
         {"rate", saved->rate, options->rate},
         {"decay", saved->decay, options->decay},
         {"clip", saved->clip, options->clip},
+        {"save-every", (double)saved->save_every, (double)options->save_every},
         {"dropout", saved->dropout, options->dropout},
         {"drills", saved->drills, options->drills},
     };
@@ -145,6 +144,7 @@ static int take_settings(struct job *job, struct err *err)
         .clip = options->clip,
         .dropout = options->dropout,
         .beta_2 = 0.99,
+        .save_every = options->save_every,
         .drills = options->drills,
     };
     if (settings->warmup >= settings->steps)
@@ -300,7 +300,7 @@ static int report_step(struct job *job, const struct trainer_report *report, str
 {
     long long step = step_of(job);
     bool last = step == job->trainer.settings.steps || interrupted;
-    long long every = job->options->save_every;
+    long long every = job->trainer.settings.save_every;
     bool saves = every ? step % every == 0 : (step & (step - 1)) == 0;
     double held_out = (double)NAN;
     char loss[LOSS_BYTES];

@@ -377,6 +377,8 @@ int batch_run(struct batch_work *work, struct err *err)
     work->progress.before = work->store.done;
     while (round.next < survey->end && !failed)
         failed = run_round(&round, err);
+    if (!failed)
+        failed = items_check_unchanged(&work->jobs.items, err);
     progress_end(&work->progress);
     arena_release(&round.arena);
     arena_release(&round.tallies);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/names.h"
 #include "format/json.h"
@@ -101,17 +102,36 @@ static const struct items_kind kinds[] = {
 
 enum { KINDS = sizeof kinds / sizeof *kinds, LINES = 0, JSONL = 1, CSV = 2 };
 
+static const char *skip_blanks(const char *at, const char *end)
+{
+    while (at < end && *at && strchr(" \t\r\n", *at))
+        at++;
+    return at;
+}
+
 static const struct items_kind *kind_of_file(const struct items *items)
 {
     const char *ending = strrchr(items->path, '.');
     for (int i = 0; i < KINDS && ending; i++)
         for (int k = 0; k < ENDINGS_MAX && kinds[i].endings[k]; k++)
-            if (strcmp(ending, kinds[i].endings[k]) == 0)
+            if (strcasecmp(ending, kinds[i].endings[k]) == 0)
                 return &kinds[i];
-    const char *at = items->reader.at;
-    while (at < items->reader.end && strchr(" \t\r\n", *at) && *at)
-        at++;
+    const char *at = skip_blanks(items->reader.at, items->reader.end);
     return &kinds[at < items->reader.end && *at == '{' ? JSONL : LINES];
+}
+
+/* Unless --input says what it is. */
+static int refuse_array(const struct items *items, struct err *err)
+{
+    const char *end = items->reader.end;
+    const char *at = skip_blanks(items->reader.at, end);
+    at = at < end && *at == '[' ? skip_blanks(at + 1, end) : end;
+    if (at == end || *at != '{')
+        return 0;
+    return err_set(err,
+                   "'%s': expected an item a line, found a JSON array of them: jq -c '.[]' makes "
+                   "them lines; --input lines takes them for text",
+                   inputs_shown_path(items->path));
 }
 
 static int choose_kind(struct items *items, const char *name, struct err *err)
@@ -120,7 +140,7 @@ static int choose_kind(struct items *items, const char *name, struct err *err)
     if (name && names_choose(&index, NAMES(kinds, KINDS), "--input", name, err))
         return -1;
     items->kind = name ? &kinds[index] : kind_of_file(items);
-    return 0;
+    return name ? 0 : refuse_array(items, err);
 }
 
 static bool is_text(const char *name)
@@ -244,6 +264,14 @@ int items_open(struct items *items, const struct options *options, struct err *e
                               "standard input");
     }
     return items_begin(items, path, file, options, err);
+}
+
+int items_check_unchanged(const struct items *items, struct err *err)
+{
+    if (!file_has_changed(&items->file, items->path))
+        return 0;
+    return err_set(err, "'%s': it was changed while it was read: begin anew with --force",
+                   items->path);
 }
 
 void items_release(struct items *items)

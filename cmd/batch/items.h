@@ -66,6 +66,9 @@ int items_begin(struct items *items, const char *path, struct file file,
                 const struct options *options, struct err *err);
 void items_release(struct items *items);
 
+/* Refuse what was written to while it was read. */
+int items_check_unchanged(const struct items *items, struct err *err);
+
 /* Begin again with the first; or with the one that stood next when the mark was taken. */
 void items_rewind(struct items *items);
 

@@ -96,7 +96,10 @@ static int map_descriptor(struct file *file, int descriptor, const char *path, s
     void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (bytes == MAP_FAILED)
         return err_set(err, "cannot map '%s': %s", path, strerror(errno));
-    *file = (struct file){.bytes = bytes, .size = size, .origin = FILE_MAPPED};
+    *file = (struct file){.bytes = bytes,
+                          .size = size,
+                          .origin = FILE_MAPPED,
+                          .version = {status.st_dev, status.st_ino, status.st_mtim}};
     mapping_list_add(bytes, size, path);
     return 0;
 }
@@ -142,6 +145,17 @@ void file_forget(const struct file *file, const char *end)
     size_t size = (size_t)(end - file->bytes) / page * page;
     if (file->origin == FILE_MAPPED && size)
         madvise((void *)file->bytes, size, MADV_DONTNEED);
+}
+
+bool file_has_changed(const struct file *file, const char *path)
+{
+    const struct file_version *version = &file->version;
+    struct stat status;
+    if (file->origin != FILE_MAPPED || stat(path, &status) || status.st_dev != version->device ||
+        status.st_ino != version->inode)
+        return false;
+    return status.st_mtim.tv_sec != version->modified.tv_sec ||
+           status.st_mtim.tv_nsec != version->modified.tv_nsec;
 }
 
 void file_release(struct file *file)

@@ -22,6 +22,11 @@ struct file {
     const char *bytes; /* read-only; valid until file_release */
     size_t size;
     enum file_origin { FILE_BORROWED, FILE_MAPPED, FILE_READ } origin;
+    struct file_version {
+        dev_t device;
+        ino_t inode;
+        struct timespec modified;
+    } version; /* of what is mapped */
 };
 
 /* Map a regular file; pages are read when they are first touched. What cannot be mapped (a pipe) is
@@ -47,6 +52,10 @@ struct file file_borrow(const char *bytes, size_t size);
 /* Give back the memory of the bytes before `end`, as far as the system can read them again when
  * they are looked at the next time. */
 void file_forget(const struct file *file, const char *end);
+
+/* True when what is mapped was written to since: what was read is of no one version. A path that
+ * leads to another file by now is no change. */
+bool file_has_changed(const struct file *file, const char *path);
 
 void file_release(struct file *file);
 

@@ -49,6 +49,11 @@ int replacement_guard(int descriptor, enum reading_kind kind, struct err *err)
 
 /* --- before ----------------------------------------------------------------------------------- */
 
+static int cannot_write(const char *path, struct err *err)
+{
+    return err_output(err, "cannot write '%s': %s", path, strerror(errno));
+}
+
 int replacement_check(const char *path, const struct stat *status, enum reading_kind kind,
                       struct err *err)
 {
@@ -57,16 +62,11 @@ int replacement_check(const char *path, const struct stat *status, enum reading_
     if (is_guarded(status, kind))
         return err_output(err, "cannot write '%s': this command reads it: give another name", path);
     if (status->st_mode & S_IWUSR)
-        return 0;
+        return access(path, W_OK) ? cannot_write(path, err) : 0;
     return err_output(err,
                       "cannot write '%s': it is read-only (mode %04o): make it writable (chmod "
                       "u+w), or give another name",
                       path, (unsigned)status->st_mode & 0777);
-}
-
-static int cannot_look(const char *path, struct err *err)
-{
-    return err_output(err, "cannot write '%s': %s", path, strerror(errno));
 }
 
 int replacement_check_name(const char *path, struct err *err)
@@ -74,7 +74,7 @@ int replacement_check_name(const char *path, struct err *err)
     struct stat status;
     if (lstat(path, &status) == 0)
         return replacement_check(path, &status, READ_AS_MODEL, err);
-    return file_is_absent() ? 0 : cannot_look(path, err);
+    return file_is_absent() ? 0 : cannot_write(path, err);
 }
 
 /* --- after ------------------------------------------------------------------------------------ */
@@ -130,7 +130,7 @@ int replacement_keep(int descriptor, const char *path, struct err *err)
     bool exists = lstat(path, &old) == 0;
     bool stands = exists && S_ISREG(old.st_mode);
     if (!exists && !file_is_absent())
-        return cannot_look(path, err);
+        return cannot_write(path, err);
     mode_t mask = umask(0);
     umask(mask);
     mode_t mode = stands ? keep_owner(descriptor, &old) : 0666 & ~mask;

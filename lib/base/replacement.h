@@ -27,7 +27,8 @@ enum reading_kind {
  * so at the same time. */
 int replacement_guard(int descriptor, enum reading_kind kind, struct err *err);
 
-/* Refuse a file with that status: one that is read-only, or that was read as `kind` or closer. */
+/* Refuse a file with that status: one that is read-only, that this user may not write, or that was
+ * read as `kind` or closer. */
 int replacement_check(const char *path, const struct stat *status, enum reading_kind kind,
                       struct err *err);
 

@@ -25,19 +25,21 @@ static const struct setting {
     size_t offset;
     bool whole;
     double max;
+    bool may_lack; /* in what earlier versions saved: then it is 0 */
 } settings_rows[] = {
-    {"seed", offsetof(struct trainer_settings, seed), true, 9007199254740991.0},
-    {"steps", offsetof(struct trainer_settings, steps), true, 1e9},
-    {"warmup", offsetof(struct trainer_settings, warmup), true, 1e9},
-    {"texts", offsetof(struct trainer_settings, texts), true, 1e6},
-    {"tokens", offsetof(struct trainer_settings, tokens), true, 1e6},
-    {"accumulate", offsetof(struct trainer_settings, accumulate), true, 1e6},
-    {"rate", offsetof(struct trainer_settings, rate), false, 1e3},
-    {"decay", offsetof(struct trainer_settings, decay), false, 1e3},
-    {"clip", offsetof(struct trainer_settings, clip), false, 1e9},
-    {"dropout", offsetof(struct trainer_settings, dropout), false, 0.99},
-    {"drills", offsetof(struct trainer_settings, drills), false, 1},
-    {"beta_2", offsetof(struct trainer_settings, beta_2), false, 1},
+    {"seed", offsetof(struct trainer_settings, seed), true, 9007199254740991.0, false},
+    {"steps", offsetof(struct trainer_settings, steps), true, 1e9, false},
+    {"warmup", offsetof(struct trainer_settings, warmup), true, 1e9, false},
+    {"texts", offsetof(struct trainer_settings, texts), true, 1e6, false},
+    {"tokens", offsetof(struct trainer_settings, tokens), true, 1e6, false},
+    {"accumulate", offsetof(struct trainer_settings, accumulate), true, 1e6, false},
+    {"rate", offsetof(struct trainer_settings, rate), false, 1e3, false},
+    {"decay", offsetof(struct trainer_settings, decay), false, 1e3, false},
+    {"clip", offsetof(struct trainer_settings, clip), false, 1e9, false},
+    {"dropout", offsetof(struct trainer_settings, dropout), false, 0.99, false},
+    {"drills", offsetof(struct trainer_settings, drills), false, 1, false},
+    {"beta_2", offsetof(struct trainer_settings, beta_2), false, 1, false},
+    {"save_every", offsetof(struct trainer_settings, save_every), true, 1e9, true},
 };
 
 enum { SETTINGS = sizeof settings_rows / sizeof *settings_rows };
@@ -97,6 +99,8 @@ static int read_setting(struct train_checkpoint *state, const struct setting *ro
                         const struct json *root, struct err *err)
 {
     void *field = (char *)&state->settings + row->offset;
+    if (!json_member(root, row->name) && row->may_lack)
+        return 0;
     if (!json_member(root, row->name))
         return err_set(err, "field '%s': expected a number, found nothing", row->name);
     if (row->whole)

@@ -26,6 +26,7 @@ struct trainer_settings {
     long long texts;      /* of a batch */
     long long tokens;     /* of a text */
     long long accumulate; /* batches of a step */
+    long long save_every; /* steps; 0: at powers of two */
     double rate, decay, clip, dropout, beta_2;
     double drills; /* the part of texts that are random tokens, repeated */
 };

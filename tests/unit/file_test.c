@@ -2,6 +2,8 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -165,6 +167,39 @@ START_TEST(it_is_known_what_stands_under_a_name)
 }
 END_TEST
 
+START_TEST(a_file_that_is_written_to_has_changed)
+{
+    struct file file = {0};
+    const struct timespec later[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1}};
+    scratch_write("lines", "Life is short\n");
+    ck_assert_int_eq(file_map(&file, "lines", NULL), 0);
+    ck_assert(!file_has_changed(&file, "lines"));
+    ck_assert_int_eq(utimensat(AT_FDCWD, "lines", later, 0), 0);
+    ck_assert(file_has_changed(&file, "lines"));
+    ck_assert(!file_has_changed(&file, "nothing"));
+    scratch_write("other", "eat dessert\n");
+    ck_assert_int_eq(rename("other", "lines"), 0);
+    ck_assert(!file_has_changed(&file, "lines")); /* what is mapped is the old one */
+    file_release(&file);
+}
+END_TEST
+
+START_TEST(what_cannot_be_looked_at_is_not_absent)
+{
+    mode_t kind = 1;
+    char name[300] = "";
+    struct err err = {0};
+    ck_assert_int_eq(file_kind(&kind, "nothing", &err), 0);
+    ck_assert_uint_eq(kind, 0);
+    ck_assert_int_eq(symlink("nothing", "link"), 0);
+    ck_assert_int_eq(file_kind(&kind, "link", &err), 0);
+    ck_assert_uint_eq(kind, S_IFLNK);
+    memset(name, 'n', sizeof name - 1);
+    ck_assert_int_eq(file_kind(&kind, name, &err), -1);
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+}
+END_TEST
+
 START_TEST(what_was_forgotten_can_be_read_again)
 {
     enum { BYTES = 100000 };
@@ -223,6 +258,8 @@ Suite *file_suite(void)
     tcase_add_test(tests, a_file_that_finds_no_memory_is_an_error);
     tcase_add_test(tests, borrowed_bytes_stay_with_their_owner);
     tcase_add_test(tests, it_is_known_what_stands_under_a_name);
+    tcase_add_test(tests, a_file_that_is_written_to_has_changed);
+    tcase_add_test(tests, what_cannot_be_looked_at_is_not_absent);
     tcase_add_test(tests, what_was_forgotten_can_be_read_again);
     tcase_add_test(tests, a_directory_is_made_unless_it_is_there);
     suite_add_tcase(suite, tests);
