@@ -317,7 +317,7 @@ static int write_head(struct stream *out, const struct journal *journal, struct 
 }
 
 int manifest_write(const char *path, const struct journal *journal, const char *files,
-                   size_t failed_items, bool with_items, struct err *err)
+                   struct manifest_counts counts, bool with_items, struct err *err)
 {
     struct stream out = {0};
     if (stream_open(&out, path, err))
@@ -329,7 +329,10 @@ int manifest_write(const char *path, const struct journal *journal, const char *
     failed = failed || (with_items && write_items(&out, journal, err));
     stream_text(&out, with_items ? "],\n \"files\": [" : " \"files\": [");
     stream_text(&out, files);
-    stream_format(&out, "],\n \"count\": %zu,\n \"failed\": %zu}\n", journal->count, failed_items);
+    stream_format(&out, "],\n \"count\": %zu,\n", journal->count);
+    if (!with_items && counts.to_retry)
+        stream_format(&out, " \"retry\": %zu,\n", counts.to_retry);
+    stream_format(&out, " \"failed\": %zu}\n", counts.failed);
     if (!failed)
         failed = stream_commit(&out, err);
     stream_discard(&out);

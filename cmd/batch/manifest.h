@@ -70,9 +70,16 @@ struct item_fault {
 /* Append it: "error": {"status": 3, "message": "…"}. */
 void manifest_error(struct buf *out, const struct item_fault *fault);
 
+/* Of the items of a batch. */
+struct manifest_counts {
+    size_t failed;
+    size_t to_retry; /* of them, for want of memory */
+};
+
 /* Write the manifest from a journal; `files` are those of all items, as manifest_file has them,
- * with commas between. That of a single file, which may be small, leaves its items out. */
+ * with commas between. That of a single file, which may be small, leaves its items out, and says
+ * how many --resume would try again. */
 int manifest_write(const char *path, const struct journal *journal, const char *files,
-                   size_t failed, bool with_items, struct err *err);
+                   struct manifest_counts counts, bool with_items, struct err *err);
 
 #endif

@@ -58,16 +58,16 @@ static int check_room(struct store *store, struct err *err)
 }
 
 /* Make room: what an earlier batch left goes, where that was asked for; all else is in the way. */
-static int begin_anew(struct store *store, const struct journal_head *head, struct err *err)
+static int begin_anew(struct store *store, const struct journal_head *head, bool replaces,
+                      struct err *err)
 {
     struct work_folder *folder = &store->folder;
-    bool replaces = store->plan->options->force && folder->has_target;
     if (work_folder_check_replaceable(folder, err) || check_room(store, err) ||
         work_clear(folder, err) || work_folder_consent(folder, false, err))
         return -1;
     if (store_begin(store, head, err))
         return -1;
-    return replaces ? work_folder_consent(folder, true, err) : 0;
+    return replaces && folder->has_target ? work_folder_consent(folder, true, err) : 0;
 }
 
 /* Go on after what is done, if anything is. */
@@ -82,8 +82,8 @@ static int go_on(struct store *store, const struct journal_head *head, struct er
         return -1;
     if (store->complete)
         return 0;
-    if (folder->state == WORK_NONE)
-        return begin_anew(store, head, err);
+    if (folder->state == WORK_NONE || (folder->target && store->retries))
+        return begin_anew(store, head, folder->has_target, err);
     if (work_record_is_cleared(folder->journal))
         return err_usage(err,
                          "'%s': expected a batch to go on with, found one that --force began to "
@@ -106,7 +106,7 @@ static int open_folder(struct store *store, const struct journal_head *head, str
     if (anew ? work_record_check(folder->journal, head, NULL, err)
              : !plan->options->force && refuse_results(plan, folder, err))
         return -1;
-    return begin_anew(store, head, err);
+    return begin_anew(store, head, plan->options->force, err);
 }
 
 int store_open(struct store *store, const struct store_plan *plan, struct tallies *tallies,
@@ -287,6 +287,7 @@ int store_failure(struct store *store, const struct job *job, const struct item_
         failed = write_error(store, job, fault, err);
     end_piece(store);
     store->failed++;
+    store->to_retry += fault->retry;
     return failed;
 }
 

@@ -44,6 +44,7 @@ struct store {
     size_t piece_count;  /* … so many */
     size_t done;         /* items that were finished before, or are now */
     size_t failed;       /* of them */
+    size_t to_retry;     /* of those that this process did */
     size_t resumed;      /* items that another process had finished */
     bool complete;       /* it had finished all */
     bool retries;        /* … but for items that failed because of the machine, or went since */

@@ -83,12 +83,13 @@ static int finish_files(struct store *store, struct buf *files, struct err *err)
 
 static int write_manifest(struct store *store, const char *files, struct err *err)
 {
+    const struct manifest_counts counts = {store->failed, store->to_retry};
     struct buf draft = {0};
     const struct work_folder *folder = &store->folder;
     work_folder_draft(&draft, folder, "manifest.json");
     int failed =
         buf_check(&draft, err) ||
-        manifest_write(draft.bytes, &store->journal, files, store->failed, !folder->target, err) ||
+        manifest_write(draft.bytes, &store->journal, files, counts, !folder->target, err) ||
         work_folder_place(folder, "manifest.json", err);
     buf_release(&draft);
     return failed ? -1 : 0;

@@ -297,7 +297,7 @@ int store_check_complete(struct store *store, const struct journal_head *head, s
                         : work_record_walk(record, check_line, &walk, err)))
         return -1;
     store->failed = ending.failed;
-    store->retries = walk.missing;
+    store->retries = walk.missing || ending.to_retry;
     return 0;
 }
 
@@ -331,7 +331,12 @@ static int walk_items(const struct store *store, struct journal *journal, bool *
 int store_reopen(struct store *store, const struct journal_head *head, struct err *err)
 {
     struct journal journal = {0};
-    if ((!store->failed && !store->retries) || store->folder.target)
+    if (store->folder.target) { /* what made the one result is gone: it is made anew */
+        store->complete = !store->retries;
+        store->failed = store->complete ? store->failed : 0;
+        return 0;
+    }
+    if (!store->failed && !store->retries)
         return 0;
     if (walk_items(store, NULL, &store->retries, err))
         return -1;

@@ -21,6 +21,7 @@ static const char command_line[] = " \"command\": [\"attn-cli\", \"batch\", \"";
 static const char models_line[] = " \"models\": ";
 static const char files_line[] = " \"files\": ";
 static const char failed_line[] = " \"failed\": ";
+static const char retry_line[] = " \"retry\": ";
 
 static bool begins(const char *text, size_t size, const char *word)
 {
@@ -145,16 +146,23 @@ static void read_files(struct record_ending *ending, const char *line, size_t si
     json_free(root);
 }
 
+/* Of the line that begins so. */
+static void read_count(size_t *count, const char *beginning, const char *line, size_t size)
+{
+    size_t at = strlen(beginning);
+    if (!begins(line, size, beginning))
+        return;
+    for (*count = 0; at < size && line[at] >= '0' && line[at] <= '9'; at++)
+        *count = *count * 10 + (size_t)(line[at] - '0');
+}
+
 /* A line after the head. */
 static void read_ending(struct record_ending *ending, const char *line, size_t size)
 {
-    size_t at = sizeof failed_line - 1;
     if (begins(line, size, files_line))
         read_files(ending, line, size);
-    if (!begins(line, size, failed_line))
-        return;
-    for (ending->failed = 0; at < size && line[at] >= '0' && line[at] <= '9'; at++)
-        ending->failed = ending->failed * 10 + (size_t)(line[at] - '0');
+    read_count(&ending->failed, failed_line, line, size);
+    read_count(&ending->to_retry, retry_line, line, size);
 }
 
 static int refuse(const char *path, const char *what, struct err *err)

@@ -32,6 +32,7 @@ bool work_record_is_cleared(const char *journal);
 /* How a batch ended. */
 struct record_ending {
     size_t failed;                  /* items */
+    size_t to_retry;                /* of them, where the record lists none */
     char sha256[SHA256_DIGITS + 1]; /* of the one file of results; "": it is none, or several */
 };
 

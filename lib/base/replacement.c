@@ -62,7 +62,7 @@ int replacement_check(const char *path, const struct stat *status, enum reading_
     if (is_guarded(status, kind))
         return err_output(err, "cannot write '%s': this command reads it: give another name", path);
     if (status->st_mode & S_IWUSR)
-        return access(path, W_OK) ? cannot_write(path, err) : 0;
+        return 0;
     return err_output(err,
                       "cannot write '%s': it is read-only (mode %04o): make it writable (chmod "
                       "u+w), or give another name",
@@ -72,9 +72,9 @@ int replacement_check(const char *path, const struct stat *status, enum reading_
 int replacement_check_name(const char *path, struct err *err)
 {
     struct stat status;
-    if (lstat(path, &status) == 0)
-        return replacement_check(path, &status, READ_AS_MODEL, err);
-    return file_is_absent() ? 0 : cannot_write(path, err);
+    if (lstat(path, &status) == 0 && replacement_check(path, &status, READ_AS_MODEL, err))
+        return -1;
+    return access(path, W_OK) == 0 || file_is_absent() ? 0 : cannot_write(path, err);
 }
 
 /* --- after ------------------------------------------------------------------------------------ */

@@ -27,12 +27,12 @@ enum reading_kind {
  * so at the same time. */
 int replacement_guard(int descriptor, enum reading_kind kind, struct err *err);
 
-/* Refuse a file with that status: one that is read-only, that this user may not write, or that was
+/* Refuse a file with that status: one that is read-only, or that was
  * read as `kind` or closer. */
 int replacement_check(const char *path, const struct stat *status, enum reading_kind kind,
                       struct err *err);
 
-/* The same for what has a name, itself; nothing at all is fine. */
+/* The same for what has a name, itself, and what this user may not write; nothing is fine. */
 int replacement_check_name(const char *path, struct err *err);
 
 /* Give a new file what the one at `path`, which it is about to replace, has; where there is none,

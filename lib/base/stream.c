@@ -123,6 +123,8 @@ static int check_replaceable(const char *path, const struct stat *status, enum r
     struct stat link;
     if (status && replacement_check(path, status, kind, err))
         return -1;
+    if (status && access(path, W_OK))
+        return err_output(err, "cannot write '%s': %s", path, strerror(errno));
     if (!status && lstat(path, &link) == 0 && S_ISLNK(link.st_mode))
         return err_output(err, "cannot write '%s': it is a link that leads nowhere", path);
     return 0;

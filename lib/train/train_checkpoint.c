@@ -230,6 +230,11 @@ int train_checkpoint_open(struct train_checkpoint *state, const struct folder *f
     struct file file = {0};
     struct json *root = NULL;
     *state = (struct train_checkpoint){0};
+    if (!folder_has(folder, settings_file))
+        return err_set(err,
+                       "'%s': expected a training that was saved, found no %s: of one that was cut "
+                       "short, give the folder of a step, '%s/step-…'",
+                       folder->path, settings_file, folder->path);
     if (folder_open(&file, folder, settings_file, err))
         return -1;
     int failed = json_parse(&root, file.bytes, file.size, err) || read_settings(state, root, err) ||
