@@ -177,7 +177,7 @@ bool file_is_directory(const char *path)
 
 bool file_is_absent(void)
 {
-    return errno == ENOENT || errno == ENOTDIR;
+    return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG;
 }
 
 int file_kind(mode_t *kind, const char *path, struct err *err)
@@ -193,7 +193,7 @@ int file_kind(mode_t *kind, const char *path, struct err *err)
 bool file_exists(const char *path)
 {
     struct stat status;
-    return lstat(path, &status) == 0;
+    return lstat(path, &status) == 0 || !file_is_absent();
 }
 
 int file_make_directory(const char *path, struct err *err)

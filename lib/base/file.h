@@ -68,8 +68,8 @@ int file_kind(mode_t *kind, const char *path, struct err *err);
 /* True when a look at a path failed because nothing has it, by errno. */
 bool file_is_absent(void);
 
-/* True when something has this name, even a link that leads nowhere: opening it says what is wrong,
- * where taking it for absent would go on without it. */
+/* True when something has this name, even a link that leads nowhere or what cannot be looked at:
+ * opening it says what is wrong, where taking it for absent would go on without it. */
 bool file_exists(const char *path);
 
 /* Make the directory unless it is there; its parent must exist. */

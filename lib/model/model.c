@@ -1,5 +1,6 @@
 #include "model/model.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,8 +129,11 @@ int model_find(struct folder *folder, const char *name, struct err *err)
         *folder = *bundled;
         return 0;
     }
+    errno = 0;
     if (!file_is_directory(name))
-        return unknown_model(name, err);
+        return errno && !file_is_absent()
+                   ? err_set(err, "cannot look at '%s': %s", name, strerror(errno))
+                   : unknown_model(name, err);
     *folder = (struct folder){.path = name};
     return 0;
 }

@@ -3,7 +3,6 @@
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -187,15 +186,14 @@ END_TEST
 START_TEST(what_cannot_be_looked_at_is_not_absent)
 {
     mode_t kind = 1;
-    char name[300] = "";
     struct err err = {0};
     ck_assert_int_eq(file_kind(&kind, "nothing", &err), 0);
     ck_assert_uint_eq(kind, 0);
     ck_assert_int_eq(symlink("nothing", "link"), 0);
     ck_assert_int_eq(file_kind(&kind, "link", &err), 0);
     ck_assert_uint_eq(kind, S_IFLNK);
-    memset(name, 'n', sizeof name - 1);
-    ck_assert_int_eq(file_kind(&kind, name, &err), -1);
+    ck_assert_int_eq(symlink("round", "round"), 0);
+    ck_assert_int_eq(file_kind(&kind, "round/file", &err), -1);
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
 }
 END_TEST
