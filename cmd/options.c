@@ -1,7 +1,5 @@
 #include "options.h"
 
-#include <stdlib.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -298,21 +296,11 @@ bool settings_same(const struct option_row *row, const struct options *a, const 
     return *(const double *)x == *(const double *)y;
 }
 
-/* The shortest that reads back the same. */
-static void add_real(struct buf *out, double value)
-{
-    char text[32];
-    int digits = 14;
-    do
-        snprintf(text, sizeof text, "%.*g", ++digits, value);
-    while (digits < 17 && strtod(text, NULL) != value);
-    buf_text(out, text);
-}
-
 void settings_value(struct buf *out, const struct option_row *row, const struct options *options)
 {
     const void *field = field_of(row, options);
     const char *text = "";
+    char digits[NUM_DOUBLE_BYTES];
     switch (row->kind) {
     case OPTION_FLAG:
         text = *(const bool *)field ? "true" : "false";
@@ -324,7 +312,8 @@ void settings_value(struct buf *out, const struct option_row *row, const struct 
         buf_format(out, "%lld", *(const long long *)field);
         break;
     case OPTION_REAL:
-        add_real(out, *(const double *)field);
+        num_double(digits, *(const double *)field);
+        text = digits;
         break;
     case OPTION_TEXTS: /* no item has one */
         break;

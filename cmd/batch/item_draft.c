@@ -1,8 +1,6 @@
 #include "item_draft.h"
 
-#include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -56,30 +54,17 @@ int item_draft_check(struct item_draft *draft)
     return inputs_check_ids(&item->options, draft->err) ? -1 : 1;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
-
-/* As few digits as read back to the same number. */
-static void add_real(struct buf *text, double number)
-{
-    enum { FEW = 15, ALL = 17 };
-    char digits[NUMBER_BYTES];
-    double same = 0;
-    for (int count = FEW; count <= ALL; count++) {
-        snprintf(digits, sizeof digits, "%.*g", count, number);
-        if (num_parse_double(digits, -DBL_MAX, DBL_MAX, &same) && same == number)
-            break;
-    }
-    buf_text(text, digits);
-}
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 /* A number as a command line has it. */
 static void add_number(struct buf *text, double number)
 {
+    char digits[NUM_DOUBLE_BYTES];
+    num_double(digits, number);
     if (number > -0x1p53 && number < 0x1p53 && number == (double)(long long)number)
         buf_format(text, "%lld", (long long)number);
     else
-        add_real(text, number);
+        buf_text(text, digits);
 }
 
 static bool add_scalar(struct buf *text, const struct json *value)

@@ -1,6 +1,7 @@
 #include "base/num.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,6 +156,17 @@ static size_t put_plain(char *text, const char *digits, int count, int magnitude
         text[size++] = i < count ? digits[i] : '0';
     }
     return size;
+}
+
+void num_double(char text[NUM_DOUBLE_BYTES], double value)
+{
+    enum { FEW = 15, ALL = 17 };
+    double same = 0;
+    for (int digits = FEW; digits <= ALL; digits++) {
+        snprintf(text, NUM_DOUBLE_BYTES, "%.*g", digits, value);
+        if (num_parse_double(text, -DBL_MAX, DBL_MAX, &same) && same == value)
+            break;
+    }
 }
 
 size_t num_float(char text[NUM_FLOAT_BYTES], float value)

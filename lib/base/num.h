@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 enum {
+    NUM_DOUBLE_BYTES = 32,
     NUM_FLOAT_BYTES = 24, /* the longest num_float and its closing 0 */
     NUM_SIZE_BYTES = 32,  /* the longest num_size and its closing 0 */
     NUM_COUNT_BYTES = 20, /* the longest num_count, which has no closing 0 */
@@ -24,6 +25,9 @@ bool num_parse_double(const char *text, double min, double max, double *value);
  * `0.1`, `-12`, `3.4e-08`, `inf`, `nan`. The same text on every machine and in every locale.
  * Returns its length. */
 size_t num_float(char text[NUM_FLOAT_BYTES], float value);
+
+/* The same of a double, with at least 15 digits to choose from, as printf's %g lays them out. */
+void num_double(char text[NUM_DOUBLE_BYTES], double value);
 
 /* Write a whole number in decimal digits, without a closing 0, faster than printf. Returns its
  * length. */

@@ -10,6 +10,28 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+START_TEST(doubles_have_the_fewest_digits_that_read_back)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {0.1, "0.1"},
+        {1e-3, "0.001"},
+        {1.0 / 3, "0.3333333333333333"},
+        {-0.0, "-0"},
+        {1e38, "1e+38"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {(double)INFINITY, "inf"},
+    };
+    char text[NUM_DOUBLE_BYTES];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        num_double(text, cases[i].value);
+        ck_assert_str_eq(text, cases[i].text);
+    }
+}
+END_TEST
+
 START_TEST(sizes_are_added_and_multiplied_with_a_check)
 {
     static const struct {
@@ -294,6 +316,7 @@ Suite *num_suite(void)
 {
     Suite *suite = suite_create("num");
     TCase *tests = tcase_create("num");
+    tcase_add_test(tests, doubles_have_the_fewest_digits_that_read_back);
     tcase_add_test(tests, sizes_are_added_and_multiplied_with_a_check);
     tcase_add_test(tests, an_integer_is_the_whole_text_and_in_its_range);
     tcase_add_test(tests, a_double_is_the_whole_text_and_in_its_range);
