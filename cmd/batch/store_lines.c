@@ -8,7 +8,7 @@
 #include "base/sha256.h"
 #include "base/transfer.h"
 
-enum { PART_BYTES = 64 * 1024 };
+enum { PART_BYTES = 8 * 1024 }; /* of a stack, which may be small */
 
 static int fail(const struct store *store, int failure, struct err *err)
 {

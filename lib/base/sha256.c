@@ -189,15 +189,18 @@ void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1])
     digits[SHA256_DIGITS] = '\0';
 }
 
-static int add_descriptor(struct sha256 *hash, int descriptor)
+/* From where the descriptor stands, up to `most` bytes; -1 with errno. */
+static int add_descriptor(struct sha256 *hash, int descriptor, size_t most)
 {
     unsigned char part[8 * 1024]; /* stacks may be small */
-    for (;;) {
-        ssize_t got = transfer_read(descriptor, part, sizeof part);
+    while (most) {
+        ssize_t got = transfer_read(descriptor, part, most < sizeof part ? most : sizeof part);
         if (got <= 0)
             return (int)got;
         sha256_add(hash, part, (size_t)got);
+        most -= (size_t)got;
     }
+    return 0;
 }
 
 int sha256_file(const char *path, size_t *size_bytes, char digits[SHA256_DIGITS + 1],
@@ -208,7 +211,7 @@ int sha256_file(const char *path, size_t *size_bytes, char digits[SHA256_DIGITS 
     if (descriptor < 0)
         return -1;
     sha256_begin(&hash);
-    int failed = add_descriptor(&hash, descriptor);
+    int failed = add_descriptor(&hash, descriptor, SIZE_MAX);
     if (failed)
         err_set(err, "cannot read '%s': %s", path, strerror(errno));
     close(descriptor);
@@ -219,19 +222,10 @@ int sha256_file(const char *path, size_t *size_bytes, char digits[SHA256_DIGITS 
 
 int sha256_range(int descriptor, size_t from, size_t size, char digits[SHA256_DIGITS + 1])
 {
-    unsigned char part[64 * 1024];
     struct sha256 hash;
     sha256_begin(&hash);
-    while (size) {
-        ssize_t got = pread(descriptor, part, size < sizeof part ? size : sizeof part, (off_t)from);
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        sha256_add(&hash, part, (size_t)got);
-        from += (size_t)got;
-        size -= (size_t)got;
-    }
+    int failed =
+        lseek(descriptor, (off_t)from, SEEK_SET) < 0 || add_descriptor(&hash, descriptor, size);
     sha256_end(&hash, digits);
-    return 0;
+    return failed ? -1 : 0;
 }

@@ -34,7 +34,8 @@ void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1]);
 int sha256_file(const char *path, size_t *size_bytes, char digits[SHA256_DIGITS + 1],
                 struct err *err);
 
-/* Those of a part of an open file, or of what there is of it; -1 with errno. */
+/* Those of a part of an open file, or of what there is of it, which is read from there on; -1 with
+ * errno. */
 int sha256_range(int descriptor, size_t from, size_t size, char digits[SHA256_DIGITS + 1]);
 
 /* Test: leave the processor's own instructions alone, or use them again. */
