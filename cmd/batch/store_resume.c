@@ -41,18 +41,25 @@ struct findings {
 static int open_results(const struct store *store, struct findings *found, struct err *err)
 {
     struct stat status;
+    mode_t kind = 0;
     const char *path = store->folder.lines;
     found->lines = -1;
-    if (store->plan->kind != STORE_LINES || (lstat(path, &status) && errno == ENOENT))
+    if (store->plan->kind == STORE_LINES && file_kind(&kind, path, err))
+        return -1;
+    if (!kind)
         return 0;
-    if (!S_ISREG(status.st_mode))
+    if (!S_ISREG(kind))
         return err_usage(err,
                          "'%s': expected a file, found something else: move it, and --resume makes "
                          "it again",
                          path);
     found->lines = file_open_regular(path, err);
+    if (found->lines < 0)
+        return -1;
+    if (fstat(found->lines, &status))
+        return err_set(err, "cannot look at '%s': %s", path, strerror(errno));
     found->size = (size_t)status.st_size;
-    return found->lines < 0 ? -1 : 0;
+    return 0;
 }
 
 /* Lines that are there have the hash that the journal has; a journal of old has none. */
@@ -93,7 +100,7 @@ static int take_piece(const struct store *store, struct findings *found, const c
     }
     json_free(root);
     if (!failed && found->ended) /* its files are to go */
-        failed = work_claims_check_line(&store->folder, store->folder.journal, line, size, err);
+        failed = work_claims_check_line(&store->folder, line, size, err);
     return failed ? -1 : 0;
 }
 
@@ -156,13 +163,6 @@ static int truncate_lines(struct store *store, size_t size, struct err *err)
     return failed ? -1 : 0;
 }
 
-static int remove_file(const char *path, struct err *err)
-{
-    if (unlink(path) && errno != ENOENT)
-        return err_output(err, "cannot remove '%s': %s", path, strerror(errno));
-    return 0;
-}
-
 /* Whether a piece is of an item that is to be done again. */
 static int look_for_retries(struct store *store, struct err *err)
 {
@@ -185,7 +185,7 @@ static int load_sums(struct store *store, size_t *done, struct err *err)
 {
     *done = 0;
     if (store->retries) /* nothing says what the items before it gave */
-        return remove_file(store->folder.sums, err);
+        return file_remove(store->folder.sums, err);
     if (!file_exists(store->folder.sums))
         return 0;
     if (tallies_check_saved(store->folder.sums, err) ||
@@ -347,7 +347,7 @@ int store_reopen(struct store *store, const struct journal_head *head, struct er
     journal_close(&journal);
     /* of sums nothing says what the first items gave: without them all is done anew */
     failed =
-        failed || remove_file(store->folder.sums, err) || remove_file(store->folder.manifest, err);
+        failed || file_remove(store->folder.sums, err) || file_remove(store->folder.manifest, err);
     store->complete = false;
     store->failed = 0;
     store->folder.state = WORK_BEGUN;

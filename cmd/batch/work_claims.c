@@ -11,14 +11,6 @@
 #include "work_listed.h"
 #include "work_record.h"
 
-static int refuse(const char *path, struct err *err)
-{
-    return err_output(err,
-                      "'%s': expected nothing there, found something that is not this batch's: "
-                      "move it",
-                      path);
-}
-
 /* --- an item's folder ------------------------------------------------------------------------- */
 
 static bool lists(const struct json *files, const char *name)
@@ -53,7 +45,7 @@ static int check_entries(struct buf *path, size_t root, const struct json *files
         if (buf_check(path, err) || file_kind(&kind, path->bytes, err))
             return -1;
         if (!S_ISREG(kind) || !lists(files, path->bytes + root))
-            return refuse(path->bytes, err);
+            return work_folder_refuse(path->bytes, err);
     }
     return 0;
 }
@@ -68,7 +60,7 @@ static int check_item(const struct work_folder *folder, const struct json *files
     mode_t kind = 0;
     int failed = buf_check(&path, err) || file_kind(&kind, path.bytes, err);
     if (kind && !S_ISDIR(kind))
-        failed = refuse(path.bytes, err);
+        failed = work_folder_refuse(path.bytes, err);
     else if (kind && access(path.bytes, W_OK | X_OK))
         failed = err_output(err, "cannot remove '%s': %s", path.bytes, strerror(errno));
     else if (kind)
@@ -86,7 +78,7 @@ static int check_result(const struct work_folder *folder, const char *name, stru
     mode_t kind = 0;
     int failed = buf_check(&path, err) || file_kind(&kind, path.bytes, err);
     if (kind && !S_ISREG(kind))
-        failed = refuse(path.bytes, err);
+        failed = work_folder_refuse(path.bytes, err);
     buf_release(&path);
     return failed ? -1 : 0;
 }
@@ -105,14 +97,14 @@ static int note(struct work_claims *claims, const char *name, struct err *err)
 
 /* The files of a line, which are those of one item, or results; `claims` may be NULL. */
 static int check_files(struct work_claims *claims, const struct work_folder *folder,
-                       const char *record, const struct json *files, struct err *err)
+                       const struct json *files, struct err *err)
 {
     const struct json *entry = json_first(files);
     for (; entry; entry = json_next(entry)) {
         const char *name = work_listed_name(entry);
         if (!name)
             return err_set(err, "'%s': expected a list of files that a batch makes, found others",
-                           record);
+                           work_clear_record(folder));
         bool first = entry == json_first(files) && strchr(name, '/');
         if ((claims && note(claims, name, err)) ||
             (first && check_item(folder, files, name, err)) ||
@@ -122,25 +114,26 @@ static int check_files(struct work_claims *claims, const struct work_folder *fol
     return 0;
 }
 
-int work_claims_check_line(const struct work_folder *folder, const char *record, const char *line,
-                           size_t size, struct err *err)
+static int check_line(struct work_claims *claims, const struct work_folder *folder,
+                      const char *line, size_t size, struct err *err)
 {
     struct json *root = NULL;
     const struct json *files = work_record_files(&root, line, size);
-    int failed = files ? check_files(NULL, folder, record, files, err) : 0;
+    int failed = files ? check_files(claims, folder, files, err) : 0;
     json_free(root);
     return failed;
+}
+
+int work_claims_check_line(const struct work_folder *folder, const char *line, size_t size,
+                           struct err *err)
+{
+    return check_line(NULL, folder, line, size, err);
 }
 
 static int claim_line(void *context, char *line, size_t size, struct err *err)
 {
     struct work_claims *claims = context;
-    struct json *root = NULL;
-    const struct json *files = work_record_files(&root, line, size);
-    const char *record = work_clear_record(claims->folder);
-    int failed = files ? check_files(claims, claims->folder, record, files, err) : 0;
-    json_free(root);
-    return failed;
+    return check_line(claims, claims->folder, line, size, err);
 }
 
 static int claim_result(void *context, const char *name, struct err *err)

@@ -29,7 +29,7 @@ void work_claims_release(struct work_claims *claims);
 int work_claims_check(void *claims, const char *name, struct err *err);
 
 /* Refuse a line of a record as work_claims_open does. */
-int work_claims_check_line(const struct work_folder *folder, const char *record, const char *line,
-                           size_t size, struct err *err);
+int work_claims_check_line(const struct work_folder *folder, const char *line, size_t size,
+                           struct err *err);
 
 #endif

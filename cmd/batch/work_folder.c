@@ -285,7 +285,7 @@ void work_folder_draft(struct buf *out, const struct work_folder *folder, const 
     buf_format(out, "%s/%s", folder->drafts, name);
 }
 
-static int refuse_taken(const char *path, struct err *err)
+int work_folder_refuse(const char *path, struct err *err)
 {
     return err_output(err,
                       "'%s': expected nothing there, found something that is not this batch's: "
@@ -300,7 +300,7 @@ int work_folder_check_free(const struct work_folder *folder, const char *name, s
     mode_t kind = 0;
     int failed = buf_check(&path, err) || file_kind(&kind, path.bytes, err);
     if (kind)
-        failed = refuse_taken(path.bytes, err);
+        failed = work_folder_refuse(path.bytes, err);
     buf_release(&path);
     return failed ? -1 : 0;
 }
@@ -314,7 +314,7 @@ static int rename_to(const char *from, const char *path, bool may_replace, struc
         return -1;
     bool replaces = may_replace && S_ISREG(kind) && S_ISREG(new_kind);
     if (kind && !replaces)
-        return refuse_taken(path, err);
+        return work_folder_refuse(path, err);
     if (replaces)
         return replacement_rename(from, path, err);
     return rename(from, path) ? err_output(err, "cannot write '%s': %s", path, strerror(errno)) : 0;
@@ -333,22 +333,15 @@ int work_folder_place(const struct work_folder *folder, const char *name, struct
     return failed ? -1 : 0;
 }
 
-static int remove_file(const char *path, struct err *err)
-{
-    if (unlink(path) && errno != ENOENT)
-        return err_output(err, "cannot remove '%s': %s", path, strerror(errno));
-    return 0;
-}
-
 int work_folder_finish(const struct work_folder *folder, struct err *err)
 {
-    return remove_file(folder->journal, err) || remove_file(folder->sums, err) ? -1 : 0;
+    return file_remove(folder->journal, err) || file_remove(folder->sums, err) ? -1 : 0;
 }
 
 int work_folder_consent(const struct work_folder *folder, bool may_replace, struct err *err)
 {
     if (!may_replace)
-        return remove_file(folder->consent, err);
+        return file_remove(folder->consent, err);
     int descriptor = open(folder->consent, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (descriptor < 0)
         return err_output(err, "cannot write '%s': %s", folder->consent, strerror(errno));
@@ -362,7 +355,7 @@ int work_folder_check_target(const struct work_folder *folder, struct err *err)
     if (file_kind(&consent, folder->consent, err))
         return -1;
     if (folder->has_target && !consent)
-        return refuse_taken(folder->target, err);
+        return work_folder_refuse(folder->target, err);
     return work_folder_check_replaceable(folder, err);
 }
 
@@ -391,7 +384,7 @@ int work_folder_move_out(const struct work_folder *folder, const char *name, str
         failed = rename_to(from.bytes, folder->target, consent != 0, err);
     buf_release(&from);
     return failed || rename_to(folder->manifest, folder->record, true, err) ||
-                   remove_file(folder->consent, err)
+                   file_remove(folder->consent, err)
                ? -1
                : 0;
 }

@@ -93,6 +93,9 @@ void work_folder_release(struct work_folder *folder);
 /* Whether -o names a folder: by the slash at its end, or because it is there. */
 bool work_folder_is_folder(const char *output);
 
+/* Refuse what has a path and is not the batch's. */
+int work_folder_refuse(const char *path, struct err *err);
+
 /* Append the path of something half made, DIR/.attn-cli/new/NAME … */
 void work_folder_draft(struct buf *out, const struct work_folder *folder, const char *name);
 

@@ -1,9 +1,9 @@
 #include "work_listed.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/sha256.h"
 #include "work_names.h"
 
@@ -35,12 +35,14 @@ const char *work_listed_hash(const struct json *entry)
 }
 
 /* What has a path, itself: no link is followed, neither to a file nor to an item's folder. */
-static enum listed_state look_at_kind(const char *path, mode_t kind)
+static int look_at_kind(enum listed_state *state, const char *path, mode_t expected,
+                        struct err *err)
 {
-    struct stat status;
-    if (lstat(path, &status))
-        return errno == ENOENT ? LISTED_MISSING : LISTED_OTHER;
-    return (status.st_mode & S_IFMT) == kind ? LISTED_SAME : LISTED_OTHER;
+    mode_t kind;
+    if (file_kind(&kind, path, err))
+        return -1;
+    *state = kind == expected ? LISTED_SAME : kind ? LISTED_OTHER : LISTED_MISSING;
+    return 0;
 }
 
 static int look_at_file(enum listed_state *state, const char *path, const struct json *entry,
@@ -48,7 +50,8 @@ static int look_at_file(enum listed_state *state, const char *path, const struct
 {
     char digits[SHA256_DIGITS + 1];
     size_t size = 0;
-    *state = look_at_kind(path, S_IFREG);
+    if (look_at_kind(state, path, S_IFREG, err))
+        return -1;
     if (*state != LISTED_SAME)
         return 0;
     if (sha256_file(path, &size, digits, err))
@@ -71,7 +74,7 @@ static int look_at_entry(bool *missing, const struct work_folder *folder, const 
     buf_format(&path, "%s/%.*s", folder->path, (int)(slash ? slash - name : 0), name);
     int failed = buf_check(&path, err);
     if (!failed && slash)
-        state = look_at_kind(path.bytes, S_IFDIR);
+        failed = look_at_kind(&state, path.bytes, S_IFDIR, err);
     if (!failed && state == LISTED_SAME) {
         buf_text(&path, slash ? slash : name);
         failed = buf_check(&path, err) || look_at_file(&state, path.bytes, entry, err);

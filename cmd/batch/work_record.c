@@ -9,6 +9,7 @@
 
 #include "base/line_reader.h"
 #include "base/transfer.h"
+#include "work_listed.h"
 
 enum {
     BEGINNING_BYTES = 256,
@@ -137,11 +138,10 @@ const struct json *work_record_files(struct json **root, const char *line, size_
 static void read_files(struct record_ending *ending, const char *line, size_t size)
 {
     struct json *root = NULL;
-    const char *digits = NULL;
     const struct json *files = work_record_files(&root, line, size);
     const struct json *file = files && json_count(files) == 1 ? json_first(files) : NULL;
-    const struct json *hash = file && json_is_object(file) ? json_member(file, "sha256") : NULL;
-    if (hash && json_get_text(hash, &digits) && strlen(digits) == SHA256_DIGITS)
+    const char *digits = file ? work_listed_hash(file) : "";
+    if (strlen(digits) == SHA256_DIGITS)
         strcpy(ending->sha256, digits);
     json_free(root);
 }

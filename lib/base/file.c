@@ -196,6 +196,13 @@ bool file_exists(const char *path)
     return lstat(path, &status) == 0 || !file_is_absent();
 }
 
+int file_remove(const char *path, struct err *err)
+{
+    if (unlink(path) && errno != ENOENT)
+        return err_output(err, "cannot remove '%s': %s", path, strerror(errno));
+    return 0;
+}
+
 int file_make_directory(const char *path, struct err *err)
 {
     if (mkdir(path, 0777) == 0 || (errno == EEXIST && file_is_directory(path)))

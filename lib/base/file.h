@@ -72,6 +72,9 @@ bool file_is_absent(void);
  * opening it says what is wrong, where taking it for absent would go on without it. */
 bool file_exists(const char *path);
 
+/* Remove a file, if it is there. */
+int file_remove(const char *path, struct err *err);
+
 /* Make the directory unless it is there; its parent must exist. */
 int file_make_directory(const char *path, struct err *err);
 

@@ -198,6 +198,19 @@ START_TEST(what_cannot_be_looked_at_is_not_absent)
 }
 END_TEST
 
+START_TEST(a_file_is_removed_if_it_is_there)
+{
+    struct err err = {0};
+    scratch_write("gone", "Life\n");
+    ck_assert_int_eq(file_remove("gone", &err), 0);
+    ck_assert(!file_exists("gone"));
+    ck_assert_int_eq(file_remove("gone", &err), 0);
+    ck_assert_int_eq(mkdir("folder", 0777), 0);
+    ck_assert_int_eq(file_remove("folder", &err), -1);
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+}
+END_TEST
+
 START_TEST(what_was_forgotten_can_be_read_again)
 {
     enum { BYTES = 100000 };
@@ -258,6 +271,7 @@ Suite *file_suite(void)
     tcase_add_test(tests, it_is_known_what_stands_under_a_name);
     tcase_add_test(tests, a_file_that_is_written_to_has_changed);
     tcase_add_test(tests, what_cannot_be_looked_at_is_not_absent);
+    tcase_add_test(tests, a_file_is_removed_if_it_is_there);
     tcase_add_test(tests, what_was_forgotten_can_be_read_again);
     tcase_add_test(tests, a_directory_is_made_unless_it_is_there);
     suite_add_tcase(suite, tests);
