@@ -5,6 +5,7 @@
 #include "manifest.h"
 #include "result_files.h"
 #include "store.h"
+#include "store_resume.h"
 #include "tallies_file.h"
 #include "tallies_measured.h"
 
@@ -99,7 +100,8 @@ static int finish_folder(struct store *store, struct err *err)
 {
     struct buf files = {0};
     stream_sync_later(false);
-    int failed = finish_files(store, &files, err) || buf_check(&files, err) ||
+    int failed = (store->plan->kind == STORE_LINES && store_check_lines(store, err)) ||
+                 finish_files(store, &files, err) || buf_check(&files, err) ||
                  stream_sync(store->folder.path, err) || write_manifest(store, files.bytes, err);
     buf_release(&files);
     return failed ? -1 : 0;

@@ -35,6 +35,7 @@ struct findings {
     size_t listed; /* … and all pieces' … */
     size_t size;   /* … and that are there */
     int lines;     /* a descriptor to read them by; -1: there are none */
+    bool retries;  /* one that failed because of the machine does not count */
     bool ended;    /* one did not count */
 };
 
@@ -92,7 +93,7 @@ static int take_piece(const struct store *store, struct findings *found, const c
     found->listed += bytes;
     found->ended = found->ended || missing || found->count == found->most ||
                    (store->plan->kind == STORE_LINES && found->listed > found->size) ||
-                   (store->retries && is_to_retry(root));
+                   (found->retries && is_to_retry(root));
     if (!found->ended) {
         found->count++;
         found->bytes = found->listed;
@@ -222,8 +223,10 @@ int store_resume(struct store *store, const struct journal_head *head, struct er
     stream_sync_later(true);
     if (journal_resume(&store->journal, store->folder.journal, head, err) ||
         look_for_retries(store, err) ||
-        (store->plan->kind == STORE_SUMS && load_sums(store, &found.most, err)) ||
-        look(store, &found, err))
+        (store->plan->kind == STORE_SUMS && load_sums(store, &found.most, err)))
+        return -1;
+    found.retries = store->retries;
+    if (look(store, &found, err))
         return -1;
     if (found.count < store->journal.count &&
         (clear_rest(store, found.count, err) || journal_keep(&store->journal, found.count, err)))
@@ -231,6 +234,19 @@ int store_resume(struct store *store, const struct journal_head *head, struct er
     store->done = found.count;
     store->failed = found.failed;
     return store->plan->kind == STORE_LINES ? truncate_lines(store, found.bytes, err) : 0;
+}
+
+int store_check_lines(const struct store *store, struct err *err)
+{
+    struct findings found = {.most = SIZE_MAX};
+    if (look(store, &found, err))
+        return -1;
+    if (found.count == store->journal.count)
+        return 0;
+    return err_output(err,
+                      "'%s': expected the %zu bytes that '%s' lists, found %zu: --resume makes "
+                      "again what is missing",
+                      store->folder.lines, found.listed, store->folder.journal, found.size);
 }
 
 /* --- a batch that is done --------------------------------------------------------------------- */

@@ -12,6 +12,10 @@ int store_begin(struct store *store, const struct journal_head *head, struct err
  * there, cut off what is after the others, count them, and read their sums. */
 int store_resume(struct store *store, const struct journal_head *head, struct err *err);
 
+/* All lines were appended: results.jsonl must have them, as the journal says, and no more; another
+ * process may have written to it. */
+int store_check_lines(const struct store *store, struct err *err);
+
 /* All is done: the manifest, or the record of a single file, must be that of this batch, and all
  * files be as that says, or missing. */
 int store_check_complete(struct store *store, const struct journal_head *head, struct err *err);

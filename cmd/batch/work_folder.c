@@ -355,7 +355,10 @@ int work_folder_check_target(const struct work_folder *folder, struct err *err)
     if (file_kind(&consent, folder->consent, err))
         return -1;
     if (folder->has_target && !consent)
-        return work_folder_refuse(folder->target, err);
+        return err_output(err,
+                          "'%s': expected nothing there, found a file that is not this batch's: "
+                          "move it, or replace it by --force in place of --resume",
+                          folder->target);
     return work_folder_check_replaceable(folder, err);
 }
 

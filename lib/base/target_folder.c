@@ -94,7 +94,8 @@ int target_folder_check(const char *path, bool replaces, struct err *err)
     if (!file_exists(path))
         return 0;
     if (!file_is_directory(path))
-        return err_output(err, "cannot write '%s': expected a directory, found a file", path);
+        return err_output(err, "cannot write '%s': expected a directory, found a file or a link",
+                          path);
     if (replaces)
         return 0;
     if (find_first(name, path, err))

@@ -122,7 +122,7 @@ static void repeat(struct writer *w, const struct memory *memory)
 static int write_choice(struct writer *w, const struct grammar_rule *rule,
                         const struct grammar_choice *choice);
 
-/* What stands between < and >. Rules within rules are as deep as GRAMMAR_DEPTH_MAX. */
+/* What stands between < and >. */
 static int write_reference(struct writer *w, const struct grammar_rule *from,
                            const struct grammar_part *part)
 {
@@ -151,7 +151,7 @@ static int write_choice(struct writer *w, const struct grammar_rule *rule,
                         const struct grammar_choice *choice)
 {
     if (++w->depth > GRAMMAR_DEPTH_MAX)
-        return fail(w, rule, "rules within rules come to no end");
+        return fail(w, rule, "rules within rules are more than 64 deep");
     for (size_t i = 0; i < choice->part_count; i++) {
         const struct grammar_part *part = &choice->parts[i];
         if (++w->parts > GRAMMAR_PARTS_MAX)
