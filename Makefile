@@ -31,7 +31,7 @@ objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_models.c \
 	lib/draw/page_template.c)
 CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c cmd/*/*.c))
-UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c))
+UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c tests/unit/*/*.c))
 FUZZ_OBJECTS := $(call objects,$(wildcard tests/fuzz/*.c))
 FAULT_OBJECTS := $(call objects,$(wildcard tests/faults/*.c))
 ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
@@ -42,7 +42,8 @@ FOOTPRINT_OBJECTS := $(call objects,$(wildcard tests/footprint/*.c))
 ENDURE_OBJECTS := $(call objects,$(wildcard tests/machine/*.c) \
 	$(patsubst %,tests/break/%.c,argument_list case_table ground))
 THINGS_OBJECTS := $(call objects,$(wildcard tests/things/*.c))
-C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch])
+C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch] \
+	tests/unit/*/*.[ch])
 
 # As many jobs as processors, unless the command line says another number; several goals at once may
 # be in each other's way.
