@@ -1,12 +1,9 @@
 #include "math/activation.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
-Suite *activation_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* The formulas, in forms that lose nothing in double. */
 static double gelu_new(double x)
@@ -64,7 +61,7 @@ static double tolerance_at(double x)
     return x < -1 ? 1e-6 * (1 - x * x * x) : 1e-6;
 }
 
-START_TEST(every_curve_follows_its_formula)
+TEST(every_curve_follows_its_formula)
 {
     for (size_t i = 0; i < COUNT(curves); i++) {
         for (int step = -10000; step <= 40000; step++) {
@@ -77,9 +74,8 @@ START_TEST(every_curve_follows_its_formula)
         }
     }
 }
-END_TEST
 
-START_TEST(small_numbers_keep_their_digits)
+TEST(small_numbers_keep_their_digits)
 {
     for (size_t i = 0; i < COUNT(curves); i++) {
         for (float x = 1e-30f; x < 1; x *= 1.37f) {
@@ -92,9 +88,8 @@ START_TEST(small_numbers_keep_their_digits)
         }
     }
 }
-END_TEST
 
-START_TEST(huge_numbers_neither_overflow_nor_lose_their_way)
+TEST(huge_numbers_neither_overflow_nor_lose_their_way)
 {
     static const float huge[] = {100, 1e4f, 1e12f, 1e30f, 3e38f};
     for (size_t i = 0; i < COUNT(curves); i++) {
@@ -109,9 +104,8 @@ START_TEST(huge_numbers_neither_overflow_nor_lose_their_way)
         }
     }
 }
-END_TEST
 
-START_TEST(what_is_not_finite_is_not_lost)
+TEST(what_is_not_finite_is_not_lost)
 {
     for (size_t i = 0; i < COUNT(curves); i++) {
         enum activation activation = curves[i].activation;
@@ -124,9 +118,8 @@ START_TEST(what_is_not_finite_is_not_lost)
                       "%s: %g", curves[i].name, below);
     }
 }
-END_TEST
 
-START_TEST(zero_stays_zero)
+TEST(zero_stays_zero)
 {
     for (size_t i = 0; i < COUNT(curves); i++) {
         ck_assert(activated(0.0f, curves[i].activation) == 0);
@@ -134,9 +127,8 @@ START_TEST(zero_stays_zero)
     }
     ck_assert(!signbit(activated(-2.0f, ACTIVATION_RELU)));
 }
-END_TEST
 
-START_TEST(names_are_those_of_configs)
+TEST(names_are_those_of_configs)
 {
     for (size_t i = 0; i < COUNT(curves); i++) {
         enum activation found = ACTIVATION_NONE;
@@ -144,9 +136,8 @@ START_TEST(names_are_those_of_configs)
         ck_assert_int_eq(found, curves[i].activation);
     }
 }
-END_TEST
 
-START_TEST(a_name_that_is_none_is_not_found)
+TEST(a_name_that_is_none_is_not_found)
 {
     static const char *const names[] = {"", "gelu_", "GELU", "gel", "relu6", "none", "swish"};
     for (size_t i = 0; i < COUNT(names); i++) {
@@ -155,9 +146,8 @@ START_TEST(a_name_that_is_none_is_not_found)
         ck_assert_int_eq(found, ACTIVATION_TANH);
     }
 }
-END_TEST
 
-START_TEST(every_activation_has_a_name_that_finds_it)
+TEST(every_activation_has_a_name_that_finds_it)
 {
     for (int i = ACTIVATION_NONE + 1; i < ACTIVATION_COUNT; i++) {
         enum activation found = ACTIVATION_NONE;
@@ -166,9 +156,8 @@ START_TEST(every_activation_has_a_name_that_finds_it)
     }
     ck_assert_str_eq(activation_name(ACTIVATION_NONE), "none");
 }
-END_TEST
 
-START_TEST(only_the_columns_of_a_matrix_are_touched)
+TEST(only_the_columns_of_a_matrix_are_touched)
 {
     enum { ROWS = 3, COLUMNS = 17, STRIDE = 20 };
     for (int activation = ACTIVATION_NONE; activation < ACTIVATION_COUNT; activation++) {
@@ -183,22 +172,4 @@ START_TEST(only_the_columns_of_a_matrix_are_touched)
             ck_assert(x[i] == (inside ? activated(before, (enum activation)activation) : before));
         }
     }
-}
-END_TEST
-
-Suite *activation_suite(void)
-{
-    Suite *suite = suite_create("activation");
-    TCase *tests = tcase_create("activation");
-    tcase_add_test(tests, every_curve_follows_its_formula);
-    tcase_add_test(tests, small_numbers_keep_their_digits);
-    tcase_add_test(tests, huge_numbers_neither_overflow_nor_lose_their_way);
-    tcase_add_test(tests, what_is_not_finite_is_not_lost);
-    tcase_add_test(tests, zero_stays_zero);
-    tcase_add_test(tests, names_are_those_of_configs);
-    tcase_add_test(tests, a_name_that_is_none_is_not_found);
-    tcase_add_test(tests, every_activation_has_a_name_that_finds_it);
-    tcase_add_test(tests, only_the_columns_of_a_matrix_are_touched);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

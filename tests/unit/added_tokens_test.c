@@ -1,12 +1,10 @@
 #include "text/token_set.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/heap.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* A walk as a line: tokens as <id start-end>, what lies between as it is, all between bars. */
 struct record {
@@ -74,7 +72,7 @@ static void expect_walk(const struct added_token *items, size_t count, const cha
 static const struct added_token end_of_text[] = {
     {.bytes = "<|endoftext|>", .size = 13, .id = 50256, .special = true}};
 
-START_TEST(tokens_are_taken_out_of_a_text)
+TEST(tokens_are_taken_out_of_a_text)
 {
     expect_walk(end_of_text, 1, "", "");
     expect_walk(end_of_text, 1, "Life", "|Life|");
@@ -85,9 +83,8 @@ START_TEST(tokens_are_taken_out_of_a_text)
     expect_walk(end_of_text, 1, "<|endoftext|", "|<|endoftext||");
     expect_walk(NULL, 0, "<|endoftext|>", "|<|endoftext|>|");
 }
-END_TEST
 
-START_TEST(special_tokens_can_be_text)
+TEST(special_tokens_can_be_text)
 {
     static const struct added_token items[] = {
         {.bytes = "<s>", .size = 3, .id = 1, .special = true},
@@ -97,9 +94,8 @@ START_TEST(special_tokens_can_be_text)
     ck_assert_str_eq(line.bytes, "|a<s>|<2 4-7>|<s>|");
     buf_release(&line);
 }
-END_TEST
 
-START_TEST(the_longest_of_those_that_begin_first_is_taken)
+TEST(the_longest_of_those_that_begin_first_is_taken)
 {
     static const struct added_token items[] = {{.bytes = "ab", .size = 2, .id = 1},
                                                {.bytes = "abcd", .size = 4, .id = 2},
@@ -110,9 +106,8 @@ START_TEST(the_longest_of_those_that_begin_first_is_taken)
     expect_walk(items, 4, "abcbcd", "<1 0-2>|c|<3 3-6>");
     expect_walk(items, 4, "爱ab", "<4 0-3><1 3-5>");
 }
-END_TEST
 
-START_TEST(those_that_are_not_normalized_are_looked_for_first)
+TEST(those_that_are_not_normalized_are_looked_for_first)
 {
     static const struct added_token items[] = {
         {.bytes = "ab", .size = 2, .id = 1, .normalized = true},
@@ -120,9 +115,8 @@ START_TEST(those_that_are_not_normalized_are_looked_for_first)
     expect_walk(items, 2, "abc", "|a|<2 1-3>");
     expect_walk(items, 2, "abcab", "|a|<2 1-3><1 3-5>");
 }
-END_TEST
 
-START_TEST(a_single_word_touches_no_letter)
+TEST(a_single_word_touches_no_letter)
 {
     static const struct added_token items[] = {
         {.bytes = "foo", .size = 3, .id = 1, .single_word = true},
@@ -134,9 +128,8 @@ START_TEST(a_single_word_touches_no_letter)
     expect_walk(items, 2, "xfoof", "|xf|<2 2-5>");    /* the second pass has the whole of it */
     expect_walk(items, 3, "foo!x", "<1 0-3><3 3-5>"); /* to the second, a text begins behind foo */
 }
-END_TEST
 
-START_TEST(white_space_on_their_sides_may_belong_to_them)
+TEST(white_space_on_their_sides_may_belong_to_them)
 {
     static const struct added_token items[] = {
         {.bytes = "<l>", .size = 3, .id = 1, .left_strip = true},
@@ -148,9 +141,8 @@ START_TEST(white_space_on_their_sides_may_belong_to_them)
     expect_walk(items, 3, "<r> <l>", "<2 0-4><1 4-7>");
     expect_walk(items, 3, "a\xC2\x85<l>", "|a|<1 1-6>");
 }
-END_TEST
 
-START_TEST(tokens_are_found_by_their_ids)
+TEST(tokens_are_found_by_their_ids)
 {
     static const struct added_token items[] = {{.bytes = "<s>", .size = 3, .id = 9},
                                                {.bytes = "<a>", .size = 3, .id = 12},
@@ -166,9 +158,8 @@ START_TEST(tokens_are_found_by_their_ids)
     ck_assert_ptr_null(added_tokens_of_id(&tokens, 3));
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(tokens_that_cannot_be_told_apart_are_refused)
+TEST(tokens_that_cannot_be_told_apart_are_refused)
 {
     static const struct {
         struct added_token items[3];
@@ -195,23 +186,4 @@ START_TEST(tokens_that_cannot_be_told_apart_are_refused)
         ck_assert_str_eq(err.text, cases[i].text);
         arena_release(&arena);
     }
-}
-END_TEST
-
-Suite *added_tokens_suite(void);
-
-Suite *added_tokens_suite(void)
-{
-    Suite *suite = suite_create("added_tokens");
-    TCase *tests = tcase_create("added_tokens");
-    tcase_add_test(tests, tokens_are_taken_out_of_a_text);
-    tcase_add_test(tests, special_tokens_can_be_text);
-    tcase_add_test(tests, the_longest_of_those_that_begin_first_is_taken);
-    tcase_add_test(tests, those_that_are_not_normalized_are_looked_for_first);
-    tcase_add_test(tests, a_single_word_touches_no_letter);
-    tcase_add_test(tests, white_space_on_their_sides_may_belong_to_them);
-    tcase_add_test(tests, tokens_are_found_by_their_ids);
-    tcase_add_test(tests, tokens_that_cannot_be_told_apart_are_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,15 +1,11 @@
 #include "base/amount.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "memory_stream.h"
+#include "unit.h"
 
-Suite *amount_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-START_TEST(three_digits_say_enough)
+TEST(three_digits_say_enough)
 {
     static const struct {
         double value;
@@ -20,9 +16,8 @@ START_TEST(three_digits_say_enough)
     for (size_t i = 0; i < COUNT(cases); i++)
         ck_assert_str_eq(amount_write(text, cases[i].value, "B"), cases[i].text);
 }
-END_TEST
 
-START_TEST(times_take_the_unit_that_suits_them)
+TEST(times_take_the_unit_that_suits_them)
 {
     static const struct {
         double seconds;
@@ -33,9 +28,8 @@ START_TEST(times_take_the_unit_that_suits_them)
     for (size_t i = 0; i < COUNT(cases); i++)
         ck_assert_str_eq(amount_seconds(text, cases[i].seconds), cases[i].text);
 }
-END_TEST
 
-START_TEST(columns_are_counted_as_they_are_seen)
+TEST(columns_are_counted_as_they_are_seen)
 {
     struct stream out = {0};
     memory_stream_open(&out);
@@ -45,16 +39,4 @@ START_TEST(columns_are_counted_as_they_are_seen)
     ck_assert_uint_eq(file.size, strlen("  1 µstoo wide"));
     ck_assert_mem_eq(file.bytes, "  1 µstoo wide", file.size);
     file_release(&file);
-}
-END_TEST
-
-Suite *amount_suite(void)
-{
-    Suite *suite = suite_create("amount");
-    TCase *tests = tcase_create("amount");
-    tcase_add_test(tests, three_digits_say_enough);
-    tcase_add_test(tests, times_take_the_unit_that_suits_them);
-    tcase_add_test(tests, columns_are_counted_as_they_are_seen);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,14 +1,14 @@
 #include "base/arena.h"
 
-#include <check.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "unit.h"
 
 enum { LARGE_BYTES = 1000000 };
 
-START_TEST(pieces_are_zero_aligned_and_apart)
+TEST(pieces_are_zero_aligned_and_apart)
 {
     static const char zeros[3000];
     struct arena arena = {0};
@@ -21,9 +21,8 @@ START_TEST(pieces_are_zero_aligned_and_apart)
     }
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(a_large_piece_leaves_the_block_in_use)
+TEST(a_large_piece_leaves_the_block_in_use)
 {
     struct arena arena = {0};
     char *first = arena_alloc(&arena, 1, 1, NULL);
@@ -36,9 +35,8 @@ START_TEST(a_large_piece_leaves_the_block_in_use)
     ck_assert_int_eq(*second, 0);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(an_arena_may_begin_with_a_large_piece)
+TEST(an_arena_may_begin_with_a_large_piece)
 {
     struct arena arena = {0};
     char *large = arena_alloc(&arena, LARGE_BYTES, 1, NULL);
@@ -47,9 +45,8 @@ START_TEST(an_arena_may_begin_with_a_large_piece)
     ck_assert(small < large || small >= large + LARGE_BYTES);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(what_was_taken_is_counted)
+TEST(what_was_taken_is_counted)
 {
     struct arena arena = {0};
     arena_alloc(&arena, 10, 4, NULL);
@@ -58,9 +55,8 @@ START_TEST(what_was_taken_is_counted)
     arena_release(&arena);
     ck_assert_uint_eq(arena.taken_bytes, 0);
 }
-END_TEST
 
-START_TEST(a_text_is_copied_with_a_0_behind_it)
+TEST(a_text_is_copied_with_a_0_behind_it)
 {
     struct arena arena = {0};
     const char *copy = arena_text(&arena, "wordless", 4, NULL);
@@ -68,9 +64,8 @@ START_TEST(a_text_is_copied_with_a_0_behind_it)
     ck_assert_str_eq(arena_text(&arena, NULL, 0, NULL), "");
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(a_released_arena_can_be_used_again)
+TEST(a_released_arena_can_be_used_again)
 {
     struct arena arena = {0};
     arena_release(&arena);
@@ -79,9 +74,8 @@ START_TEST(a_released_arena_can_be_used_again)
     ck_assert_ptr_nonnull(arena_alloc(&arena, 8, 8, NULL));
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(a_cleared_arena_hands_out_the_same_memory_zeroed)
+TEST(a_cleared_arena_hands_out_the_same_memory_zeroed)
 {
     static const char zeros[1000];
     struct arena arena = {0};
@@ -98,9 +92,8 @@ START_TEST(a_cleared_arena_hands_out_the_same_memory_zeroed)
     ck_assert_mem_eq(again, zeros, 1000);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(a_cleared_arena_soon_takes_nothing_from_the_heap)
+TEST(a_cleared_arena_soon_takes_nothing_from_the_heap)
 {
     struct arena arena = {0};
     struct arena_block *block = NULL;
@@ -118,9 +111,8 @@ START_TEST(a_cleared_arena_soon_takes_nothing_from_the_heap)
     }
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(a_piece_of_a_block_that_is_there_can_be_made_to_fail)
+TEST(a_piece_of_a_block_that_is_there_can_be_made_to_fail)
 {
     struct arena arena = {0};
     struct err err = {0};
@@ -133,9 +125,8 @@ START_TEST(a_piece_of_a_block_that_is_there_can_be_made_to_fail)
     ck_assert_ptr_eq(arena_alloc(&arena, 16, 1, NULL), second + (second - first));
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(room_is_the_memory_as_it_was_left)
+TEST(room_is_the_memory_as_it_was_left)
 {
     struct arena arena = {0};
     char *first = arena_room(&arena, 100, 1, NULL);
@@ -148,18 +139,16 @@ START_TEST(room_is_the_memory_as_it_was_left)
     ck_assert_ptr_null(arena_room(&arena, SIZE_MAX, 2, NULL));
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(an_empty_arena_may_be_cleared)
+TEST(an_empty_arena_may_be_cleared)
 {
     struct arena arena = {0};
     arena_clear(&arena);
     ck_assert_ptr_nonnull(arena_alloc(&arena, 8, 8, NULL));
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(a_size_that_overflows_is_refused)
+TEST(a_size_that_overflows_is_refused)
 {
     static const size_t counts[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 8 - 4, SIZE_MAX - 96};
     static const size_t sizes[] = {1, 3, 8, 1};
@@ -172,9 +161,8 @@ START_TEST(a_size_that_overflows_is_refused)
     ck_assert_ptr_null(arena_text(&arena, "", SIZE_MAX, NULL));
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_leaves_the_arena_as_it_was)
+TEST(an_allocation_that_fails_leaves_the_arena_as_it_was)
 {
     struct arena arena = {0};
     struct err err = {0};
@@ -187,28 +175,4 @@ START_TEST(an_allocation_that_fails_leaves_the_arena_as_it_was)
     ck_assert_str_eq(text, "kept");
     ck_assert_uint_eq(arena.taken_bytes, 64);
     arena_release(&arena);
-}
-END_TEST
-
-Suite *arena_suite(void);
-
-Suite *arena_suite(void)
-{
-    Suite *suite = suite_create("arena");
-    TCase *tests = tcase_create("arena");
-    tcase_add_test(tests, pieces_are_zero_aligned_and_apart);
-    tcase_add_test(tests, a_large_piece_leaves_the_block_in_use);
-    tcase_add_test(tests, an_arena_may_begin_with_a_large_piece);
-    tcase_add_test(tests, what_was_taken_is_counted);
-    tcase_add_test(tests, a_text_is_copied_with_a_0_behind_it);
-    tcase_add_test(tests, a_released_arena_can_be_used_again);
-    tcase_add_test(tests, a_cleared_arena_hands_out_the_same_memory_zeroed);
-    tcase_add_test(tests, a_cleared_arena_soon_takes_nothing_from_the_heap);
-    tcase_add_test(tests, a_piece_of_a_block_that_is_there_can_be_made_to_fail);
-    tcase_add_test(tests, room_is_the_memory_as_it_was_left);
-    tcase_add_test(tests, an_empty_arena_may_be_cleared);
-    tcase_add_test(tests, a_size_that_overflows_is_refused);
-    tcase_add_test(tests, an_allocation_that_fails_leaves_the_arena_as_it_was);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "math/argmax.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -8,10 +7,7 @@
 #include "base/heap.h"
 #include "dice.h"
 #include "guarded.h"
-
-Suite *argmax_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { ROWS_MOST = 5000, COLUMNS_MOST = 200, PAD = 3, QUESTIONS = 6 };
 
@@ -225,15 +221,14 @@ static void check_shapes(fill *rows_with)
     }
 }
 
-START_TEST(whatever_the_numbers_the_row_is_that_of_all_products)
+TEST_LOOP(whatever_the_numbers_the_row_is_that_of_all_products, COUNT(fills))
 {
     open_all(1);
     check_shapes(fills[_i]);
     close_all();
 }
-END_TEST
 
-START_TEST(threads_change_nothing)
+TEST(threads_change_nothing)
 {
     open_all(2);
     uint32_t dice = 17;
@@ -246,10 +241,9 @@ START_TEST(threads_change_nothing)
     arena_release(&arena);
     close_all();
 }
-END_TEST
 
 /* Of rows that look random few may be the largest: else nothing would be won. */
-START_TEST(most_rows_are_passed_over)
+TEST(most_rows_are_passed_over)
 {
     open_all(1);
     uint32_t dice = 23;
@@ -269,10 +263,9 @@ START_TEST(most_rows_are_passed_over)
     arena_release(&arena);
     close_all();
 }
-END_TEST
 
 /* What may give a logit that is not finite is for those who look at all of them. */
-START_TEST(what_may_be_infinite_cannot_be_told)
+TEST(what_may_be_infinite_cannot_be_told)
 {
     static const struct {
         float row, x;
@@ -303,11 +296,10 @@ START_TEST(what_may_be_infinite_cannot_be_told)
     }
     close_all();
 }
-END_TEST
 
 /* As many columns as there are steps for, or fewer, and one more. A row and x are as large as they
  * can be everywhere: their product is the largest, and its sum drifts. */
-START_TEST(rows_may_be_too_long)
+TEST(rows_may_be_too_long)
 {
     enum { ROWS = 4, LONGEST = 1 << 17 };
     static const size_t lengths[] = {1000, 1 << 14, 20011, 1 << 16, LONGEST, LONGEST + 1};
@@ -338,9 +330,8 @@ START_TEST(rows_may_be_too_long)
     heap_free(values);
     close_all();
 }
-END_TEST
 
-START_TEST(memory_may_run_out)
+TEST(memory_may_run_out)
 {
     open_all(1);
     uint32_t dice = 37;
@@ -365,20 +356,4 @@ START_TEST(memory_may_run_out)
     ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), -1);
     arena_release(&arena);
     close_all();
-}
-END_TEST
-
-Suite *argmax_suite(void)
-{
-    Suite *suite = suite_create("argmax");
-    TCase *tests = tcase_create("argmax");
-    tcase_add_loop_test(tests, whatever_the_numbers_the_row_is_that_of_all_products, 0,
-                        COUNT(fills));
-    tcase_add_test(tests, threads_change_nothing);
-    tcase_add_test(tests, most_rows_are_passed_over);
-    tcase_add_test(tests, what_may_be_infinite_cannot_be_told);
-    tcase_add_test(tests, rows_may_be_too_long);
-    tcase_add_test(tests, memory_may_run_out);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

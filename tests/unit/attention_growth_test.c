@@ -1,15 +1,10 @@
 #include "model/attention.h"
 
-#include <check.h>
-
 #include "model/mechanism.h"
 #include "pass_record.h"
 #include "patience.h"
 #include "random_model.h"
-
-Suite *attention_growth_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const char *const configs[] = {
     "{\"model_type\": \"gpt2\", \"n_layer\": 3, \"n_head\": 2, \"n_embd\": 20, "
@@ -117,14 +112,13 @@ static void grow_under_every_kind(const char *config)
     }
 }
 
-START_TEST(a_text_that_grows_has_the_bits_of_the_whole)
+TEST_LOOP(a_text_that_grows_has_the_bits_of_the_whole, COUNT(configs) * PRECISIONS)
 {
     precision = (enum precision)(_i % PRECISIONS);
     grow_under_every_kind(configs[_i / PRECISIONS]);
 }
-END_TEST
 
-START_TEST(a_text_goes_on_from_where_it_was_taken_back_to)
+TEST_LOOP(a_text_goes_on_from_where_it_was_taken_back_to, PRECISIONS)
 {
     static struct growth growth;
     precision = (enum precision)_i;
@@ -138,9 +132,8 @@ START_TEST(a_text_goes_on_from_where_it_was_taken_back_to)
         growth_release(&growth);
     }
 }
-END_TEST
 
-START_TEST(a_text_that_grows_loses_the_same_weights)
+TEST_LOOP(a_text_that_grows_loses_the_same_weights, PRECISIONS)
 {
     static struct growth growth;
     static const char *const droppable[] = {"dense", "window:20+strided:7", "blocked:7"};
@@ -152,17 +145,4 @@ START_TEST(a_text_that_grows_loses_the_same_weights)
             growth_release(&growth);
         }
     }
-}
-END_TEST
-
-Suite *attention_growth_suite(void)
-{
-    Suite *suite = suite_create("attention_growth");
-    TCase *tests = tcase_create("attention_growth");
-    tcase_add_loop_test(tests, a_text_that_grows_has_the_bits_of_the_whole, 0,
-                        PRECISIONS * COUNT(configs));
-    tcase_add_loop_test(tests, a_text_goes_on_from_where_it_was_taken_back_to, 0, PRECISIONS);
-    tcase_add_loop_test(tests, a_text_that_grows_loses_the_same_weights, 0, PRECISIONS);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

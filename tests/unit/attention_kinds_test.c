@@ -1,6 +1,5 @@
 #include "model/attention.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +9,7 @@
 #include "model/mechanism.h"
 #include "patience.h"
 #include "reference_model.h"
-
-Suite *attention_kinds_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* clang-format off */
 static const char *const causal_configs[] = {
@@ -96,7 +92,7 @@ static void judge_kind(const char *config, const char *attention)
     close_rig();
 }
 
-START_TEST(sparse_attention_is_as_the_definition_says)
+TEST(sparse_attention_is_as_the_definition_says)
 {
     for (size_t i = 0; i < COUNT(sparse); i += one_of(4)) {
         for (size_t c = 0; c < COUNT(causal_configs); c += one_of(2))
@@ -106,10 +102,9 @@ START_TEST(sparse_attention_is_as_the_definition_says)
         judge_kind(encoder_config, sparse[i]);
     }
 }
-END_TEST
 
 /* Around the edges of strips and panels, and of the panels that a thread keeps. */
-START_TEST(windows_are_exact_wherever_they_end)
+TEST(windows_are_exact_wherever_they_end)
 {
     static const char *const windows[] = {"window:1",  "window:15", "window:16", "window:17",
                                           "window:63", "window:64", "window:65"};
@@ -123,9 +118,8 @@ START_TEST(windows_are_exact_wherever_they_end)
         close_rig();
     }
 }
-END_TEST
 
-START_TEST(linear_and_blocked_attention_are_as_the_definition_says)
+TEST(linear_and_blocked_attention_are_as_the_definition_says)
 {
     for (size_t i = 0; i < COUNT(others); i += one_of(2)) {
         for (size_t c = 0; c < COUNT(causal_configs); c += one_of(2))
@@ -136,7 +130,6 @@ START_TEST(linear_and_blocked_attention_are_as_the_definition_says)
         judge_kind(encoder_config, others[i]);
     }
 }
-END_TEST
 
 /* --- the same bits ---------------------------------------------------------------------------- */
 
@@ -168,7 +161,7 @@ static void run_texts(struct recording *seen, const struct sequence *texts, size
     ck_assert_msg(!rig_run(&rig, seen, texts, count, &err), "%s", err.text);
 }
 
-START_TEST(threads_and_neighbours_do_not_change_a_bit)
+TEST_LOOP(threads_and_neighbours_do_not_change_a_bit, PRECISIONS)
 {
     static const size_t lengths[] = {130, 1, 17, 40};
     static struct recording batch, alone;
@@ -191,9 +184,8 @@ START_TEST(threads_and_neighbours_do_not_change_a_bit)
         recording_release(&batch);
     }
 }
-END_TEST
 
-START_TEST(what_is_watched_does_not_change_a_bit)
+TEST_LOOP(what_is_watched_does_not_change_a_bit, PRECISIONS)
 {
     static const enum site sites[] = {SITE_SCORES, SITE_MASKED, SITE_WEIGHTS, SITE_CONTEXT};
     static struct recording all, some;
@@ -215,9 +207,8 @@ START_TEST(what_is_watched_does_not_change_a_bit)
         close_rig();
     }
 }
-END_TEST
 
-START_TEST(every_instruction_set_gives_the_same_bits)
+TEST_LOOP(every_instruction_set_gives_the_same_bits, PRECISIONS)
 {
     static const char *const targets[] = {"hsw", "snb", "generic"};
     static struct recording best, other;
@@ -239,10 +230,9 @@ START_TEST(every_instruction_set_gives_the_same_bits)
         recording_release(&best);
     }
 }
-END_TEST
 
 /* Patterns that hide nothing. */
-START_TEST(a_pattern_of_all_keys_has_the_bits_of_dense_attention)
+TEST(a_pattern_of_all_keys_has_the_bits_of_dense_attention)
 {
     static const char *const all[] = {"window:130", "global:130", "window:100+global:30",
                                       "window:3+global:127", "strided:1"};
@@ -262,11 +252,10 @@ START_TEST(a_pattern_of_all_keys_has_the_bits_of_dense_attention)
         recording_release(&dense);
     }
 }
-END_TEST
 
 /* --- what is special -------------------------------------------------------------------------- */
 
-START_TEST(weights_are_0_where_nothing_is_seen_and_rows_sum_to_1)
+TEST(weights_are_0_where_nothing_is_seen_and_rows_sum_to_1)
 {
     static struct recording seen;
     for (size_t k = 0; k < COUNT(sparse); k++) {
@@ -288,9 +277,8 @@ START_TEST(weights_are_0_where_nothing_is_seen_and_rows_sum_to_1)
         close_rig();
     }
 }
-END_TEST
 
-START_TEST(blocked_attention_is_dense_attention)
+TEST(blocked_attention_is_dense_attention)
 {
     static struct recording dense, blocked;
     for (size_t c = 0; c < COUNT(causal_configs); c++) {
@@ -314,10 +302,9 @@ START_TEST(blocked_attention_is_dense_attention)
         recording_release(&dense);
     }
 }
-END_TEST
 
 /* Twice the text, about twice the memory, for what says so. */
-START_TEST(working_memory_grows_with_the_text_and_no_faster)
+TEST(working_memory_grows_with_the_text_and_no_faster)
 {
     static const char *const kinds[] = {"window:64", "window:64+global:4", "random:8",
                                         "linear",    "blocked:64",         "strided:64"};
@@ -330,10 +317,9 @@ START_TEST(working_memory_grows_with_the_text_and_no_faster)
         tiny_model_release(&model);
     }
 }
-END_TEST
 
 /* Once the window has been passed. */
-START_TEST(working_memory_of_a_window_does_not_grow)
+TEST(working_memory_of_a_window_does_not_grow)
 {
     static const char *const kinds[] = {"window:64", "window:1"};
     for (size_t k = 0; k < COUNT(kinds); k++) {
@@ -343,24 +329,4 @@ START_TEST(working_memory_of_a_window_does_not_grow)
                           attention_bytes(&model.config, 512, 512));
         tiny_model_release(&model);
     }
-}
-END_TEST
-
-Suite *attention_kinds_suite(void)
-{
-    Suite *suite = suite_create("attention_kinds");
-    TCase *tests = tcase_create("attention_kinds");
-    tcase_add_test(tests, sparse_attention_is_as_the_definition_says);
-    tcase_add_test(tests, windows_are_exact_wherever_they_end);
-    tcase_add_test(tests, linear_and_blocked_attention_are_as_the_definition_says);
-    tcase_add_loop_test(tests, threads_and_neighbours_do_not_change_a_bit, 0, PRECISIONS);
-    tcase_add_loop_test(tests, what_is_watched_does_not_change_a_bit, 0, PRECISIONS);
-    tcase_add_loop_test(tests, every_instruction_set_gives_the_same_bits, 0, PRECISIONS);
-    tcase_add_test(tests, a_pattern_of_all_keys_has_the_bits_of_dense_attention);
-    tcase_add_test(tests, weights_are_0_where_nothing_is_seen_and_rows_sum_to_1);
-    tcase_add_test(tests, blocked_attention_is_dense_attention);
-    tcase_add_test(tests, working_memory_grows_with_the_text_and_no_faster);
-    tcase_add_test(tests, working_memory_of_a_window_does_not_grow);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,14 +1,10 @@
 #include "model/pass.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "forward_rig.h"
-
-Suite *attention_maps_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* Sites of squares: all but softmax, which is of another mechanism. */
 enum { HEADS = 3, LAYERS = 2, SITES = ATTENTION_MAPS - 1, LENT_MAX = 64 };
@@ -112,7 +108,7 @@ static void check_loan(const struct loan *loan)
     }
 }
 
-START_TEST(what_is_lent_holds_what_would_have_been_shown)
+TEST(what_is_lent_holds_what_would_have_been_shown)
 {
     static const char *const configs[] = {config, cross};
     for (size_t c = 0; c < COUNT(configs); c++) {
@@ -132,9 +128,8 @@ START_TEST(what_is_lent_holds_what_would_have_been_shown)
         end();
     }
 }
-END_TEST
 
-START_TEST(room_is_asked_for_where_something_is_watched)
+TEST(room_is_asked_for_where_something_is_watched)
 {
     begin(config);
     struct loan loan = {.heads = 7};
@@ -151,10 +146,9 @@ START_TEST(room_is_asked_for_where_something_is_watched)
     arena_release(&loan.arena);
     end();
 }
-END_TEST
 
 /* A head whose numbers overflow goes unnoticed where nobody looks at it. */
-START_TEST(a_head_without_a_place_is_not_computed_for_its_own_sake)
+TEST(a_head_without_a_place_is_not_computed_for_its_own_sake)
 {
     struct err err = {0};
     begin(config);
@@ -178,9 +172,8 @@ START_TEST(a_head_without_a_place_is_not_computed_for_its_own_sake)
     arena_release(&all.arena);
     end();
 }
-END_TEST
 
-START_TEST(an_error_of_the_lender_ends_the_pass_and_comes_back)
+TEST(an_error_of_the_lender_ends_the_pass_and_comes_back)
 {
     begin(config);
     rig_watch_all(&rig);
@@ -193,17 +186,4 @@ START_TEST(an_error_of_the_lender_ends_the_pass_and_comes_back)
         arena_release(&loan.arena);
     }
     end();
-}
-END_TEST
-
-Suite *attention_maps_suite(void)
-{
-    Suite *suite = suite_create("attention_maps");
-    TCase *tests = tcase_create("attention_maps");
-    tcase_add_test(tests, what_is_lent_holds_what_would_have_been_shown);
-    tcase_add_test(tests, room_is_asked_for_where_something_is_watched);
-    tcase_add_test(tests, a_head_without_a_place_is_not_computed_for_its_own_sake);
-    tcase_add_test(tests, an_error_of_the_lender_ends_the_pass_and_comes_back);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

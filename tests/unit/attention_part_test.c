@@ -1,12 +1,8 @@
 #include "lens/attention_part.h"
 
-#include <check.h>
+#include "unit.h"
 
-Suite *attention_part_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-START_TEST(a_model_has_one_attention_or_three)
+TEST(a_model_has_one_attention_or_three)
 {
     static const struct {
         struct config config;
@@ -31,14 +27,4 @@ START_TEST(a_model_has_one_attention_or_three)
         ck_assert_int_eq(attention_part_is_there(PART_SOURCE, config), cases[i].has_encoder);
         ck_assert_int_eq(attention_part_sites(PART_CROSS, config), cases[i].sites);
     }
-}
-END_TEST
-
-Suite *attention_part_suite(void)
-{
-    Suite *suite = suite_create("attention_part");
-    TCase *tests = tcase_create("attention_part");
-    tcase_add_test(tests, a_model_has_one_attention_or_three);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

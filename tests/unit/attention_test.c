@@ -1,6 +1,5 @@
 #include "model/attention.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +7,7 @@
 #include "forward_rig.h"
 #include "patience.h"
 #include "reference_model.h"
-
-Suite *attention_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* clang-format off */
 static const char *const self_configs[] = {
@@ -75,7 +71,7 @@ static void close_config(void)
     tiny_model_release(&model);
 }
 
-START_TEST(attention_to_the_own_text_is_as_the_formulas_say)
+TEST(attention_to_the_own_text_is_as_the_formulas_say)
 {
     static const size_t lengths[] = {1, 2, 15, 16, 17, 63, 64, 65, 130, 200};
     for (size_t i = 0; i < COUNT(self_configs); i += one_of(3)) {
@@ -86,7 +82,6 @@ START_TEST(attention_to_the_own_text_is_as_the_formulas_say)
         close_config();
     }
 }
-END_TEST
 
 static const struct lengths {
     size_t queries, keys;
@@ -101,7 +96,7 @@ static struct sequence pair(size_t i)
                              .source_count = lengths[i].keys};
 }
 
-START_TEST(attention_to_a_source_is_as_the_formulas_say)
+TEST(attention_to_a_source_is_as_the_formulas_say)
 {
     for (size_t c = 0; c < COUNT(cross_configs); c++) {
         open_config(cross_configs[c], 1);
@@ -112,7 +107,6 @@ START_TEST(attention_to_a_source_is_as_the_formulas_say)
         close_config();
     }
 }
-END_TEST
 
 static void check_same(const struct recording *alone, const struct recording *batch, size_t index)
 {
@@ -148,7 +142,7 @@ static void check_batch(const char *config, const struct sequence *sequences, si
     }
 }
 
-START_TEST(texts_and_sources_in_a_batch_have_the_bits_they_have_alone)
+TEST(texts_and_sources_in_a_batch_have_the_bits_they_have_alone)
 {
     for (size_t c = 0; c < COUNT(cross_configs); c++) {
         struct sequence sequences[COUNT(lengths)];
@@ -159,9 +153,8 @@ START_TEST(texts_and_sources_in_a_batch_have_the_bits_they_have_alone)
         check_batch(cross_configs[c], sequences, COUNT(lengths));
     }
 }
-END_TEST
 
-START_TEST(texts_in_a_batch_have_the_bits_they_have_alone)
+TEST(texts_in_a_batch_have_the_bits_they_have_alone)
 {
     for (size_t c = 0; c < COUNT(self_configs); c += one_of(3)) {
         struct sequence sequences[COUNT(lengths)];
@@ -173,11 +166,10 @@ START_TEST(texts_in_a_batch_have_the_bits_they_have_alone)
         check_batch(self_configs[c], sequences, COUNT(lengths));
     }
 }
-END_TEST
 
 /* Every instruction set; the widths are those where libxsmm's kernels of
  * AVX-512 would split a sum. */
-START_TEST(every_instruction_set_gives_the_same_bits)
+TEST(every_instruction_set_gives_the_same_bits)
 {
     static const char *const targets[] = {"hsw", "snb", "generic"};
     static struct recording best, other;
@@ -200,7 +192,6 @@ START_TEST(every_instruction_set_gives_the_same_bits)
         recording_release(&best);
     }
 }
-END_TEST
 
 /* Every choice of the sites, or every so manyth, has the bits that all sites have together. */
 static void check_choices(const struct sequence *sequence, const enum site *sites, size_t count,
@@ -223,7 +214,7 @@ static void check_choices(const struct sequence *sequence, const enum site *site
 }
 
 /* Each of scores, masked, weights and context has a buffer of its own, or none: all 16 choices. */
-START_TEST(what_is_watched_of_the_squares_does_not_change_them)
+TEST(what_is_watched_of_the_squares_does_not_change_them)
 {
     static const enum site sites[] = {SITE_SCORES, SITE_MASKED, SITE_WEIGHTS, SITE_CONTEXT};
     for (size_t c = 0; c < COUNT(self_configs); c += one_of(3)) {
@@ -233,10 +224,9 @@ START_TEST(what_is_watched_of_the_squares_does_not_change_them)
         close_config();
     }
 }
-END_TEST
 
 /* Three attentions a layer, over texts of two lengths: each has its own buffers or none. */
-START_TEST(what_is_watched_of_one_attention_does_not_change_another)
+TEST(what_is_watched_of_one_attention_does_not_change_another)
 {
     static const enum site sites[] = {SITE_ENC_SCORES, SITE_ENC_WEIGHTS,  SITE_SCORES,
                                       SITE_WEIGHTS,    SITE_CROSS_SCORES, SITE_CROSS_MASKED,
@@ -249,9 +239,8 @@ START_TEST(what_is_watched_of_one_attention_does_not_change_another)
         close_config();
     }
 }
-END_TEST
 
-START_TEST(weights_of_a_row_add_up_to_one_and_stop_at_the_mask)
+TEST(weights_of_a_row_add_up_to_one_and_stop_at_the_mask)
 {
     static struct recording seen;
     open_config(self_configs[1], 1);
@@ -275,21 +264,4 @@ START_TEST(weights_of_a_row_add_up_to_one_and_stop_at_the_mask)
     }
     recording_release(&seen);
     close_config();
-}
-END_TEST
-
-Suite *attention_suite(void)
-{
-    Suite *suite = suite_create("attention");
-    TCase *tests = tcase_create("attention");
-    tcase_add_test(tests, attention_to_the_own_text_is_as_the_formulas_say);
-    tcase_add_test(tests, attention_to_a_source_is_as_the_formulas_say);
-    tcase_add_test(tests, texts_and_sources_in_a_batch_have_the_bits_they_have_alone);
-    tcase_add_test(tests, texts_in_a_batch_have_the_bits_they_have_alone);
-    tcase_add_test(tests, every_instruction_set_gives_the_same_bits);
-    tcase_add_test(tests, what_is_watched_of_the_squares_does_not_change_them);
-    tcase_add_test(tests, what_is_watched_of_one_attention_does_not_change_another);
-    tcase_add_test(tests, weights_of_a_row_add_up_to_one_and_stop_at_the_mask);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

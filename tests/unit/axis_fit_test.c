@@ -1,15 +1,13 @@
 #include "draw/axis_fit.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "canvas_witness.h"
 #include "draw/letters.h"
+#include "unit.h"
 
-Suite *axis_fit_suite(void);
-
-START_TEST(cells_fill_a_length_up_to_the_largest)
+TEST(cells_fill_a_length_up_to_the_largest)
 {
     static const struct {
         size_t size;
@@ -29,15 +27,13 @@ START_TEST(cells_fill_a_length_up_to_the_largest)
         ck_assert_double_eq(axis_fit_length(&fit), (double)cases[i].cells * cases[i].pitch);
     }
 }
-END_TEST
 
-START_TEST(lengths_snap_to_half_pixels)
+TEST(lengths_snap_to_half_pixels)
 {
     ck_assert_double_eq(axis_fit_snap(0), 0);
     ck_assert_double_eq(axis_fit_snap(1), 1.125);
     ck_assert_double_eq(axis_fit_snap(1.125), 1.125);
 }
-END_TEST
 
 static struct axis axis_of(const struct label *labels, size_t size)
 {
@@ -48,7 +44,7 @@ static const struct label words[] = {
     {"dessert", "0:dessert", "dessert"}, {"is", "1:is", "is"}, {"short", "2:short", "short"}};
 static const struct label numbers[] = {{"0", "0", "0"}, {"1", "1", "1"}, {"2", "2", "2"}};
 
-START_TEST(column_labels_turn_when_there_is_no_room)
+TEST(column_labels_turn_when_there_is_no_room)
 {
     static const struct {
         double length, turn;
@@ -65,9 +61,8 @@ START_TEST(column_labels_turn_when_there_is_no_room)
             ck_assert_double_eq(fit.over, 0);
     }
 }
-END_TEST
 
-START_TEST(numbers_stay_level_and_thin_out)
+TEST(numbers_stay_level_and_thin_out)
 {
     struct axis axis = axis_of(numbers, 3);
     struct axis_fit fit = axis_fit_cells(3, 12, 50);
@@ -75,9 +70,8 @@ START_TEST(numbers_stay_level_and_thin_out)
     ck_assert_double_eq(fit.turn, 0);
     ck_assert_uint_eq(fit.every, 2);
 }
-END_TEST
 
-START_TEST(row_labels_thin_out_and_take_no_more_room_than_they_may)
+TEST(row_labels_thin_out_and_take_no_more_room_than_they_may)
 {
     struct axis axis = axis_of(words, 3);
     struct axis_fit fit = axis_fit_cells(3, 7, 50);
@@ -87,7 +81,6 @@ START_TEST(row_labels_thin_out_and_take_no_more_room_than_they_may)
     axis_fit_rows(&fit, &axis, 20);
     ck_assert_double_eq(fit.room, 20);
 }
-END_TEST
 
 /* Words of every length, as a page of attention has them: many widths, many roundings. */
 static const struct label texts[] = {
@@ -134,7 +127,7 @@ static void check_texts(size_t count, double length, bool rows, double room)
     }
 }
 
-START_TEST(a_label_that_has_room_is_whole)
+TEST(a_label_that_has_room_is_whole)
 {
     static const double rooms[] = {20, 33.3, 56, 110};
     for (size_t room = 0; room < sizeof rooms / sizeof *rooms; room++)
@@ -143,19 +136,4 @@ START_TEST(a_label_that_has_room_is_whole)
                 check_texts(count, length, true, rooms[room]);
                 check_texts(count, length, false, rooms[room]);
             }
-}
-END_TEST
-
-Suite *axis_fit_suite(void)
-{
-    Suite *suite = suite_create("axis_fit");
-    TCase *tests = tcase_create("axis_fit");
-    tcase_add_test(tests, cells_fill_a_length_up_to_the_largest);
-    tcase_add_test(tests, lengths_snap_to_half_pixels);
-    tcase_add_test(tests, column_labels_turn_when_there_is_no_room);
-    tcase_add_test(tests, numbers_stay_level_and_thin_out);
-    tcase_add_test(tests, row_labels_thin_out_and_take_no_more_room_than_they_may);
-    tcase_add_test(tests, a_label_that_has_room_is_whole);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

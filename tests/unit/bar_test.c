@@ -1,12 +1,8 @@
 #include "base/amount.h"
 
-#include <check.h>
+#include "unit.h"
 
-Suite *bar_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-START_TEST(a_share_is_drawn_in_eighths_of_a_column)
+TEST(a_share_is_drawn_in_eighths_of_a_column)
 {
     static const struct {
         double share;
@@ -22,14 +18,4 @@ START_TEST(a_share_is_drawn_in_eighths_of_a_column)
         char bar[BAR_BYTES];
         ck_assert_str_eq(bar_draw(bar, cases[i].share), cases[i].bar);
     }
-}
-END_TEST
-
-Suite *bar_suite(void)
-{
-    Suite *suite = suite_create("bar");
-    TCase *tests = tcase_create("bar");
-    tcase_add_test(tests, a_share_is_drawn_in_eighths_of_a_column);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

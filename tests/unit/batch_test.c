@@ -1,13 +1,9 @@
 #include "model/batch.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
-
-Suite *batch_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const struct config gpt2 = {.vocab_size = 10, .n_positions = 4};
 static const struct config cross = {.vocab_size = 10, .cross = true};
@@ -31,7 +27,9 @@ static void release(void)
     arena_release(&arena);
 }
 
-START_TEST(sequences_stand_one_behind_the_other)
+FIXTURE(empty, release)
+
+TEST(sequences_stand_one_behind_the_other)
 {
     struct sequence sequences[] = {
         {.ids = ids, .count = 3}, {.ids = ids, .count = 1}, {.ids = ids, .count = 4}};
@@ -45,9 +43,8 @@ START_TEST(sequences_stand_one_behind_the_other)
     ck_assert_mem_eq(batch.queries, spans, sizeof spans);
     ck_assert_mem_eq(batch.keys, spans, sizeof spans);
 }
-END_TEST
 
-START_TEST(sources_have_rows_of_their_own)
+TEST(sources_have_rows_of_their_own)
 {
     struct sequence sequences[] = {
         {.ids = ids, .count = 3, .source_ids = ids, .source_count = 6},
@@ -60,10 +57,9 @@ START_TEST(sources_have_rows_of_their_own)
     ck_assert_mem_eq(batch.queries, ((struct span[]){{0, 3}, {3, 5}}), 2 * sizeof(struct span));
     ck_assert_mem_eq(batch.keys, ((struct span[]){{0, 6}, {6, 2}}), 2 * sizeof(struct span));
 }
-END_TEST
 
 /* A sentence looks at itself; then at its source; and the source, as a text, at itself. */
-START_TEST(an_encoder_makes_three_batches_of_one)
+TEST(an_encoder_makes_three_batches_of_one)
 {
     static const struct span texts[] = {{0, 3}, {3, 5}};
     static const struct span others[] = {{0, 6}, {6, 2}};
@@ -95,9 +91,8 @@ START_TEST(an_encoder_makes_three_batches_of_one)
     ck_assert_uint_eq(sources.first, 7);
     ck_assert(!sources.causal && !sources.cached);
 }
-END_TEST
 
-START_TEST(what_the_model_cannot_read_is_refused)
+TEST(what_the_model_cannot_read_is_refused)
 {
     static const uint32_t strange[] = {1, 2, 10};
     static const uint32_t wild[] = {4294967295u};
@@ -148,45 +143,25 @@ START_TEST(what_the_model_cannot_read_is_refused)
         ck_assert_int_eq(err.kind, cases[i].kind);
     }
 }
-END_TEST
 
-START_TEST(as_many_tokens_as_positions_are_welcome)
+TEST(as_many_tokens_as_positions_are_welcome)
 {
     ck_assert_int_eq(batch_check_length(&gpt2, 1, &err), 0);
     ck_assert_int_eq(batch_check_length(&gpt2, 4, &err), 0);
     ck_assert_int_eq(batch_check_length(&gpt2, 5, &err), -1);
 }
-END_TEST
 
-START_TEST(a_model_without_positions_reads_texts_of_any_length)
+TEST(a_model_without_positions_reads_texts_of_any_length)
 {
     ck_assert_int_eq(batch_check_length(&cross, 1000000000, &err), 0);
     ck_assert_int_eq(batch_check_length(&cross, 0, &err), -1);
 }
-END_TEST
 
-START_TEST(without_memory_there_is_no_batch)
+TEST(without_memory_there_is_no_batch)
 {
     struct sequence sequence = {.ids = ids, .count = 3};
     heap_fail_at(1, 0);
     ck_assert_int_eq(batch_init(&batch, &gpt2, &sequence, 1, &arena, &err), -1);
     heap_fail_at(0, 0);
     ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
-}
-END_TEST
-
-Suite *batch_suite(void)
-{
-    Suite *suite = suite_create("batch");
-    TCase *tests = tcase_create("batch");
-    tcase_add_checked_fixture(tests, empty, release);
-    tcase_add_test(tests, sequences_stand_one_behind_the_other);
-    tcase_add_test(tests, sources_have_rows_of_their_own);
-    tcase_add_test(tests, an_encoder_makes_three_batches_of_one);
-    tcase_add_test(tests, what_the_model_cannot_read_is_refused);
-    tcase_add_test(tests, as_many_tokens_as_positions_are_welcome);
-    tcase_add_test(tests, a_model_without_positions_reads_texts_of_any_length);
-    tcase_add_test(tests, without_memory_there_is_no_batch);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,11 +1,11 @@
 #include "bench/benchmark.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "bench_report_fixture.h"
 #include "format/json.h"
 #include "memory_stream.h"
+#include "unit.h"
 
 static void expect_object(const struct bench_report *report, const char *expected)
 {
@@ -22,7 +22,7 @@ static void expect_object(const struct bench_report *report, const char *expecte
     file_release(&file);
 }
 
-START_TEST(an_object_is_written_to_the_byte)
+TEST(an_object_is_written_to_the_byte)
 {
     static const char expected[] =
         "{\"model\": \"models/\\tgpt2\", \"parameters\": 124439808, \"processor\": \"AMD EPYC\", "
@@ -53,9 +53,8 @@ START_TEST(an_object_is_written_to_the_byte)
         "\n";
     expect_object(&example_report, expected);
 }
-END_TEST
 
-START_TEST(what_was_measured_in_bf16_says_so)
+TEST(what_was_measured_in_bf16_says_so)
 {
     static const char expected[] =
         "{\"model\": \"models/\\tgpt2\", \"parameters\": 124439808, \"processor\": \"AMD EPYC\", "
@@ -84,17 +83,4 @@ START_TEST(what_was_measured_in_bf16_says_so)
         "\"largest_logit\": 4.516}}\n";
     struct bench_report report = example_bf16_report();
     expect_object(&report, expected);
-}
-END_TEST
-
-Suite *bench_json_suite(void);
-
-Suite *bench_json_suite(void)
-{
-    Suite *suite = suite_create("bench_json");
-    TCase *tests = tcase_create("bench_json");
-    tcase_add_test(tests, an_object_is_written_to_the_byte);
-    tcase_add_test(tests, what_was_measured_in_bf16_says_so);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,11 +1,11 @@
 #include "bench/benchmark.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/utf8.h"
 #include "bench_report_fixture.h"
 #include "memory_stream.h"
+#include "unit.h"
 
 static void expect_page(const struct bench_report *report, const char *expected)
 {
@@ -18,7 +18,7 @@ static void expect_page(const struct bench_report *report, const char *expected)
     file_release(&page);
 }
 
-START_TEST(a_page_is_written_to_the_byte)
+TEST(a_page_is_written_to_the_byte)
 {
     expect_page(&example_report,
                 "models/⇥gpt2 · 124,439,808 parameters\n"
@@ -37,9 +37,8 @@ START_TEST(a_page_is_written_to_the_byte)
                 "  decode      64 + 1   12.5 ms        80  ██████████████    88 % memory\n"
                 "  batch     100 × 12   24.0 µs  50000000  ████████████████ 150 % compute\n");
 }
-END_TEST
 
-START_TEST(what_was_measured_in_bf16_stands_apart)
+TEST(what_was_measured_in_bf16_stands_apart)
 {
     struct bench_report report = example_bf16_report();
     report.together = report.alone = (struct bench_limits){1, {0, 0, 1e9}, 5e8};
@@ -59,10 +58,9 @@ START_TEST(what_was_measured_in_bf16_stands_apart)
                 "  decode      64 + 1   6.25 ms       160  ████████████      75 % memory  2.00 ×\n"
                 "  off by 0.0041 at most in attention weights, 0.03 in logits up to 4.52\n");
 }
-END_TEST
 
 /* Bare attention has no logits. */
-START_TEST(nothing_is_said_of_logits_that_are_not_there)
+TEST(nothing_is_said_of_logits_that_are_not_there)
 {
     static const char end[] = "\n  off by 0.25 at most in attention weights\n";
     struct bench_report report = example_bf16_report();
@@ -75,9 +73,8 @@ START_TEST(nothing_is_said_of_logits_that_are_not_there)
     ck_assert_mem_eq(page.bytes + page.size - (sizeof end - 1), end, sizeof end - 1);
     file_release(&page);
 }
-END_TEST
 
-START_TEST(one_thread_needs_one_column_and_what_is_not_there_no_line)
+TEST(one_thread_needs_one_column_and_what_is_not_there_no_line)
 {
     struct bench_report report = example_report;
     report.model = "tiny";
@@ -94,19 +91,4 @@ START_TEST(one_thread_needs_one_column_and_what_is_not_there_no_line)
                          "  memory, read                 0.500 GB/s\n"
                          "\n"
                          "The model     tokens      time  tokens/s  of what the machine can do\n");
-}
-END_TEST
-
-Suite *bench_page_suite(void);
-
-Suite *bench_page_suite(void)
-{
-    Suite *suite = suite_create("bench_page");
-    TCase *tests = tcase_create("bench_page");
-    tcase_add_test(tests, a_page_is_written_to_the_byte);
-    tcase_add_test(tests, what_was_measured_in_bf16_stands_apart);
-    tcase_add_test(tests, nothing_is_said_of_logits_that_are_not_there);
-    tcase_add_test(tests, one_thread_needs_one_column_and_what_is_not_there_no_line);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,12 @@
 #include "bench/benchmark.h"
 
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "model/bundled.h"
 #include "model/shape.h"
+#include "unit.h"
 
 /* No time is tested: machines are slow and busy. What is tested is what must be so on all. */
 
@@ -23,6 +22,8 @@ static void release_shape(void)
 {
     new_model_release(&new_model);
 }
+
+FIXTURE(make_shape, release_shape)
 
 static void count_progress(void *context, const struct bench_progress *here)
 {
@@ -54,7 +55,10 @@ static void check_result(const struct bench_result *result)
     ck_assert_int_eq(result->median.over > 0, is_other_way);
 }
 
-START_TEST(everything_is_measured_in_every_round)
+/* Two threads wait for each other where there is but one; valgrind takes minutes. */
+TIMEOUT(60)
+
+TEST(everything_is_measured_in_every_round)
 {
     static const size_t lengths[] = {2, 9};
     struct bench_plan plan = {&new_model.folder,
@@ -78,10 +82,9 @@ START_TEST(everything_is_measured_in_every_round)
         check_result(&report.results[i]);
     arena_release(&arena);
 }
-END_TEST
 
 /* Where it is not there, that is what it says. */
-START_TEST(bf16_is_measured_beside_float32)
+TEST(bf16_is_measured_beside_float32)
 {
     static const size_t length = 9;
     struct bench_plan plan = {&new_model.folder, .threads = 1, .rounds = 2,
@@ -109,9 +112,8 @@ START_TEST(bf16_is_measured_beside_float32)
     }
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(every_kind_of_model_can_be_measured)
+TEST(every_kind_of_model_can_be_measured)
 {
     for (size_t i = 0; i < bundled_count; i++) {
         static const size_t length = 4;
@@ -127,9 +129,8 @@ START_TEST(every_kind_of_model_can_be_measured)
         arena_release(&arena);
     }
 }
-END_TEST
 
-START_TEST(attention_kept_alone_has_nothing_to_be_held_against)
+TEST(attention_kept_alone_has_nothing_to_be_held_against)
 {
     static const size_t length = 4;
     struct bench_plan plan = {&new_model.folder, .threads = 1, .rounds = 1,
@@ -141,9 +142,8 @@ START_TEST(attention_kept_alone_has_nothing_to_be_held_against)
     ck_assert_double_eq(report.results[0].median.over, 0);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(errors_come_from_where_they_arise)
+TEST(errors_come_from_where_they_arise)
 {
     static const size_t length = 65;
     static const struct folder nowhere = {.path = "no/such/folder"};
@@ -161,10 +161,9 @@ START_TEST(errors_come_from_where_they_arise)
                      "cannot open 'no/such/folder/config.json': No such file or directory");
     arena_release(&arena);
 }
-END_TEST
 
 /* Doubling: what is between fails in the same few places. */
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     static const size_t length = 3;
     struct bench_plan plan = {&new_model.folder, .threads = 1, .rounds = 1,
@@ -184,25 +183,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
         failures++;
     }
     ck_assert_uint_gt(failures, 20);
-}
-END_TEST
-
-Suite *benchmark_suite(void);
-
-Suite *benchmark_suite(void)
-{
-    Suite *suite = suite_create("benchmark");
-    TCase *tests = tcase_create("benchmark");
-    /* Two threads wait for each other where there is but one; valgrind takes minutes. */
-    if (!getenv("CK_DEFAULT_TIMEOUT"))
-        tcase_set_timeout(tests, 60);
-    tcase_add_checked_fixture(tests, make_shape, release_shape);
-    tcase_add_test(tests, everything_is_measured_in_every_round);
-    tcase_add_test(tests, bf16_is_measured_beside_float32);
-    tcase_add_test(tests, every_kind_of_model_can_be_measured);
-    tcase_add_test(tests, attention_kept_alone_has_nothing_to_be_held_against);
-    tcase_add_test(tests, errors_come_from_where_they_arise);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,16 +1,12 @@
 #include "math/bf16.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "dice.h"
 #include "guarded.h"
-
-Suite *bf16_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static float float_of(uint32_t bits)
 {
@@ -19,7 +15,7 @@ static float float_of(uint32_t bits)
     return value;
 }
 
-START_TEST(the_nearest_number_is_chosen)
+TEST(the_nearest_number_is_chosen)
 {
     static const struct {
         float value;
@@ -54,10 +50,9 @@ START_TEST(the_nearest_number_is_chosen)
         ck_assert_msg(bf16_round(cases[i].value) == cases[i].expected, "%a: %04x", cases[i].value,
                       bf16_round(cases[i].value));
 }
-END_TEST
 
 /* Wherever its bits stand: a part of them is cut off. */
-START_TEST(nan_stays_nan)
+TEST(nan_stays_nan)
 {
     static const uint32_t all[] = {0x7fc00000, 0x7f800001, 0x7fffffff, 0x7f80ffff, 0x7fbfffff,
                                    0xffc00000, 0xff800001, 0xffffffff, 0xff808000, 0xffff8000};
@@ -67,7 +62,6 @@ START_TEST(nan_stays_nan)
         ck_assert_uint_eq(rounded >> 15, all[i] >> 31);
     }
 }
-END_TEST
 
 /* As a double, where 2^128 is a number. */
 static double exactly(uint32_t bits)
@@ -87,7 +81,7 @@ static uint32_t nearest(uint32_t bits)
 }
 
 /* Every number of 16 bits, and what lies behind it. */
-START_TEST(all_positive_numbers_are_rounded_as_their_distances_say)
+TEST(all_positive_numbers_are_rounded_as_their_distances_say)
 {
     static const uint32_t lower[] = {0, 1, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff};
     for (uint32_t upper = 0; upper < 0x7f80; upper++) {
@@ -100,9 +94,8 @@ START_TEST(all_positive_numbers_are_rounded_as_their_distances_say)
         }
     }
 }
-END_TEST
 
-START_TEST(numbers_of_16_bits_are_kept)
+TEST(numbers_of_16_bits_are_kept)
 {
     for (uint32_t number = 0; number < 0x10000; number++) {
         float value = bf16_value((uint16_t)number);
@@ -110,7 +103,6 @@ START_TEST(numbers_of_16_bits_are_kept)
             ck_assert_uint_eq(bf16_round(value), number);
     }
 }
-END_TEST
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
@@ -139,7 +131,7 @@ static bool hardware_can_round(void)
 #endif
 
 /* But for subnormal numbers, which are 0 to the processor. */
-START_TEST(the_processor_rounds_alike)
+TEST(the_processor_rounds_alike)
 {
     uint32_t dice = 77;
     for (int i = 0; i < 100000 && hardware_can_round(); i++) {
@@ -155,11 +147,10 @@ START_TEST(the_processor_rounds_alike)
                 ck_abort_msg("%a: %04x", in[lane], expected[lane]);
     }
 }
-END_TEST
 
 enum { LONGEST = 70 };
 
-START_TEST(a_row_becomes_pairs_of_neighbours)
+TEST(a_row_becomes_pairs_of_neighbours)
 {
     struct guarded row_memory = guarded_open(LONGEST);
     struct guarded pair_memory = guarded_open(LONGEST);
@@ -177,10 +168,9 @@ START_TEST(a_row_becomes_pairs_of_neighbours)
     guarded_close(&row_memory);
     guarded_close(&pair_memory);
 }
-END_TEST
 
 /* Infinities, NaN and, now and then, subnormal numbers among them. */
-START_TEST(any_bits_of_a_row_are_rounded_one_by_one)
+TEST(any_bits_of_a_row_are_rounded_one_by_one)
 {
     uint32_t dice = 9;
     for (int round = 0; round < 20000; round++) {
@@ -198,9 +188,8 @@ START_TEST(any_bits_of_a_row_are_rounded_one_by_one)
                 ck_abort_msg("%a: %08x, expected %04x", row[i], pairs[i / 2], bf16_round(row[i]));
     }
 }
-END_TEST
 
-START_TEST(two_rows_become_pairs_of_what_stands_above_each_other)
+TEST(two_rows_become_pairs_of_what_stands_above_each_other)
 {
     struct guarded first_memory = guarded_open(LONGEST);
     struct guarded second_memory = guarded_open(LONGEST);
@@ -221,9 +210,8 @@ START_TEST(two_rows_become_pairs_of_what_stands_above_each_other)
     guarded_close(&second_memory);
     guarded_close(&pair_memory);
 }
-END_TEST
 
-START_TEST(a_row_becomes_the_second_numbers_of_pairs)
+TEST(a_row_becomes_the_second_numbers_of_pairs)
 {
     struct guarded row_memory = guarded_open(LONGEST);
     struct guarded pair_memory = guarded_open(LONGEST);
@@ -244,22 +232,4 @@ START_TEST(a_row_becomes_the_second_numbers_of_pairs)
     }
     guarded_close(&row_memory);
     guarded_close(&pair_memory);
-}
-END_TEST
-
-Suite *bf16_suite(void)
-{
-    Suite *suite = suite_create("bf16");
-    TCase *tests = tcase_create("bf16");
-    tcase_add_test(tests, the_nearest_number_is_chosen);
-    tcase_add_test(tests, nan_stays_nan);
-    tcase_add_test(tests, all_positive_numbers_are_rounded_as_their_distances_say);
-    tcase_add_test(tests, numbers_of_16_bits_are_kept);
-    tcase_add_test(tests, the_processor_rounds_alike);
-    tcase_add_test(tests, a_row_becomes_pairs_of_neighbours);
-    tcase_add_test(tests, any_bits_of_a_row_are_rounded_one_by_one);
-    tcase_add_test(tests, two_rows_become_pairs_of_what_stands_above_each_other);
-    tcase_add_test(tests, a_row_becomes_the_second_numbers_of_pairs);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,11 +1,9 @@
 #include "model/pattern.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "dice.h"
-
-Suite *bitset_suite(void);
+#include "unit.h"
 
 enum { LIMIT = 10000, WORDS = 200 };
 
@@ -35,7 +33,7 @@ static void fill_and_empty(size_t limit, size_t count)
 }
 
 /* Around the ends of words, and of words of words. */
-START_TEST(keys_come_out_once_and_rising)
+TEST(keys_come_out_once_and_rising)
 {
     static const size_t limits[] = {1, 2, 63, 64, 65, 128, 4095, 4096, 4097, LIMIT};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -44,9 +42,8 @@ START_TEST(keys_come_out_once_and_rising)
             fill_and_empty(limits[i], count);
     }
 }
-END_TEST
 
-START_TEST(the_last_key_has_a_place)
+TEST(the_last_key_has_a_place)
 {
     static const size_t limits[] = {1, 64, 65, 4096, 4097, LIMIT};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -58,15 +55,4 @@ START_TEST(the_last_key_has_a_place)
         ck_assert_uint_eq(key, limits[i] - 1);
         ck_assert_uint_eq(bitset_empty(&set, &key), 0);
     }
-}
-END_TEST
-
-Suite *bitset_suite(void)
-{
-    Suite *suite = suite_create("bitset");
-    TCase *tests = tcase_create("bitset");
-    tcase_add_test(tests, keys_come_out_once_and_rising);
-    tcase_add_test(tests, the_last_key_has_a_place);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,11 +1,8 @@
 #include "math/blocking.h"
 
-#include <check.h>
 #include <stdbool.h>
 
-Suite *blocking_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const struct {
     size_t size, part, first;
@@ -25,7 +22,7 @@ static const struct {
     {3, 1, 1, 3, {1, 1, 1}},
 };
 
-START_TEST(parts_follow_each_other_and_have_the_sizes_they_should)
+TEST(parts_follow_each_other_and_have_the_sizes_they_should)
 {
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct blocking blocking = blocking_of(cases[i].size, cases[i].part, cases[i].first);
@@ -39,9 +36,8 @@ START_TEST(parts_follow_each_other_and_have_the_sizes_they_should)
         ck_assert_uint_eq(start, cases[i].size);
     }
 }
-END_TEST
 
-START_TEST(each_part_has_the_size_that_its_kind_stands_for)
+TEST(each_part_has_the_size_that_its_kind_stands_for)
 {
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct blocking blocking = blocking_of(cases[i].size, cases[i].part, cases[i].first);
@@ -54,15 +50,4 @@ START_TEST(each_part_has_the_size_that_its_kind_stands_for)
         for (int which = 0; which < BLOCKING_KINDS; which++)
             ck_assert(seen[which] == (blocking_size_of(&blocking, (enum blocking_kind)which) > 0));
     }
-}
-END_TEST
-
-Suite *blocking_suite(void)
-{
-    Suite *suite = suite_create("blocking");
-    TCase *tests = tcase_create("blocking");
-    tcase_add_test(tests, parts_follow_each_other_and_have_the_sizes_they_should);
-    tcase_add_test(tests, each_part_has_the_size_that_its_kind_stands_for);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

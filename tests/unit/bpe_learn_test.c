@@ -1,12 +1,10 @@
 #include "text/bpe_learn.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "text/tokenizer.h"
-
-Suite *bpe_learn_suite(void);
+#include "unit.h"
 
 static void learn(struct bpe_learner *learner, const char *text, size_t size)
 {
@@ -27,14 +25,13 @@ static void expect_merges(const char *text, size_t size, const char *expected)
     bpe_learner_release(&learner);
 }
 
-START_TEST(the_most_frequent_pair_comes_first)
+TEST(the_most_frequent_pair_comes_first)
 {
     expect_merges("low low low lower newest newest", 260, "#version: 0.2\nl o\nlo w\nĠ low\ne s\n");
 }
-END_TEST
 
 /* Words that have nothing in common: every merge makes new pairs, and their table grows. */
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     struct buf text = {0};
     int failed = -1;
@@ -55,21 +52,18 @@ START_TEST(every_allocation_may_fail)
     }
     buf_release(&text);
 }
-END_TEST
 
-START_TEST(of_equals_the_older_tokens)
+TEST(of_equals_the_older_tokens)
 {
     expect_merges("ab ab cd cd", 258, "#version: 0.2\na b\nc d\n");
 }
-END_TEST
 
-START_TEST(what_overlaps_is_merged_from_the_left)
+TEST(what_overlaps_is_merged_from_the_left)
 {
     expect_merges("aaa\naaa\naaa", 258, "#version: 0.2\na a\naa a\n");
 }
-END_TEST
 
-START_TEST(it_ends_where_no_pair_occurs_twice)
+TEST(it_ends_where_no_pair_occurs_twice)
 {
     struct bpe_learner learner;
     learn(&learner, "abc", 1000);
@@ -79,9 +73,8 @@ START_TEST(it_ends_where_no_pair_occurs_twice)
     ck_assert_uint_eq(learner.token_count, 256);
     bpe_learner_release(&learner);
 }
-END_TEST
 
-START_TEST(texts_add_up)
+TEST(texts_add_up)
 {
     struct bpe_learner learner = {0};
     ck_assert_int_eq(bpe_learner_add(&learner, "xy", 2, NULL), 0);
@@ -90,9 +83,8 @@ START_TEST(texts_add_up)
     ck_assert_uint_eq(learner.token_count, 257);
     bpe_learner_release(&learner);
 }
-END_TEST
 
-START_TEST(the_files_make_a_tokenizer_that_knows_all)
+TEST(the_files_make_a_tokenizer_that_knows_all)
 {
     static const char text[] = "Life is short, eat dessert first. Life is é 爱!\n\"\\";
     struct bpe_learner learner;
@@ -120,30 +112,12 @@ START_TEST(the_files_make_a_tokenizer_that_knows_all)
     buf_release(&merges);
     bpe_learner_release(&learner);
 }
-END_TEST
 
-START_TEST(what_is_no_text_is_refused)
+TEST(what_is_no_text_is_refused)
 {
     struct bpe_learner learner = {0};
     struct err err = {0};
     ck_assert_int_eq(bpe_learner_add(&learner, "ab\xff", 3, &err), -1);
     ck_assert_str_eq(err.text, "expected a text in UTF-8, found the byte 0xff at byte 2");
     bpe_learner_release(&learner);
-}
-END_TEST
-
-Suite *bpe_learn_suite(void)
-{
-    Suite *suite = suite_create("bpe_learn");
-    TCase *tests = tcase_create("bpe_learn");
-    tcase_add_test(tests, the_most_frequent_pair_comes_first);
-    tcase_add_test(tests, of_equals_the_older_tokens);
-    tcase_add_test(tests, every_allocation_may_fail);
-    tcase_add_test(tests, what_overlaps_is_merged_from_the_left);
-    tcase_add_test(tests, it_ends_where_no_pair_occurs_twice);
-    tcase_add_test(tests, texts_add_up);
-    tcase_add_test(tests, the_files_make_a_tokenizer_that_knows_all);
-    tcase_add_test(tests, what_is_no_text_is_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,14 +1,12 @@
 #include "text/bpe.h"
 
-#include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/utf8.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* The pieces of a text between bars. */
 static void describe(struct buf *out, const char *text, size_t size)
@@ -87,7 +85,7 @@ static const struct {
     {"\xF4\x8F\xBF\xBF.", "\xF4\x8F\xBF\xBF."},
 };
 
-START_TEST(texts_are_cut_as_gpt2_cuts_them)
+TEST(texts_are_cut_as_gpt2_cuts_them)
 {
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct buf found = {0};
@@ -97,15 +95,13 @@ START_TEST(texts_are_cut_as_gpt2_cuts_them)
         buf_release(&found);
     }
 }
-END_TEST
 
-START_TEST(a_zero_is_a_character_like_others)
+TEST(a_zero_is_a_character_like_others)
 {
     struct bpe_splitter splitter = bpe_splitter("'\0a", 3);
     ck_assert_uint_eq(bpe_split(&splitter, 0), 2);
     ck_assert_uint_eq(bpe_split(&splitter, 2), 3);
 }
-END_TEST
 
 /* --- the judge: the pattern, alternative by alternative --------------------------------------- */
 
@@ -165,7 +161,7 @@ static size_t slow_split(const char *text, size_t size, size_t at)
     return end > at ? end : match_class(text, size, at, 'S');
 }
 
-START_TEST(random_texts_are_cut_as_the_pattern_says)
+TEST(random_texts_are_cut_as_the_pattern_says)
 {
     static const char *const parts[] = {
         "a", "Z", "é", "爱", "1",  "²", " ", "  ",       "\n",   "\xC2\x85",     "\xE3\x80\x80",
@@ -185,18 +181,4 @@ START_TEST(random_texts_are_cut_as_the_pattern_says)
         }
         buf_release(&text);
     }
-}
-END_TEST
-
-Suite *bpe_split_suite(void);
-
-Suite *bpe_split_suite(void)
-{
-    Suite *suite = suite_create("bpe_split");
-    TCase *tests = tcase_create("bpe_split");
-    tcase_add_test(tests, texts_are_cut_as_gpt2_cuts_them);
-    tcase_add_test(tests, a_zero_is_a_character_like_others);
-    tcase_add_test(tests, random_texts_are_cut_as_the_pattern_says);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,12 +1,10 @@
 #include "text/bpe.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/heap.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { TEXT_BYTES = 600 };
 
@@ -39,7 +37,7 @@ static void expect_tokens(const struct bpe *bpe, const char *text, const struct 
     bpe_piece_release(&piece);
 }
 
-START_TEST(the_lowest_rank_is_joined_first_from_left_to_right)
+TEST(the_lowest_rank_is_joined_first_from_left_to_right)
 {
     static const struct {
         const char *text;
@@ -63,9 +61,8 @@ START_TEST(the_lowest_rank_is_joined_first_from_left_to_right)
         expect_tokens(&bpe, cases[i].text, cases[i].tokens, cases[i].count);
     bpe_release(&bpe);
 }
-END_TEST
 
-START_TEST(a_merge_may_have_a_lower_rank_than_its_parts)
+TEST(a_merge_may_have_a_lower_rank_than_its_parts)
 {
     static const struct bpe_merge merges[] = {{26, 2, 27}, {0, 1, 26}}; /* ab c, a b */
     static const struct bpe_token tokens[] = {{27, 3}, {26, 5}};
@@ -74,9 +71,8 @@ START_TEST(a_merge_may_have_a_lower_rank_than_its_parts)
     expect_tokens(&bpe, "abcab", tokens, 2);
     bpe_release(&bpe);
 }
-END_TEST
 
-START_TEST(of_a_pair_that_comes_twice_the_last_rank_counts)
+TEST(of_a_pair_that_comes_twice_the_last_rank_counts)
 {
     static const struct bpe_merge merges[] = {{0, 1, 26}, {1, 2, 28}, {0, 1, 26}};
     static const struct bpe_token tokens[] = {{0, 1}, {28, 3}};
@@ -85,7 +81,6 @@ START_TEST(of_a_pair_that_comes_twice_the_last_rank_counts)
     expect_tokens(&bpe, "abc", tokens, 2);
     bpe_release(&bpe);
 }
-END_TEST
 
 /* --- the judge: one merge after the other, all pairs looked at for each ----------------------- */
 
@@ -144,7 +139,7 @@ static void open_random(struct bpe *bpe, unsigned *seed)
     open_letters(bpe, merges, MERGES);
 }
 
-START_TEST(short_and_long_pieces_are_what_the_slow_way_makes_of_them)
+TEST(short_and_long_pieces_are_what_the_slow_way_makes_of_them)
 {
     unsigned seed = 1;
     size_t merged = 0;
@@ -171,9 +166,8 @@ START_TEST(short_and_long_pieces_are_what_the_slow_way_makes_of_them)
     ck_assert_uint_gt(merged, 1000);
     bpe_piece_release(&piece);
 }
-END_TEST
 
-START_TEST(a_megabyte_of_one_character_takes_no_second)
+TEST(a_megabyte_of_one_character_takes_no_second)
 {
     enum { SIZE = 1 << 20 };
     struct bpe bpe;
@@ -189,9 +183,8 @@ START_TEST(a_megabyte_of_one_character_takes_no_second)
     heap_free(text);
     bpe_release(&bpe);
 }
-END_TEST
 
-START_TEST(a_byte_without_a_token_is_refused_with_its_place)
+TEST(a_byte_without_a_token_is_refused_with_its_place)
 {
     struct bpe bpe;
     struct bpe_piece piece = {0};
@@ -207,9 +200,8 @@ START_TEST(a_byte_without_a_token_is_refused_with_its_place)
     bpe_piece_release(&piece);
     bpe_release(&bpe);
 }
-END_TEST
 
-START_TEST(what_is_too_large_is_refused)
+TEST(what_is_too_large_is_refused)
 {
     struct bpe bpe;
     struct bpe_piece piece = {0};
@@ -223,9 +215,8 @@ START_TEST(what_is_too_large_is_refused)
                                "2147483648 at byte 3");
     bpe_release(&bpe);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     char text[TEXT_BYTES];
     size_t nth = 1;
@@ -246,9 +237,8 @@ START_TEST(an_allocation_that_fails_is_an_error)
     }
     ck_assert_uint_ge(nth, 3);
 }
-END_TEST
 
-START_TEST(a_piece_that_finds_no_memory_is_refused)
+TEST(a_piece_that_finds_no_memory_is_refused)
 {
     char text[TEXT_BYTES];
     struct bpe bpe;
@@ -266,24 +256,4 @@ START_TEST(a_piece_that_finds_no_memory_is_refused)
     ck_assert_uint_eq(piece.count, TEXT_BYTES / 4);
     bpe_piece_release(&piece);
     bpe_release(&bpe);
-}
-END_TEST
-
-Suite *bpe_suite(void);
-
-Suite *bpe_suite(void)
-{
-    Suite *suite = suite_create("bpe");
-    TCase *tests = tcase_create("bpe");
-    tcase_add_test(tests, the_lowest_rank_is_joined_first_from_left_to_right);
-    tcase_add_test(tests, a_merge_may_have_a_lower_rank_than_its_parts);
-    tcase_add_test(tests, of_a_pair_that_comes_twice_the_last_rank_counts);
-    tcase_add_test(tests, short_and_long_pieces_are_what_the_slow_way_makes_of_them);
-    tcase_add_test(tests, a_megabyte_of_one_character_takes_no_second);
-    tcase_add_test(tests, a_byte_without_a_token_is_refused_with_its_place);
-    tcase_add_test(tests, what_is_too_large_is_refused);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    tcase_add_test(tests, a_piece_that_finds_no_memory_is_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,12 +1,12 @@
 #include "base/buf.h"
 
-#include <check.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "unit.h"
 
-START_TEST(additions_stand_one_behind_the_other)
+TEST(additions_stand_one_behind_the_other)
 {
     struct buf buf = {0};
     buf_text(&buf, "h.");
@@ -20,9 +20,8 @@ START_TEST(additions_stand_one_behind_the_other)
     buf_release(&buf);
     ck_assert_ptr_null(buf.bytes);
 }
-END_TEST
 
-START_TEST(a_buffer_may_hold_any_byte)
+TEST(a_buffer_may_hold_any_byte)
 {
     struct buf buf = {0};
     buf_bytes(&buf, "a\0b", 3);
@@ -31,9 +30,8 @@ START_TEST(a_buffer_may_hold_any_byte)
     ck_assert_mem_eq(buf.bytes, "a\0b\0", 5);
     buf_release(&buf);
 }
-END_TEST
 
-START_TEST(a_formatted_text_of_any_length_fits)
+TEST(a_formatted_text_of_any_length_fits)
 {
     struct buf buf = {0};
     buf_text(&buf, "<");
@@ -43,9 +41,8 @@ START_TEST(a_formatted_text_of_any_length_fits)
     ck_assert_str_eq(buf.bytes + 9999, " 7>");
     buf_release(&buf);
 }
-END_TEST
 
-START_TEST(a_formatted_text_beyond_what_printf_can_write_is_not_left_out_in_silence)
+TEST(a_formatted_text_beyond_what_printf_can_write_is_not_left_out_in_silence)
 {
     struct buf buf = {0};
     buf_format(&buf, "%ls", L"\xFFFFFFF"); /* no character */
@@ -54,9 +51,8 @@ START_TEST(a_formatted_text_beyond_what_printf_can_write_is_not_left_out_in_sile
     ck_assert_ptr_null(buf.bytes);
     buf_release(&buf);
 }
-END_TEST
 
-START_TEST(more_of_a_character_than_there_is_room_for_is_refused_at_once)
+TEST(more_of_a_character_than_there_is_room_for_is_refused_at_once)
 {
     struct buf buf = {0};
     buf_fill(&buf, '-', 3);
@@ -67,9 +63,8 @@ START_TEST(more_of_a_character_than_there_is_room_for_is_refused_at_once)
     ck_assert_str_eq(buf.bytes, "---");
     buf_release(&buf);
 }
-END_TEST
 
-START_TEST(a_cleared_buffer_keeps_its_memory)
+TEST(a_cleared_buffer_keeps_its_memory)
 {
     struct buf buf = {0};
     buf_clear(&buf);
@@ -82,9 +77,8 @@ START_TEST(a_cleared_buffer_keeps_its_memory)
     ck_assert_str_eq(buf.bytes, "second");
     buf_release(&buf);
 }
-END_TEST
 
-START_TEST(a_megabyte_of_single_bytes_takes_few_allocations)
+TEST(a_megabyte_of_single_bytes_takes_few_allocations)
 {
     struct buf buf = {0};
     heap_fail_at(20, 1);
@@ -96,9 +90,8 @@ START_TEST(a_megabyte_of_single_bytes_takes_few_allocations)
     ck_assert_str_eq(buf.bytes + 999990, "0123456789");
     buf_release(&buf);
 }
-END_TEST
 
-START_TEST(the_first_addition_without_memory_marks_the_buffer)
+TEST(the_first_addition_without_memory_marks_the_buffer)
 {
     struct buf buf = {0};
     struct err err = {0};
@@ -111,9 +104,8 @@ START_TEST(the_first_addition_without_memory_marks_the_buffer)
     ck_assert_str_eq(err.text, "out of memory: 1024 bytes more could not be had");
     buf_release(&buf);
 }
-END_TEST
 
-START_TEST(a_size_that_overflows_is_refused)
+TEST(a_size_that_overflows_is_refused)
 {
     struct buf buf = {0};
     buf_text(&buf, "kept");
@@ -125,11 +117,8 @@ START_TEST(a_size_that_overflows_is_refused)
     ck_assert_int_eq(buf_check(&buf, NULL), -1);
     buf_release(&buf);
 }
-END_TEST
 
-Suite *buf_suite(void);
-
-START_TEST(a_kept_text_is_the_arenas)
+TEST(a_kept_text_is_the_arenas)
 {
     struct arena arena = {0};
     struct buf buf = {0};
@@ -143,23 +132,4 @@ START_TEST(a_kept_text_is_the_arenas)
     ck_assert_ptr_null(buf_keep(&buf, &arena, NULL));
     ck_assert(!buf.out_of_memory);
     arena_release(&arena);
-}
-END_TEST
-
-Suite *buf_suite(void)
-{
-    Suite *suite = suite_create("buf");
-    TCase *tests = tcase_create("buf");
-    tcase_add_test(tests, additions_stand_one_behind_the_other);
-    tcase_add_test(tests, a_buffer_may_hold_any_byte);
-    tcase_add_test(tests, a_formatted_text_of_any_length_fits);
-    tcase_add_test(tests, a_formatted_text_beyond_what_printf_can_write_is_not_left_out_in_silence);
-    tcase_add_test(tests, more_of_a_character_than_there_is_room_for_is_refused_at_once);
-    tcase_add_test(tests, a_cleared_buffer_keeps_its_memory);
-    tcase_add_test(tests, a_megabyte_of_single_bytes_takes_few_allocations);
-    tcase_add_test(tests, the_first_addition_without_memory_marks_the_buffer);
-    tcase_add_test(tests, a_size_that_overflows_is_refused);
-    tcase_add_test(tests, a_kept_text_is_the_arenas);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

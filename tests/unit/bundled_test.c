@@ -1,19 +1,16 @@
-#include <check.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "model/bundled.h"
+#include "unit.h"
 
-Suite *bundled_suite(void);
-
-START_TEST(the_default_model_is_there_and_comes_first)
+TEST(the_default_model_is_there_and_comes_first)
 {
     ck_assert_str_eq(bundled_default, "tiny");
     ck_assert_ptr_eq(bundled_find(bundled_default), &bundled_models[0]);
 }
-END_TEST
 
-START_TEST(the_worked_examples_are_found_by_name)
+TEST(the_worked_examples_are_found_by_name)
 {
     static const char *const names[] = {"life",           "life-causal", "life-4-heads",
                                         "life-grouped",   "life-cross",  "journey",
@@ -24,24 +21,21 @@ START_TEST(the_worked_examples_are_found_by_name)
         ck_assert_str_eq(folder->path, names[i]);
     }
 }
-END_TEST
 
-START_TEST(only_an_exact_name_finds_a_model)
+TEST(only_an_exact_name_finds_a_model)
 {
     static const char *const names[] = {"", "Life", "lif", "life ", "life/", "./life"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         ck_assert_msg(!bundled_find(names[i]), "'%s' was found", names[i]);
 }
-END_TEST
 
-START_TEST(no_name_stands_twice)
+TEST(no_name_stands_twice)
 {
     for (size_t i = 0; i < bundled_count; i++)
         ck_assert_ptr_eq(bundled_find(bundled_models[i].path), &bundled_models[i]);
 }
-END_TEST
 
-START_TEST(every_model_has_its_three_files)
+TEST(every_model_has_its_three_files)
 {
     static const char *const names[] = {"config.json", "vocab.json", "model.safetensors"};
     for (size_t i = 0; i < bundled_count; i++)
@@ -49,9 +43,8 @@ START_TEST(every_model_has_its_three_files)
             ck_assert_msg(folder_has(&bundled_models[i], names[n]), "%s: no %s",
                           bundled_models[i].path, names[n]);
 }
-END_TEST
 
-START_TEST(floats_stand_where_they_can_be_read)
+TEST(floats_stand_where_they_can_be_read)
 {
     for (size_t i = 0; i < bundled_count; i++) {
         struct file file = {0};
@@ -62,9 +55,8 @@ START_TEST(floats_stand_where_they_can_be_read)
         file_release(&file);
     }
 }
-END_TEST
 
-START_TEST(a_file_holds_its_bytes_from_the_first_to_the_last)
+TEST(a_file_holds_its_bytes_from_the_first_to_the_last)
 {
     static const char text[] = "{\"Your\": 0, \"journey\": 1, \"starts\": 2, \"with\": 3, "
                                "\"one\": 4, \"step\": 5}\n";
@@ -74,29 +66,11 @@ START_TEST(a_file_holds_its_bytes_from_the_first_to_the_last)
     ck_assert_mem_eq(file.bytes, text, sizeof text - 1);
     file_release(&file);
 }
-END_TEST
 
-START_TEST(a_file_that_no_model_has_is_named)
+TEST(a_file_that_no_model_has_is_named)
 {
     struct file file = {0};
     struct err err = {0};
     ck_assert_int_eq(folder_open(&file, bundled_find("life"), "merges.txt", &err), -1);
     ck_assert_str_eq(err.text, "the bundled model 'life' has no file 'merges.txt'");
-}
-END_TEST
-
-Suite *bundled_suite(void)
-{
-    Suite *suite = suite_create("bundled");
-    TCase *tests = tcase_create("bundled");
-    tcase_add_test(tests, the_default_model_is_there_and_comes_first);
-    tcase_add_test(tests, the_worked_examples_are_found_by_name);
-    tcase_add_test(tests, only_an_exact_name_finds_a_model);
-    tcase_add_test(tests, no_name_stands_twice);
-    tcase_add_test(tests, every_model_has_its_three_files);
-    tcase_add_test(tests, floats_stand_where_they_can_be_read);
-    tcase_add_test(tests, a_file_holds_its_bytes_from_the_first_to_the_last);
-    tcase_add_test(tests, a_file_that_no_model_has_is_named);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

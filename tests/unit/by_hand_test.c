@@ -1,6 +1,5 @@
 /* by_hand_test.c: a trace is followed by hand, in double precision, with nothing but what `explain`
  * writes as JSON: no number of the library is looked at. */
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
@@ -9,10 +8,7 @@
 #include "model/mechanism.h"
 #include "memory_stream.h"
 #include "explain/explain_format.h"
-
-Suite *by_hand_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const double tolerance = 1e-5; /* of the largest number of a row */
 
@@ -363,7 +359,7 @@ static void explain(enum site_part part, size_t layer, size_t head, size_t queri
     file_release(&file);
 }
 
-START_TEST(every_number_follows_from_what_is_given)
+TEST_LOOP(every_number_follows_from_what_is_given, COUNT(cases))
 {
     enum site_part part = cases[_i].part;
     open_case(_i);
@@ -386,14 +382,4 @@ START_TEST(every_number_follows_from_what_is_given)
     }
     arena_release(&arena);
     viewer_release(&viewer);
-}
-END_TEST
-
-Suite *by_hand_suite(void)
-{
-    Suite *suite = suite_create("by_hand");
-    TCase *tests = tcase_create("by_hand");
-    tcase_add_loop_test(tests, every_number_follows_from_what_is_given, 0, COUNT(cases));
-    suite_add_tcase(suite, tests);
-    return suite;
 }

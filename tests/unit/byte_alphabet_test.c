@@ -1,11 +1,10 @@
 #include "text/byte_alphabet.h"
 
-#include <check.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
-START_TEST(bytes_have_the_signs_that_gpt2_gave_them)
+TEST(bytes_have_the_signs_that_gpt2_gave_them)
 {
     static const struct {
         unsigned char byte;
@@ -18,7 +17,6 @@ START_TEST(bytes_have_the_signs_that_gpt2_gave_them)
     for (size_t i = 0; i < COUNT(cases); i++)
         ck_assert_uint_eq(byte_alphabet_sign(cases[i].byte), cases[i].sign);
 }
-END_TEST
 
 /* U+0020 to U+07FF. */
 static size_t write_short(char *out, uint32_t c)
@@ -32,7 +30,7 @@ static size_t write_short(char *out, uint32_t c)
     return 2;
 }
 
-START_TEST(every_byte_comes_back_from_its_sign)
+TEST(every_byte_comes_back_from_its_sign)
 {
     char text[512];
     char bytes[512];
@@ -47,9 +45,8 @@ START_TEST(every_byte_comes_back_from_its_sign)
     ck_assert_uint_eq(byte_alphabet_decode(text, &decoded, text, size), size); /* in its place */
     ck_assert_mem_eq(text, bytes, 256);
 }
-END_TEST
 
-START_TEST(decoding_ends_at_what_is_no_sign)
+TEST(decoding_ends_at_what_is_no_sign)
 {
     static const struct {
         const char *text;
@@ -81,18 +78,4 @@ START_TEST(decoding_ends_at_what_is_no_sign)
         ck_assert_uint_eq(size, strlen(cases[i].bytes));
         ck_assert_mem_eq(bytes, cases[i].bytes, size);
     }
-}
-END_TEST
-
-Suite *byte_alphabet_suite(void);
-
-Suite *byte_alphabet_suite(void)
-{
-    Suite *suite = suite_create("byte_alphabet");
-    TCase *tests = tcase_create("byte_alphabet");
-    tcase_add_test(tests, bytes_have_the_signs_that_gpt2_gave_them);
-    tcase_add_test(tests, every_byte_comes_back_from_its_sign);
-    tcase_add_test(tests, decoding_ends_at_what_is_no_sign);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,12 +1,10 @@
 #include "text/tokenizer_json.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/heap.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* h e l o blank a, then what merges make of them; <|endoftext|> is the last. */
 static const char vocab[] = "{\"h\": 0, \"e\": 1, \"l\": 2, \"o\": 3, \"\\u0120\": 4, \"a\": 5, "
@@ -55,7 +53,7 @@ static void expect_tokens(const struct byte_level *level, const char *bytes, boo
     token_list_release(&list);
 }
 
-START_TEST(pieces_are_merged_and_their_tokens_have_places)
+TEST(pieces_are_merged_and_their_tokens_have_places)
 {
     struct byte_level level;
     open_level(&level);
@@ -67,9 +65,8 @@ START_TEST(pieces_are_merged_and_their_tokens_have_places)
     expect_tokens(&level, "🍰", false, "16:0-2 14:2-3 15:3-4");
     byte_level_release(&level);
 }
-END_TEST
 
-START_TEST(special_tokens_are_one_id_unless_they_are_text)
+TEST(special_tokens_are_one_id_unless_they_are_text)
 {
     struct byte_level level;
     open_level(&level);
@@ -83,9 +80,8 @@ START_TEST(special_tokens_are_one_id_unless_they_are_text)
     token_list_release(&list);
     byte_level_release(&level);
 }
-END_TEST
 
-START_TEST(a_blank_before_the_text_has_no_place_in_it)
+TEST(a_blank_before_the_text_has_no_place_in_it)
 {
     struct byte_level level;
     open_level(&level);
@@ -97,9 +93,8 @@ START_TEST(a_blank_before_the_text_has_no_place_in_it)
     expect_tokens(&level, "", false, "");
     byte_level_release(&level);
 }
-END_TEST
 
-START_TEST(a_long_text_is_what_its_pieces_are_alone)
+TEST(a_long_text_is_what_its_pieces_are_alone)
 {
     struct byte_level level;
     struct buf text = {0};
@@ -124,9 +119,8 @@ START_TEST(a_long_text_is_what_its_pieces_are_alone)
     buf_release(&text);
     byte_level_release(&level);
 }
-END_TEST
 
-START_TEST(added_tokens_come_from_files_beside_the_vocabulary)
+TEST(added_tokens_come_from_files_beside_the_vocabulary)
 {
     static const struct {
         const char *name;
@@ -153,10 +147,9 @@ START_TEST(added_tokens_come_from_files_beside_the_vocabulary)
         byte_level_release(&level);
     }
 }
-END_TEST
 
 /* Long enough for the list of tokens to grow between known pieces, and between added tokens. */
-START_TEST(a_list_that_cannot_grow_is_an_error)
+TEST(a_list_that_cannot_grow_is_an_error)
 {
     static const char *const units[] = {" hella", "<|endoftext|>"};
     struct byte_level level;
@@ -182,9 +175,8 @@ START_TEST(a_list_that_cannot_grow_is_an_error)
     }
     byte_level_release(&level);
 }
-END_TEST
 
-START_TEST(all_ids_have_their_bytes)
+TEST(all_ids_have_their_bytes)
 {
     struct byte_level level;
     size_t size = 0;
@@ -200,9 +192,8 @@ START_TEST(all_ids_have_their_bytes)
     ck_assert_ptr_null(token_set_word(&level.set, 21, &size));
     byte_level_release(&level);
 }
-END_TEST
 
-START_TEST(files_that_contradict_each_other_are_refused)
+TEST(files_that_contradict_each_other_are_refused)
 {
     static const struct {
         const char *name;
@@ -236,9 +227,8 @@ START_TEST(files_that_contradict_each_other_are_refused)
         ck_assert_int_eq(err.kind, ERR_INPUT);
     }
 }
-END_TEST
 
-START_TEST(broken_files_are_named)
+TEST(broken_files_are_named)
 {
     static const struct {
         const char *vocab;
@@ -270,9 +260,8 @@ START_TEST(broken_files_are_named)
     ck_assert_int_eq(byte_level_open(&level, &empty, &err), -1);
     ck_assert_str_eq(err.text, "cannot open '/nowhere/vocab.json': No such file or directory");
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     size_t nth = 1;
     for (;; nth++) {
@@ -294,25 +283,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory: "));
     }
     ck_assert_uint_gt(nth, 10);
-}
-END_TEST
-
-Suite *byte_level_suite(void);
-
-Suite *byte_level_suite(void)
-{
-    Suite *suite = suite_create("byte_level");
-    TCase *tests = tcase_create("byte_level");
-    tcase_add_test(tests, pieces_are_merged_and_their_tokens_have_places);
-    tcase_add_test(tests, special_tokens_are_one_id_unless_they_are_text);
-    tcase_add_test(tests, a_blank_before_the_text_has_no_place_in_it);
-    tcase_add_test(tests, a_long_text_is_what_its_pieces_are_alone);
-    tcase_add_test(tests, added_tokens_come_from_files_beside_the_vocabulary);
-    tcase_add_test(tests, a_list_that_cannot_grow_is_an_error);
-    tcase_add_test(tests, all_ids_have_their_bytes);
-    tcase_add_test(tests, files_that_contradict_each_other_are_refused);
-    tcase_add_test(tests, broken_files_are_named);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

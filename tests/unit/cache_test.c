@@ -1,14 +1,12 @@
 #include "model/cache.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "growth_rig.h"
 #include "model/forward.h"
-
-Suite *cache_suite(void);
+#include "unit.h"
 
 /* A sequence's own cache of its source, as a pass has filled it just now, or empty. */
 static void take_source(struct growth *growth, struct sequence *sequence, struct cache *cache,
@@ -22,7 +20,7 @@ static void take_source(struct growth *growth, struct sequence *sequence, struct
     sequence->source_cache = cache;
 }
 
-START_TEST(texts_of_different_lengths_grow_side_by_side)
+TEST_LOOP(texts_of_different_lengths_grow_side_by_side, PRECISIONS)
 {
     enum { TEXTS = 5 };
     static const size_t lengths[TEXTS] = {1, 64, 0, 17, 130};
@@ -57,9 +55,8 @@ START_TEST(texts_of_different_lengths_grow_side_by_side)
         growth_release(&growth);
     }
 }
-END_TEST
 
-START_TEST(the_logits_of_the_last_tokens_are_those_of_all)
+TEST_LOOP(the_logits_of_the_last_tokens_are_those_of_all, PRECISIONS)
 {
     static struct growth growth;
     static struct record last;
@@ -79,9 +76,8 @@ START_TEST(the_logits_of_the_last_tokens_are_those_of_all)
     record_release(&last);
     growth_release(&growth);
 }
-END_TEST
 
-START_TEST(tokens_that_are_forgotten_leave_no_trace)
+TEST_LOOP(tokens_that_are_forgotten_leave_no_trace, PRECISIONS)
 {
     static struct growth growth;
     growth_open(&growth, growth_grouped, 150, (enum precision)_i);
@@ -99,7 +95,6 @@ START_TEST(tokens_that_are_forgotten_leave_no_trace)
     }
     growth_release(&growth);
 }
-END_TEST
 
 static int refuse(void *context, const struct announcement *seen, struct err *err)
 {
@@ -125,7 +120,7 @@ static void fail_pass(struct growth *growth, const struct sequence *sequence, ta
     arena_release(&arena);
 }
 
-START_TEST(numbers_that_failed_are_not_multiplied_with_0)
+TEST(numbers_that_failed_are_not_multiplied_with_0)
 {
     static struct growth growth;
     growth_open(&growth, growth_grouped, 150, PRECISION_FP32);
@@ -137,7 +132,6 @@ START_TEST(numbers_that_failed_are_not_multiplied_with_0)
     growth_step(&growth, 1);
     growth_release(&growth);
 }
-END_TEST
 
 /* The first pass of a text and its source fails; what came of it is nowhere. */
 static void fail_first(struct growth *growth, int layer)
@@ -150,7 +144,7 @@ static void fail_first(struct growth *growth, int layer)
     ck_assert_uint_eq(growth->of_source.count, 0);
 }
 
-START_TEST(a_pass_that_fails_leaves_the_cache_of_a_source_as_it_was)
+TEST(a_pass_that_fails_leaves_the_cache_of_a_source_as_it_was)
 {
     static struct growth growth;
     growth_open(&growth, growth_norms_first, 150, PRECISION_FP32);
@@ -167,9 +161,8 @@ START_TEST(a_pass_that_fails_leaves_the_cache_of_a_source_as_it_was)
     }
     growth_release(&growth);
 }
-END_TEST
 
-START_TEST(a_pass_that_fails_leaves_the_cache_as_it_was)
+TEST(a_pass_that_fails_leaves_the_cache_as_it_was)
 {
     static struct growth growth;
     growth_open(&growth, growth_grouped, 150, PRECISION_FP32);
@@ -185,9 +178,8 @@ START_TEST(a_pass_that_fails_leaves_the_cache_as_it_was)
     }
     growth_release(&growth);
 }
-END_TEST
 
-START_TEST(without_memory_for_a_page_nothing_is_lost)
+TEST(without_memory_for_a_page_nothing_is_lost)
 {
     static struct growth growth;
     size_t failures = 0;
@@ -206,9 +198,8 @@ START_TEST(without_memory_for_a_page_nothing_is_lost)
     ck_assert_uint_gt(failures, 0);
     growth_release(&growth);
 }
-END_TEST
 
-START_TEST(a_text_ends_with_the_models_positions)
+TEST(a_text_ends_with_the_models_positions)
 {
     static struct growth growth;
     struct err err = {0};
@@ -225,10 +216,9 @@ START_TEST(a_text_ends_with_the_models_positions)
     growth_step(&growth, 4);
     growth_release(&growth);
 }
-END_TEST
 
 /* Keys take half; values, in whole panels of columns, no more than that where heads are wide. */
-START_TEST(in_bf16_a_cache_of_wide_heads_takes_half)
+TEST(in_bf16_a_cache_of_wide_heads_takes_half)
 {
     struct config config = {.n_layer = 2, .n_kv_head = 3, .d_k = 64, .d_v = 64, .causal = true};
     struct config odd = {.n_layer = 1, .n_kv_head = 2, .d_k = 5, .d_v = 65, .causal = true};
@@ -244,9 +234,8 @@ START_TEST(in_bf16_a_cache_of_wide_heads_takes_half)
     ck_assert_uint_lt(cache.arena.taken_bytes, 2 * page + 1000);
     cache_release(&cache);
 }
-END_TEST
 
-START_TEST(an_empty_cache_serves_any_precision)
+TEST(an_empty_cache_serves_any_precision)
 {
     static struct growth growth;
     growth_open(&growth, growth_gpt2, 150, PRECISION_BF16);
@@ -260,9 +249,8 @@ START_TEST(an_empty_cache_serves_any_precision)
     }
     growth_release(&growth);
 }
-END_TEST
 
-START_TEST(the_memory_of_a_cache_is_known_before)
+TEST(the_memory_of_a_cache_is_known_before)
 {
     static struct growth growth;
     growth_open(&growth, growth_tiny, 64, PRECISION_FP32);
@@ -275,9 +263,8 @@ START_TEST(the_memory_of_a_cache_is_known_before)
     ck_assert_uint_lt(growth.cache.arena.taken_bytes, 2 * page + 1000);
     growth_release(&growth);
 }
-END_TEST
 
-START_TEST(attention_that_looks_ahead_is_refused)
+TEST(attention_that_looks_ahead_is_refused)
 {
     struct config config = {.causal = true};
     struct cache cache;
@@ -299,10 +286,9 @@ START_TEST(attention_that_looks_ahead_is_refused)
     config.n_encoder_layer = 1;
     ck_assert_int_eq(cache_init(&cache, &config, &err), 0);
 }
-END_TEST
 
 /* Numbers that no config read from a file can have, but a caller's own may. */
-START_TEST(a_cache_beyond_all_memory_is_refused)
+TEST(a_cache_beyond_all_memory_is_refused)
 {
     static const enum attention_kind kinds[] = {ATTENTION_DENSE, ATTENTION_LINEAR};
     for (size_t i = 0; i < 2; i++) {
@@ -321,9 +307,8 @@ START_TEST(a_cache_beyond_all_memory_is_refused)
         cache_release(&cache);
     }
 }
-END_TEST
 
-START_TEST(every_allocation_of_a_cache_may_fail)
+TEST(every_allocation_of_a_cache_may_fail)
 {
     static const enum attention_kind kinds[] = {ATTENTION_DENSE, ATTENTION_LINEAR};
     for (size_t i = 0; i < 2; i++) {
@@ -348,27 +333,4 @@ START_TEST(every_allocation_of_a_cache_may_fail)
         }
         ck_assert_uint_gt(nth, 4);
     }
-}
-END_TEST
-
-Suite *cache_suite(void)
-{
-    Suite *suite = suite_create("cache");
-    TCase *tests = tcase_create("cache");
-    tcase_add_loop_test(tests, texts_of_different_lengths_grow_side_by_side, 0, PRECISIONS);
-    tcase_add_loop_test(tests, the_logits_of_the_last_tokens_are_those_of_all, 0, PRECISIONS);
-    tcase_add_loop_test(tests, tokens_that_are_forgotten_leave_no_trace, 0, PRECISIONS);
-    tcase_add_test(tests, numbers_that_failed_are_not_multiplied_with_0);
-    tcase_add_test(tests, a_pass_that_fails_leaves_the_cache_as_it_was);
-    tcase_add_test(tests, a_pass_that_fails_leaves_the_cache_of_a_source_as_it_was);
-    tcase_add_test(tests, without_memory_for_a_page_nothing_is_lost);
-    tcase_add_test(tests, a_text_ends_with_the_models_positions);
-    tcase_add_test(tests, in_bf16_a_cache_of_wide_heads_takes_half);
-    tcase_add_test(tests, an_empty_cache_serves_any_precision);
-    tcase_add_test(tests, the_memory_of_a_cache_is_known_before);
-    tcase_add_test(tests, attention_that_looks_ahead_is_refused);
-    tcase_add_test(tests, a_cache_beyond_all_memory_is_refused);
-    tcase_add_test(tests, every_allocation_of_a_cache_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,9 +1,8 @@
 /* What is watched, and what goes into caches all the same. */
-#include <check.h>
 
 #include "growth_rig.h"
 
-Suite *cache_watch_suite(void);
+#include "unit.h"
 
 /* Of the stack that has a site. */
 static size_t layers_of(const struct config *config, int site)
@@ -28,7 +27,7 @@ static void watch_one(struct growth *growth, enum site site, size_t layer)
     growth_step(growth, 1);
 }
 
-START_TEST(what_is_watched_does_not_change_what_is_kept)
+TEST_LOOP(what_is_watched_does_not_change_what_is_kept, PRECISIONS)
 {
     static const char *const configs[] = {growth_gpt2, growth_norms_last, growth_norms_first};
     static struct growth growth;
@@ -42,10 +41,9 @@ START_TEST(what_is_watched_does_not_change_what_is_kept)
         growth_release(&growth);
     }
 }
-END_TEST
 
 /* It may be forgotten as it was put in; and a text that fails leaves it as it was. */
-START_TEST(a_source_is_read_once)
+TEST_LOOP(a_source_is_read_once, PRECISIONS)
 {
     static struct growth growth;
     static struct record part;
@@ -72,10 +70,9 @@ START_TEST(a_source_is_read_once)
     }
     growth_release(&growth);
 }
-END_TEST
 
 /* Also of those that nobody looks at now. */
-START_TEST(every_head_is_kept)
+TEST_LOOP(every_head_is_kept, PRECISIONS)
 {
     static const enum site sites[] = {SITE_Q, SITE_K, SITE_WEIGHTS, SITE_CONTEXT};
     static const char *const configs[] = {growth_gpt2, growth_grouped, growth_norms_last};
@@ -92,16 +89,4 @@ START_TEST(every_head_is_kept)
         growth_step(&growth, 20);
         growth_release(&growth);
     }
-}
-END_TEST
-
-Suite *cache_watch_suite(void)
-{
-    Suite *suite = suite_create("cache_watch");
-    TCase *tests = tcase_create("cache_watch");
-    tcase_add_loop_test(tests, what_is_watched_does_not_change_what_is_kept, 0, PRECISIONS);
-    tcase_add_loop_test(tests, a_source_is_read_once, 0, PRECISIONS);
-    tcase_add_loop_test(tests, every_head_is_kept, 0, PRECISIONS);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,9 @@
 #include "lens/capture.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
-
-Suite *capture_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { HEADS = 6, GROUPS = 3, TOKENS = 4, DIM = 2 };
 
@@ -36,6 +32,8 @@ static void release(void)
 {
     arena_release(&arena);
 }
+
+FIXTURE(prepare, release)
 
 static void choose(const char *sites, const char *heads, size_t sequences)
 {
@@ -78,7 +76,7 @@ static void expect_values(const struct kept *kept, size_t heads)
     }
 }
 
-START_TEST(all_heads_are_kept_unless_some_were_chosen)
+TEST(all_heads_are_kept_unless_some_were_chosen)
 {
     choose("q,k", NULL, 1);
     const struct kept *q = see(SITE_Q, 1, 0, side_by_side(HEADS));
@@ -90,9 +88,8 @@ START_TEST(all_heads_are_kept_unless_some_were_chosen)
     expect_heads(k, (size_t[]){0, 1, 2}, GROUPS);
     expect_values(k, GROUPS);
 }
-END_TEST
 
-START_TEST(of_keys_and_values_the_groups_of_the_chosen_heads_are_kept)
+TEST(of_keys_and_values_the_groups_of_the_chosen_heads_are_kept)
 {
     static const struct {
         const char *heads;
@@ -115,9 +112,8 @@ START_TEST(of_keys_and_values_the_groups_of_the_chosen_heads_are_kept)
         expect_heads(context, cases[i].queries, cases[i].query_count);
     }
 }
-END_TEST
 
-START_TEST(of_some_sites_every_head_can_be_kept_whatever_was_chosen)
+TEST(of_some_sites_every_head_can_be_kept_whatever_was_chosen)
 {
     selection.whole = site_bit(SITE_CONTEXT);
     choose("q,v,context", "1", 1);
@@ -127,9 +123,8 @@ START_TEST(of_some_sites_every_head_can_be_kept_whatever_was_chosen)
     expect_heads(context, (size_t[]){0, 1, 2, 3, 4, 5}, HEADS);
     expect_values(context, HEADS);
 }
-END_TEST
 
-START_TEST(of_squares_the_chosen_heads_are_written_where_they_are_kept)
+TEST(of_squares_the_chosen_heads_are_written_where_they_are_kept)
 {
     float *places[HEADS] = {0};
     struct attention_map_room room = {SITE_WEIGHTS, 1, 0, TOKENS, TOKENS + 1, places};
@@ -147,9 +142,8 @@ START_TEST(of_squares_the_chosen_heads_are_written_where_they_are_kept)
                                        : head == 4 ? weights->data + TOKENS * (TOKENS + 1)
                                                    : NULL);
 }
-END_TEST
 
-START_TEST(what_has_no_heads_is_kept_whole)
+TEST(what_has_no_heads_is_kept_whole)
 {
     struct tensor transposed = {numbers, 2, {2, 3}, {1, 2}};
     choose("embedding", "1", 1);
@@ -161,9 +155,8 @@ START_TEST(what_has_no_heads_is_kept_whole)
     ck_assert_int_eq(kept->layer, -1);
     ck_assert_mem_eq(kept->data, ((float[]){0, 2, 4, 1, 3, 5}), 6 * sizeof(float));
 }
-END_TEST
 
-START_TEST(a_copy_stays_when_the_original_changes)
+TEST(a_copy_stays_when_the_original_changes)
 {
     choose("embedding", NULL, 1);
     const struct kept *kept =
@@ -171,9 +164,8 @@ START_TEST(a_copy_stays_when_the_original_changes)
     memset(numbers, 0, sizeof numbers);
     ck_assert_mem_eq(kept->data, ((float[]){0, 1, 2}), 3 * sizeof(float));
 }
-END_TEST
 
-START_TEST(each_sequence_has_a_list_of_its_own)
+TEST(each_sequence_has_a_list_of_its_own)
 {
     struct tensor one = {numbers, 2, {1, 1}, {1, 1}};
     choose("embedding,attn_out", NULL, 3);
@@ -191,9 +183,8 @@ START_TEST(each_sequence_has_a_list_of_its_own)
         ck_assert_int_eq(list->items[2].layer, 1);
     }
 }
-END_TEST
 
-START_TEST(every_allocation_that_fails_is_an_error)
+TEST(every_allocation_that_fails_is_an_error)
 {
     int failed = -1;
     static float large[HEADS * 100 * 100]; /* a block of its own */
@@ -214,22 +205,4 @@ START_TEST(every_allocation_that_fails_is_an_error)
         ck_assert(failed || nth > 4);
         arena_release(&own);
     }
-}
-END_TEST
-
-Suite *capture_suite(void)
-{
-    Suite *suite = suite_create("capture");
-    TCase *tests = tcase_create("capture");
-    tcase_add_checked_fixture(tests, prepare, release);
-    tcase_add_test(tests, all_heads_are_kept_unless_some_were_chosen);
-    tcase_add_test(tests, of_keys_and_values_the_groups_of_the_chosen_heads_are_kept);
-    tcase_add_test(tests, of_some_sites_every_head_can_be_kept_whatever_was_chosen);
-    tcase_add_test(tests, of_squares_the_chosen_heads_are_written_where_they_are_kept);
-    tcase_add_test(tests, what_has_no_heads_is_kept_whole);
-    tcase_add_test(tests, a_copy_stays_when_the_original_changes);
-    tcase_add_test(tests, each_sequence_has_a_list_of_its_own);
-    tcase_add_test(tests, every_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,15 +1,11 @@
 #include "model/checkpoint.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "memory_stream.h"
-
-Suite *checkpoint_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { FILES_MAX = 4 };
 
@@ -30,6 +26,8 @@ static void release_files(void)
     for (size_t i = 0; i < FILES_MAX; i++)
         file_release(&written[i]);
 }
+
+FIXTURE(empty_folder, release_files)
 
 static void put_text(const char *name, const char *text)
 {
@@ -83,7 +81,7 @@ static void expect_error(const char *message)
     ck_assert_uint_eq(checkpoint.count, 0);
 }
 
-START_TEST(one_file_is_a_checkpoint)
+TEST(one_file_is_a_checkpoint)
 {
     put_tensors("model.safetensors", (const char *[]){"a", "transformer.b", "c"}, 3);
     ck_assert_int_eq(checkpoint_open(&checkpoint, &folder, &err), 0);
@@ -94,9 +92,8 @@ START_TEST(one_file_is_a_checkpoint)
     ck_assert_str_eq(checkpoint_find(&checkpoint, "a").file, "model.safetensors");
     checkpoint_release(&checkpoint);
 }
-END_TEST
 
-START_TEST(names_are_found_with_and_without_their_prefix)
+TEST(names_are_found_with_and_without_their_prefix)
 {
     put_tensors("model.safetensors", (const char *[]){"transformer.a", "b", "transformer.b"}, 3);
     ck_assert_int_eq(checkpoint_open(&checkpoint, &folder, &err), 0);
@@ -108,9 +105,8 @@ START_TEST(names_are_found_with_and_without_their_prefix)
     ck_assert_ptr_null(checkpoint_find(&checkpoint, "d").file);
     checkpoint_release(&checkpoint);
 }
-END_TEST
 
-START_TEST(an_index_opens_its_shards)
+TEST(an_index_opens_its_shards)
 {
     put_text(index_name, good_index);
     put_shards();
@@ -123,9 +119,8 @@ START_TEST(an_index_opens_its_shards)
     ck_assert_str_eq(checkpoint_find(&checkpoint, "d").file, "two.safetensors");
     checkpoint_release(&checkpoint);
 }
-END_TEST
 
-START_TEST(a_single_file_counts_more_than_an_index)
+TEST(a_single_file_counts_more_than_an_index)
 {
     put_text(index_name, "not even JSON");
     put_tensors("model.safetensors", (const char *[]){"a"}, 1);
@@ -133,9 +128,8 @@ START_TEST(a_single_file_counts_more_than_an_index)
     ck_assert_uint_eq(checkpoint.count, 1);
     checkpoint_release(&checkpoint);
 }
-END_TEST
 
-START_TEST(a_folder_without_weights_is_an_error)
+TEST(a_folder_without_weights_is_an_error)
 {
     put_text("config.json", "{}");
     expect_error("the bundled model 'm' has no file 'model.safetensors'");
@@ -143,17 +137,15 @@ START_TEST(a_folder_without_weights_is_an_error)
     err = (struct err){0};
     expect_error("cannot open '/nowhere/model.safetensors': No such file or directory");
 }
-END_TEST
 
-START_TEST(a_shard_that_is_not_there_is_an_error)
+TEST(a_shard_that_is_not_there_is_an_error)
 {
     put_text(index_name, good_index);
     put_tensors("one.safetensors", (const char *[]){"a", "b"}, 2);
     expect_error("the bundled model 'm' has no file 'two.safetensors'");
 }
-END_TEST
 
-START_TEST(a_shard_that_is_broken_is_named)
+TEST(a_shard_that_is_broken_is_named)
 {
     put_text(index_name, good_index);
     put_tensors("one.safetensors", (const char *[]){"a", "b"}, 2);
@@ -162,18 +154,16 @@ START_TEST(a_shard_that_is_broken_is_named)
     ck_assert_msg(strncmp(err.text, "'m/two.safetensors': ", 21) == 0, "%s", err.text);
     ck_assert_ptr_null(checkpoint.shards);
 }
-END_TEST
 
-START_TEST(a_tensor_that_is_not_where_the_index_says_is_named)
+TEST(a_tensor_that_is_not_where_the_index_says_is_named)
 {
     put_text(index_name, "{\"weight_map\":{\"a\":\"one.safetensors\",\"b\":\"two.safetensors\"}}");
     put_shards();
     expect_error("'m/model.safetensors.index.json': field 'weight_map': expected tensor 'b' in "
                  "'two.safetensors', found none");
 }
-END_TEST
 
-START_TEST(an_index_that_is_wrong_says_where)
+TEST(an_index_that_is_wrong_says_where)
 {
     static const char no_map[] = "field 'weight_map': expected an object of tensors and files";
     static const struct {
@@ -212,9 +202,8 @@ START_TEST(an_index_that_is_wrong_says_where)
         expect_error(expected);
     }
 }
-END_TEST
 
-START_TEST(without_memory_nothing_is_held)
+TEST(without_memory_nothing_is_held)
 {
     int failed = -1;
     put_text(index_name, good_index);
@@ -228,24 +217,4 @@ START_TEST(without_memory_nothing_is_held)
         ck_assert(failed || nth > 10);
         checkpoint_release(&checkpoint);
     }
-}
-END_TEST
-
-Suite *checkpoint_suite(void)
-{
-    Suite *suite = suite_create("checkpoint");
-    TCase *tests = tcase_create("checkpoint");
-    tcase_add_checked_fixture(tests, empty_folder, release_files);
-    tcase_add_test(tests, one_file_is_a_checkpoint);
-    tcase_add_test(tests, names_are_found_with_and_without_their_prefix);
-    tcase_add_test(tests, an_index_opens_its_shards);
-    tcase_add_test(tests, a_single_file_counts_more_than_an_index);
-    tcase_add_test(tests, a_folder_without_weights_is_an_error);
-    tcase_add_test(tests, a_shard_that_is_not_there_is_an_error);
-    tcase_add_test(tests, a_shard_that_is_broken_is_named);
-    tcase_add_test(tests, a_tensor_that_is_not_where_the_index_says_is_named);
-    tcase_add_test(tests, an_index_that_is_wrong_says_where);
-    tcase_add_test(tests, without_memory_nothing_is_held);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,11 @@
 #include "write/choices.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "memory_stream.h"
-
-Suite *choices_suite(void);
+#include "unit.h"
 
 static const char words[] = "[\"Life\", \"is\", \"a\\tb\", \"\\\"so\\\"\"]";
 static const struct folder_file files[] = {{"vocab.json", words, sizeof words - 1}};
@@ -37,7 +35,7 @@ static void expect(struct stream *out, const char *expected)
     file_release(&written);
 }
 
-START_TEST(a_choice_knows_how_likely_it_was_and_what_was_likelier)
+TEST(a_choice_knows_how_likely_it_was_and_what_was_likelier)
 {
     struct choice choice;
     choice_make(&choice, logits, 6, 2);
@@ -51,9 +49,8 @@ START_TEST(a_choice_knows_how_likely_it_was_and_what_was_likelier)
     choice_make(&choice, logits, 2, 1);
     ck_assert_uint_eq(choice.best_count, 2);
 }
-END_TEST
 
-START_TEST(a_table_has_a_line_for_every_choice)
+TEST(a_table_has_a_line_for_every_choice)
 {
     struct stream out = {0};
     struct tokenizer *tokenizer = opened();
@@ -70,9 +67,8 @@ START_TEST(a_table_has_a_line_for_every_choice)
                  "   10   2  a⇥b    -12.5000  9…\n");
     tokenizer_free(tokenizer);
 }
-END_TEST
 
-START_TEST(json_has_an_object_for_every_choice)
+TEST(json_has_an_object_for_every_choice)
 {
     struct stream out = {0};
     struct tokenizer *tokenizer = opened();
@@ -94,9 +90,8 @@ START_TEST(json_has_an_object_for_every_choice)
                  "{\"id\": 3, \"text\": \"3\", \"logprob\": -2}]}]");
     tokenizer_free(tokenizer);
 }
-END_TEST
 
-START_TEST(no_choices_are_an_empty_list)
+TEST(no_choices_are_an_empty_list)
 {
     struct stream out = {0};
     struct choices choices = {0};
@@ -107,9 +102,8 @@ START_TEST(no_choices_are_an_empty_list)
     ck_assert_int_eq(choices_write_table(&out, &choices, 0, NULL), 0);
     expect(&out, "place  id  token  logprob  most likely\n");
 }
-END_TEST
 
-START_TEST(a_table_without_memory_is_an_error)
+TEST(a_table_without_memory_is_an_error)
 {
     struct tokenizer *tokenizer = opened();
     struct choices choices = {known, 2, 9, tokenizer};
@@ -126,18 +120,4 @@ START_TEST(a_table_without_memory_is_an_error)
     }
     ck_assert_uint_gt(failures, 2);
     tokenizer_free(tokenizer);
-}
-END_TEST
-
-Suite *choices_suite(void)
-{
-    Suite *suite = suite_create("choices");
-    TCase *tests = tcase_create("choices");
-    tcase_add_test(tests, a_choice_knows_how_likely_it_was_and_what_was_likelier);
-    tcase_add_test(tests, a_table_has_a_line_for_every_choice);
-    tcase_add_test(tests, json_has_an_object_for_every_choice);
-    tcase_add_test(tests, no_choices_are_an_empty_list);
-    tcase_add_test(tests, a_table_without_memory_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

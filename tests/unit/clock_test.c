@@ -1,8 +1,8 @@
 #include "base/clock.h"
 
-#include <check.h>
+#include "unit.h"
 
-START_TEST(time_goes_on_and_never_back)
+TEST(time_goes_on_and_never_back)
 {
     double first = clock_seconds();
     double last = first;
@@ -14,16 +14,4 @@ START_TEST(time_goes_on_and_never_back)
         last = now;
     }
     ck_assert_double_lt(last - first, 60);
-}
-END_TEST
-
-Suite *clock_suite(void);
-
-Suite *clock_suite(void)
-{
-    Suite *suite = suite_create("clock");
-    TCase *tests = tcase_create("clock");
-    tcase_add_test(tests, time_goes_on_and_never_back);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

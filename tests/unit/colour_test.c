@@ -1,10 +1,9 @@
 #include "write/colour.h"
 
-#include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-Suite *colour_suite(void);
+#include "unit.h"
 
 static void check_colour(struct colour found, uint32_t expected, int off)
 {
@@ -15,17 +14,16 @@ static void check_colour(struct colour found, uint32_t expected, int off)
                   found.blue);
 }
 
-START_TEST(hexadecimal_digits_are_red_green_blue)
+TEST(hexadecimal_digits_are_red_green_blue)
 {
     struct colour colour = colour_of_hex(0x1a2b3c);
     ck_assert_uint_eq(colour.red, 0x1a);
     ck_assert_uint_eq(colour.green, 0x2b);
     ck_assert_uint_eq(colour.blue, 0x3c);
 }
-END_TEST
 
 /* The values of its author's page. */
-START_TEST(oklab_has_the_published_values)
+TEST(oklab_has_the_published_values)
 {
     static const struct {
         uint32_t hex;
@@ -44,41 +42,24 @@ START_TEST(oklab_has_the_published_values)
         ck_assert_float_eq_tol(lab.b, cases[i].b, 1e-3f);
     }
 }
-END_TEST
 
-START_TEST(every_colour_comes_back)
+TEST(every_colour_comes_back)
 {
     for (uint32_t hex = 0; hex <= 0xffffff; hex += 0x030507)
         check_colour(colour_of_oklab(oklab_of(colour_of_hex(hex))), hex, 0);
 }
-END_TEST
 
-START_TEST(what_no_screen_has_becomes_the_nearest_byte)
+TEST(what_no_screen_has_becomes_the_nearest_byte)
 {
     check_colour(colour_of_oklab((struct oklab){1.5f, 0, 0}), 0xffffff, 0);
     check_colour(colour_of_oklab((struct oklab){-1, 0, 0}), 0x000000, 0);
 }
-END_TEST
 
-START_TEST(ink_can_be_read)
+TEST(ink_can_be_read)
 {
     static const struct {
         uint32_t ground, ink;
     } cases[] = {{0xffffff, 0}, {0, 0xffffff}, {0xffff00, 0}, {0x0000ff, 0xffffff}, {0x5e9fd8, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_colour(colour_ink(colour_of_hex(cases[i].ground)), cases[i].ink, 0);
-}
-END_TEST
-
-Suite *colour_suite(void)
-{
-    Suite *suite = suite_create("colour");
-    TCase *tests = tcase_create("colour");
-    tcase_add_test(tests, hexadecimal_digits_are_red_green_blue);
-    tcase_add_test(tests, oklab_has_the_published_values);
-    tcase_add_test(tests, every_colour_comes_back);
-    tcase_add_test(tests, what_no_screen_has_becomes_the_nearest_byte);
-    tcase_add_test(tests, ink_can_be_read);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

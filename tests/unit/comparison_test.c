@@ -1,6 +1,5 @@
 #include "measure/comparison.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
@@ -8,10 +7,7 @@
 #include "memory_stream.h"
 #include "model/attention.h"
 #include "model/mechanism.h"
-
-Suite *comparison_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { WAYS = 4, HEADS = 8 };
 
@@ -50,6 +46,8 @@ static void close_all(void)
     arena_release(&arena);
 }
 
+FIXTURE(open_all, close_all)
+
 static struct comparison_plan plan_all(void)
 {
     return (struct comparison_plan){
@@ -63,7 +61,7 @@ static struct comparison_plan plan_all(void)
     };
 }
 
-START_TEST(every_way_is_held_against_dense)
+TEST(every_way_is_held_against_dense)
 {
     struct comparison_plan plan = plan_all();
     ck_assert_msg(!comparison_make(&comparison, &plan, &arena, &err), "%s", err.text);
@@ -88,9 +86,8 @@ START_TEST(every_way_is_held_against_dense)
     ck_assert_double_gt(comparison.results[3].all.overlap, 0.999999);
     ck_assert_int_eq(viewer.model.config.mechanism.kind, ATTENTION_DENSE);
 }
-END_TEST
 
-START_TEST(layers_that_are_not_kept_together_give_the_same)
+TEST(layers_that_are_not_kept_together_give_the_same)
 {
     struct comparison_plan plan = plan_all();
     struct comparison in_pieces;
@@ -101,9 +98,8 @@ START_TEST(layers_that_are_not_kept_together_give_the_same)
         ck_assert_mem_eq(comparison.results[way].heads, in_pieces.results[way].heads,
                          HEADS * sizeof *in_pieces.results[way].heads);
 }
-END_TEST
 
-START_TEST(some_layers_and_heads_have_their_own_numbers)
+TEST(some_layers_and_heads_have_their_own_numbers)
 {
     struct comparison_plan plan = plan_all();
     struct comparison part;
@@ -121,9 +117,8 @@ START_TEST(some_layers_and_heads_have_their_own_numbers)
         ck_assert_mem_eq(&found[1], &all[7], sizeof *all);
     }
 }
-END_TEST
 
-START_TEST(a_way_that_is_not_for_the_model_is_refused)
+TEST(a_way_that_is_not_for_the_model_is_refused)
 {
     struct comparison_plan plan = plan_all();
     ways[3].without = 1U << PART_MLP;
@@ -131,9 +126,8 @@ START_TEST(a_way_that_is_not_for_the_model_is_refused)
     ck_assert_int_eq(comparison_make(&comparison, &plan, &arena, &err), -1);
     ck_assert_int_eq(err.kind, ERR_USAGE);
 }
-END_TEST
 
-START_TEST(without_memory_no_page_is_written)
+TEST(without_memory_no_page_is_written)
 {
     struct comparison_plan plan = plan_all();
     int failed = -1;
@@ -153,9 +147,8 @@ START_TEST(without_memory_no_page_is_written)
         close(descriptor);
     }
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     int failed = -1;
     struct comparison_plan plan = plan_all();
@@ -174,7 +167,6 @@ START_TEST(every_allocation_may_fail)
     }
     ck_assert_int_eq(failed, 0);
 }
-END_TEST
 
 /* --- the stopwatch ---------------------------------------------------------------------------- */
 
@@ -185,7 +177,7 @@ static void announce(struct stopwatch *stopwatch, enum site site)
     ck_assert_int_eq(tap.sink(tap.context, &seen, NULL), 0);
 }
 
-START_TEST(a_stopwatch_runs_from_values_to_contexts)
+TEST(a_stopwatch_runs_from_values_to_contexts)
 {
     struct stopwatch stopwatch = {0};
     announce(&stopwatch, SITE_V);
@@ -202,21 +194,4 @@ START_TEST(a_stopwatch_runs_from_values_to_contexts)
     announce(&stopwatch, SITE_CONTEXT);
     ck_assert_double_ge(stopwatch.seconds, first);
     ck_assert_double_lt(stopwatch.seconds, 1);
-}
-END_TEST
-
-Suite *comparison_suite(void)
-{
-    Suite *suite = suite_create("comparison");
-    TCase *tests = tcase_create("comparison");
-    tcase_add_checked_fixture(tests, open_all, close_all);
-    tcase_add_test(tests, every_way_is_held_against_dense);
-    tcase_add_test(tests, layers_that_are_not_kept_together_give_the_same);
-    tcase_add_test(tests, some_layers_and_heads_have_their_own_numbers);
-    tcase_add_test(tests, a_way_that_is_not_for_the_model_is_refused);
-    tcase_add_test(tests, without_memory_no_page_is_written);
-    tcase_add_test(tests, every_allocation_may_fail);
-    tcase_add_test(tests, a_stopwatch_runs_from_values_to_contexts);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,14 +1,10 @@
 #include "model/config_edit.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
-
-Suite *config_edit_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static struct config_edit edit;
 static struct arena arena;
@@ -28,6 +24,8 @@ static void release(void)
     arena_release(&arena);
 }
 
+FIXTURE(empty, release)
+
 static void read_list(const char *list)
 {
     ck_assert_msg(!config_edit_read(&edit, list, &arena, &err), "%s", err.text);
@@ -40,7 +38,7 @@ static void must_become(const char *text, const char *expected)
     ck_assert_str_eq(out.bytes, expected);
 }
 
-START_TEST(values_are_replaced_in_their_place)
+TEST(values_are_replaced_in_their_place)
 {
     static const struct {
         const char *list, *text, *expected;
@@ -67,10 +65,9 @@ START_TEST(values_are_replaced_in_their_place)
         buf_release(&out);
     }
 }
-END_TEST
 
 /* A size may stand under the name that other checkpoints give it, even under both. */
-START_TEST(aliases_are_the_same_key)
+TEST(aliases_are_the_same_key)
 {
     read_list("n_embd=8,n_positions=16");
     must_become("{\"hidden_size\": 768, \"max_position_embeddings\": 1024}",
@@ -78,18 +75,16 @@ START_TEST(aliases_are_the_same_key)
     must_become("{\"n_ctx\": 1024, \"n_positions\": 1024, \"n_embd\": 768}",
                 "{\"n_ctx\": 16, \"n_positions\": 16, \"n_embd\": 8}");
 }
-END_TEST
 
-START_TEST(what_was_not_there_is_added_at_the_end)
+TEST(what_was_not_there_is_added_at_the_end)
 {
     read_list("d_k=3,d_k=2,d_v=4,n_embd=5");
     must_become("{\"n_embd\": 3}", "{\"n_embd\": 5, \"d_k\": 2, \"d_v\": 4}");
     must_become("{\"n_embd\": 3}\n", "{\"n_embd\": 5, \"d_k\": 2, \"d_v\": 4}\n");
     must_become("{\n  \"n_embd\": 3\n}\n", "{\n  \"n_embd\": 5,\n  \"d_k\": 2,\n  \"d_v\": 4\n}\n");
 }
-END_TEST
 
-START_TEST(words_that_were_counted_are_a_change_like_any)
+TEST(words_that_were_counted_are_a_change_like_any)
 {
     read_list("n_head=8");
     ck_assert(!config_edit_has(&edit, "vocab_size"));
@@ -97,15 +92,13 @@ START_TEST(words_that_were_counted_are_a_change_like_any)
     ck_assert(config_edit_has(&edit, "vocab_size"));
     must_become("{\"vocab_size\": 512}", "{\"vocab_size\": 6, \"n_head\": 8}");
 }
-END_TEST
 
-START_TEST(nothing_to_change_changes_nothing)
+TEST(nothing_to_change_changes_nothing)
 {
     must_become(" { \"a\" : 1 } ", " { \"a\" : 1 } ");
 }
-END_TEST
 
-START_TEST(many_changes_have_room)
+TEST(many_changes_have_room)
 {
     char list[1000] = "n_layer=0";
     for (int i = 1; i <= 40; i++)
@@ -114,9 +107,8 @@ START_TEST(many_changes_have_room)
     ck_assert_uint_eq(edit.count, 41);
     must_become("{\"n_layer\": 12}", "{\"n_layer\": 40}");
 }
-END_TEST
 
-START_TEST(wrong_changes_are_usage_errors)
+TEST(wrong_changes_are_usage_errors)
 {
     static const struct {
         const char *list, *message;
@@ -141,9 +133,8 @@ START_TEST(wrong_changes_are_usage_errors)
         ck_assert_int_eq(err.kind, ERR_USAGE);
     }
 }
-END_TEST
 
-START_TEST(a_key_of_another_type_of_model_is_refused)
+TEST(a_key_of_another_type_of_model_is_refused)
 {
     const struct config gpt2 = {.kind = MODEL_GPT2};
     const struct config attention = {.kind = MODEL_ATTENTION};
@@ -153,9 +144,8 @@ START_TEST(a_key_of_another_type_of_model_is_refused)
     ck_assert_str_eq(err.text, "--set: a model of type \"gpt2\" has no 'd_k'");
     ck_assert_int_eq(err.kind, ERR_USAGE);
 }
-END_TEST
 
-START_TEST(a_text_that_is_no_object_is_refused)
+TEST(a_text_that_is_no_object_is_refused)
 {
     static const struct {
         const char *text, *message;
@@ -175,10 +165,9 @@ START_TEST(a_text_that_is_no_object_is_refused)
         ck_assert_int_eq(err.kind, ERR_INPUT);
     }
 }
-END_TEST
 
 /* Every key is one that config.c looks at: a list in its place is refused by name. */
-START_TEST(keys_are_those_that_a_config_is_read_for)
+TEST(keys_are_those_that_a_config_is_read_for)
 {
     for (size_t i = 0; i < config_key_count; i++) {
         const struct config_key *key = &config_keys[i];
@@ -199,9 +188,8 @@ START_TEST(keys_are_those_that_a_config_is_read_for)
         }
     }
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     static const char text[] = "{\"n_head\": 1}";
     size_t nth = 1;
@@ -219,25 +207,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
         ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
     }
     ck_assert_uint_gt(nth, 3);
-}
-END_TEST
-
-Suite *config_edit_suite(void)
-{
-    Suite *suite = suite_create("config_edit");
-    TCase *tests = tcase_create("config_edit");
-    tcase_add_checked_fixture(tests, empty, release);
-    tcase_add_test(tests, values_are_replaced_in_their_place);
-    tcase_add_test(tests, aliases_are_the_same_key);
-    tcase_add_test(tests, what_was_not_there_is_added_at_the_end);
-    tcase_add_test(tests, words_that_were_counted_are_a_change_like_any);
-    tcase_add_test(tests, nothing_to_change_changes_nothing);
-    tcase_add_test(tests, many_changes_have_room);
-    tcase_add_test(tests, wrong_changes_are_usage_errors);
-    tcase_add_test(tests, a_key_of_another_type_of_model_is_refused);
-    tcase_add_test(tests, a_text_that_is_no_object_is_refused);
-    tcase_add_test(tests, keys_are_those_that_a_config_is_read_for);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

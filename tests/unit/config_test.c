@@ -1,6 +1,5 @@
 #include "model/config.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,13 +7,10 @@
 #include "base/heap.h"
 #include "config_text.h"
 #include "tiny_model.h"
-
-Suite *config_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* clang-format off */
-START_TEST(an_empty_gpt2_config_is_the_smallest_gpt2)
+TEST(an_empty_gpt2_config_is_the_smallest_gpt2)
 {
     struct config c = config_of(JSON({"model_type": "gpt2"}));
     ck_assert_int_eq(c.kind, MODEL_GPT2);
@@ -37,9 +33,8 @@ START_TEST(an_empty_gpt2_config_is_the_smallest_gpt2)
     ck_assert_int_eq(c.bos_id, 50256);
     ck_assert_int_eq(c.eos_id, 50256);
 }
-END_TEST
 
-START_TEST(every_key_of_gpt2_is_read)
+TEST(every_key_of_gpt2_is_read)
 {
     struct config c = config_of(JSON({
         "model_type": "gpt2", "vocab_size": 11, "n_positions": 22, "n_embd": 36, "n_layer": 3,
@@ -62,9 +57,8 @@ START_TEST(every_key_of_gpt2_is_read)
     ck_assert_int_eq(c.eos_id, 7);
     ck_assert(config_scale(&c, 0) == 1.0f && config_scale(&c, 2) == 1.0f / 3);
 }
-END_TEST
 
-START_TEST(the_names_of_other_checkpoints_are_known)
+TEST(the_names_of_other_checkpoints_are_known)
 {
     struct config c = config_of(
                            JSON({"model_type": "gpt2", "hidden_size": 10, "num_hidden_layers": 2,
@@ -79,9 +73,8 @@ START_TEST(the_names_of_other_checkpoints_are_known)
     ck_assert_uint_eq(c.n_layer, 2);
     ck_assert_uint_eq(c.n_head, 5);
 }
-END_TEST
 
-START_TEST(a_keys_own_name_counts_more_than_its_others)
+TEST(a_keys_own_name_counts_more_than_its_others)
 {
     struct config c = config_of(JSON({"model_type": "gpt2", "n_positions": 5, "n_ctx": 6,
                                  "max_position_embeddings": 7, "n_embd": 24, "hidden_size": 12}));
@@ -90,9 +83,8 @@ START_TEST(a_keys_own_name_counts_more_than_its_others)
     c = config_of(JSON({"model_type": "gpt2", "n_ctx": 6}));
     ck_assert_uint_eq(c.n_positions, 6);
 }
-END_TEST
 
-START_TEST(null_is_as_good_as_absent)
+TEST(null_is_as_good_as_absent)
 {
     struct config c = config_of(JSON({
         "model_type": "gpt2", "n_inner": null, "n_embd": 24, "n_head": null, "hidden_size": null,
@@ -105,9 +97,8 @@ START_TEST(null_is_as_good_as_absent)
     ck_assert_int_eq(c.bos_id, -1); /* null: no such token */
     ck_assert_int_eq(c.eos_id, 50256);
 }
-END_TEST
 
-START_TEST(bare_attention_has_one_head_unless_it_is_told)
+TEST(bare_attention_has_one_head_unless_it_is_told)
 {
     struct config c = config_of(JSON({"model_type": "attention", "vocab_size": 6, "n_embd": 16}));
     ck_assert_int_eq(c.kind, MODEL_ATTENTION);
@@ -125,9 +116,8 @@ START_TEST(bare_attention_has_one_head_unless_it_is_told)
     ck_assert_int_eq(c.bos_id, -1);
     ck_assert_int_eq(c.eos_id, -1);
 }
-END_TEST
 
-START_TEST(every_key_of_bare_attention_is_read)
+TEST(every_key_of_bare_attention_is_read)
 {
     struct config c = config_of(JSON({
         "model_type": "attention", "vocab_size": 6, "n_embd": 15, "n_layer": 4, "n_head": 6,
@@ -145,7 +135,6 @@ START_TEST(every_key_of_bare_attention_is_read)
     ck_assert(c.cross && !c.projections);
     ck_assert_uint_eq(c.d_k, 4);
 }
-END_TEST
 
 static const struct refusal {
     const char *config;
@@ -268,21 +257,19 @@ static void check_refusal(const struct refusal *refusal, enum err_kind kind)
     ck_assert_int_eq(err.kind, kind);
 }
 
-START_TEST(what_is_wrong_is_named)
+TEST(what_is_wrong_is_named)
 {
     for (size_t i = 0; i < COUNT(refusals); i++)
         check_refusal(&refusals[i], ERR_INPUT);
 }
-END_TEST
 
-START_TEST(what_is_not_supported_is_named)
+TEST(what_is_not_supported_is_named)
 {
     for (size_t i = 0; i < COUNT(unsupported); i++)
         check_refusal(&unsupported[i], ERR_UNSUPPORTED);
 }
-END_TEST
 
-START_TEST(every_name_in_the_list_of_activations_is_one)
+TEST(every_name_in_the_list_of_activations_is_one)
 {
     struct config config;
     struct err err;
@@ -299,9 +286,8 @@ START_TEST(every_name_in_the_list_of_activations_is_one)
         list += size;
     }
 }
-END_TEST
 
-START_TEST(a_folder_without_a_config_is_no_model)
+TEST(a_folder_without_a_config_is_no_model)
 {
     struct folder_file file = {"model.safetensors", "", 0};
     struct folder folder = {.path = "m", .files = &file, .file_count = 1};
@@ -314,9 +300,8 @@ START_TEST(a_folder_without_a_config_is_no_model)
     ck_assert_int_eq(config_open(&config, &folder, &err), -1);
     ck_assert_str_eq(err.text, "cannot open '/nowhere/config.json': No such file or directory");
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     int failed = -1;
     for (size_t nth = 1; failed; nth++) {
@@ -328,25 +313,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
         ck_assert(!failed || strstr(err.text, "out of memory"));
         ck_assert(failed || nth > 3);
     }
-}
-END_TEST
-
-Suite *config_suite(void)
-{
-    Suite *suite = suite_create("config");
-    TCase *tests = tcase_create("config");
-    tcase_add_test(tests, an_empty_gpt2_config_is_the_smallest_gpt2);
-    tcase_add_test(tests, every_key_of_gpt2_is_read);
-    tcase_add_test(tests, the_names_of_other_checkpoints_are_known);
-    tcase_add_test(tests, a_keys_own_name_counts_more_than_its_others);
-    tcase_add_test(tests, null_is_as_good_as_absent);
-    tcase_add_test(tests, bare_attention_has_one_head_unless_it_is_told);
-    tcase_add_test(tests, every_key_of_bare_attention_is_read);
-    tcase_add_test(tests, what_is_wrong_is_named);
-    tcase_add_test(tests, what_is_not_supported_is_named);
-    tcase_add_test(tests, every_name_in_the_list_of_activations_is_one);
-    tcase_add_test(tests, a_folder_without_a_config_is_no_model);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

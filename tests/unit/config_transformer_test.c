@@ -1,4 +1,3 @@
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,13 +5,10 @@
 #include "model/config.h"
 #include "config_text.h"
 #include "tiny_model.h"
-
-Suite *config_transformer_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* clang-format off */
-START_TEST(unless_it_is_told_it_is_the_papers_as_torch_has_it)
+TEST(unless_it_is_told_it_is_the_papers_as_torch_has_it)
 {
     struct config c = config_of(JSON({"model_type": "transformer", "vocab_size": 6, "n_embd": 16}));
     ck_assert_int_eq(c.kind, MODEL_TRANSFORMER);
@@ -37,9 +33,8 @@ START_TEST(unless_it_is_told_it_is_the_papers_as_torch_has_it)
     ck_assert_int_eq(c.bos_id, -1);
     ck_assert_int_eq(c.eos_id, -1);
 }
-END_TEST
 
-START_TEST(every_key_is_read)
+TEST(every_key_is_read)
 {
     struct config c = config_of(JSON({
         "model_type": "transformer", "vocab_size": 6, "n_embd": 15, "n_positions": 9,
@@ -61,7 +56,6 @@ START_TEST(every_key_is_read)
     ck_assert(c.sinusoids);
     ck_assert_uint_eq(c.n_positions, 9);
 }
-END_TEST
 
 #define SMALL "\"model_type\": \"transformer\", \"vocab_size\": 3, \"n_embd\": 4"
 
@@ -100,7 +94,7 @@ static const struct refusal {
 };
 /* clang-format on */
 
-START_TEST(what_is_wrong_or_not_supported_is_named)
+TEST(what_is_wrong_or_not_supported_is_named)
 {
     for (size_t i = 0; i < COUNT(refusals); i++) {
         char expected[512];
@@ -112,16 +106,4 @@ START_TEST(what_is_wrong_or_not_supported_is_named)
         ck_assert_str_eq(err.text, expected);
         ck_assert_int_eq(err.kind, refusals[i].kind);
     }
-}
-END_TEST
-
-Suite *config_transformer_suite(void)
-{
-    Suite *suite = suite_create("config_transformer");
-    TCase *tests = tcase_create("config_transformer");
-    tcase_add_test(tests, unless_it_is_told_it_is_the_papers_as_torch_has_it);
-    tcase_add_test(tests, every_key_is_read);
-    tcase_add_test(tests, what_is_wrong_or_not_supported_is_named);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,16 +1,14 @@
 #include "lens/continuation.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "story.h"
-
-Suite *continuation_suite(void);
+#include "unit.h"
 
 static const char start[] = "Life is short, eat"; /* five tokens */
 
-START_TEST(the_most_likely_token_follows_each_time)
+TEST(the_most_likely_token_follows_each_time)
 {
     struct story story;
     struct input input = story_input(start);
@@ -37,10 +35,9 @@ START_TEST(the_most_likely_token_follows_each_time)
     }
     story_release(&story);
 }
-END_TEST
 
 /* Every choice is the one that the logits would have given, and they are not computed. */
-START_TEST(the_likeliest_token_needs_no_logits)
+TEST(the_likeliest_token_needs_no_logits)
 {
     static const struct {
         const char *model, *ids, *sentence, *source;
@@ -81,10 +78,9 @@ START_TEST(the_likeliest_token_needs_no_logits)
         story_release(&full);
     }
 }
-END_TEST
 
 /* What looks at more than the likeliest token has all logits. */
-START_TEST(whoever_looks_at_logits_has_them)
+TEST(whoever_looks_at_logits_has_them)
 {
     enum { LARGE = (1 << 20) / 96 }; /* words for that many weights */
     struct input input = story_input(start);
@@ -116,9 +112,8 @@ START_TEST(whoever_looks_at_logits_has_them)
         story_release(&story);
     }
 }
-END_TEST
 
-START_TEST(what_is_kept_is_what_one_pass_over_the_whole_gives)
+TEST(what_is_kept_is_what_one_pass_over_the_whole_gives)
 {
     static const size_t tokens[] = {0, 1, 7, 59, 100}; /* the context ends with 59 */
     static const char *const heads[] = {NULL, "1,3"};
@@ -139,9 +134,8 @@ START_TEST(what_is_kept_is_what_one_pass_over_the_whole_gives)
             story_release(&story);
         }
 }
-END_TEST
 
-START_TEST(a_text_ends_with_the_context)
+TEST(a_text_ends_with_the_context)
 {
     struct story story;
     struct input input = story_input(start);
@@ -156,10 +150,9 @@ START_TEST(a_text_ends_with_the_context)
     ck_assert(!more);
     story_release(&story);
 }
-END_TEST
 
 /* With the second token of what follows as the end of text. */
-START_TEST(a_text_ends_where_the_model_ends_it)
+TEST(a_text_ends_where_the_model_ends_it)
 {
     struct input input = story_input("The keys");
     struct generation_config generation = {.tokens = 3, .sampling = {.top_p = 1}};
@@ -188,9 +181,8 @@ START_TEST(a_text_ends_where_the_model_ends_it)
     }
     story_release(&free_story);
 }
-END_TEST
 
-START_TEST(a_prompt_of_ids_has_the_words_of_its_ids)
+TEST(a_prompt_of_ids_has_the_words_of_its_ids)
 {
     struct story story;
     struct input words = story_input(start);
@@ -220,9 +212,8 @@ START_TEST(a_prompt_of_ids_has_the_words_of_its_ids)
     ck_assert_ptr_null(report.sentence.text);
     story_release(&story);
 }
-END_TEST
 
-START_TEST(models_that_cannot_go_on_are_refused)
+TEST(models_that_cannot_go_on_are_refused)
 {
     static const struct {
         const char *model, *sentence, *message;
@@ -246,11 +237,10 @@ START_TEST(models_that_cannot_go_on_are_refused)
         story_release(&story);
     }
 }
-END_TEST
 
 /* All of it, as often as it takes for allocations from the first to the last to fail once: of a
  * text, beside a source, and without logits. */
-START_TEST(every_allocation_that_fails_is_an_error)
+TEST_LOOP(every_allocation_that_fails_is_an_error, 3)
 {
     bool beside = _i == 1;
     bool screens = _i == 2;
@@ -283,22 +273,4 @@ START_TEST(every_allocation_that_fails_is_an_error)
         story_release(&story);
     }
     ck_assert_uint_gt(failures, 10);
-}
-END_TEST
-
-Suite *continuation_suite(void)
-{
-    Suite *suite = suite_create("continuation");
-    TCase *tests = tcase_create("continuation");
-    tcase_add_test(tests, the_most_likely_token_follows_each_time);
-    tcase_add_test(tests, the_likeliest_token_needs_no_logits);
-    tcase_add_test(tests, whoever_looks_at_logits_has_them);
-    tcase_add_test(tests, what_is_kept_is_what_one_pass_over_the_whole_gives);
-    tcase_add_test(tests, a_text_ends_with_the_context);
-    tcase_add_test(tests, a_text_ends_where_the_model_ends_it);
-    tcase_add_test(tests, a_prompt_of_ids_has_the_words_of_its_ids);
-    tcase_add_test(tests, models_that_cannot_go_on_are_refused);
-    tcase_add_loop_test(tests, every_allocation_that_fails_is_an_error, 0, 3);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,12 +1,8 @@
 #include "write/csv_field.h"
 
-#include <check.h>
+#include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-Suite *csv_field_suite(void);
-
-START_TEST(a_field_is_quoted_when_it_must_be)
+TEST(a_field_is_quoted_when_it_must_be)
 {
     static const struct {
         const char *text;
@@ -33,9 +29,8 @@ START_TEST(a_field_is_quoted_when_it_must_be)
         buf_release(&out);
     }
 }
-END_TEST
 
-START_TEST(bytes_that_are_not_utf8_become_replacement_characters)
+TEST(bytes_that_are_not_utf8_become_replacement_characters)
 {
     static const struct {
         const char *text;
@@ -52,15 +47,4 @@ START_TEST(bytes_that_are_not_utf8_become_replacement_characters)
         ck_assert_str_eq(out.bytes, cases[i].field);
         buf_release(&out);
     }
-}
-END_TEST
-
-Suite *csv_field_suite(void)
-{
-    Suite *suite = suite_create("csv_field");
-    TCase *tests = tcase_create("csv_field");
-    tcase_add_test(tests, a_field_is_quoted_when_it_must_be);
-    tcase_add_test(tests, bytes_that_are_not_utf8_become_replacement_characters);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

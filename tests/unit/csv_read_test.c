@@ -1,13 +1,9 @@
 #include "format/csv_read.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/buf.h"
-
-Suite *csv_read_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static struct arena arena;
 static struct err err;
@@ -35,7 +31,7 @@ static const char *read_all(struct buf *out, const char *text, size_t size, char
     }
 }
 
-START_TEST(records_are_read_as_the_standard_has_them)
+TEST(records_are_read_as_the_standard_has_them)
 {
     static const struct {
         const char *text;
@@ -65,9 +61,8 @@ START_TEST(records_are_read_as_the_standard_has_them)
     buf_release(&out);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(other_separators_are_quoted_alike)
+TEST(other_separators_are_quoted_alike)
 {
     static const struct {
         char separator;
@@ -85,9 +80,8 @@ START_TEST(other_separators_are_quoted_alike)
     buf_release(&out);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(what_is_broken_costs_its_line_and_no_more)
+TEST(what_is_broken_costs_its_line_and_no_more)
 {
     static const struct {
         const char *text;
@@ -104,9 +98,8 @@ START_TEST(what_is_broken_costs_its_line_and_no_more)
     buf_release(&out);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(messages_say_what_was_expected)
+TEST(messages_say_what_was_expected)
 {
     static const struct {
         const char *text;
@@ -135,17 +128,4 @@ START_TEST(messages_say_what_was_expected)
         ck_assert_str_eq(err.text, cases[i].message);
     }
     arena_release(&arena);
-}
-END_TEST
-
-Suite *csv_read_suite(void)
-{
-    Suite *suite = suite_create("csv_read");
-    TCase *tests = tcase_create("csv_read");
-    tcase_add_test(tests, records_are_read_as_the_standard_has_them);
-    tcase_add_test(tests, other_separators_are_quoted_alike);
-    tcase_add_test(tests, what_is_broken_costs_its_line_and_no_more);
-    tcase_add_test(tests, messages_say_what_was_expected);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,14 +1,11 @@
-#include <check.h>
-
 #include <string.h>
 #include <unistd.h>
 
 #include "memory_stream.h"
 #include "report_fixture.h"
+#include "unit.h"
 
-Suite *csv_suite(void);
-
-START_TEST(one_matrix_stands_alone)
+TEST(one_matrix_stands_alone)
 {
     ck_assert_str_eq(fixture_written(csv_write, &fixture_plain, &fixture_alone),
                      "query\\key,0:Life,1:is,2:Life\n"
@@ -16,9 +13,8 @@ START_TEST(one_matrix_stands_alone)
                      "1:is,0.25,0.75,0\n"
                      "2:Life,0.1,0.2,0.7\n");
 }
-END_TEST
 
-START_TEST(labels_are_quoted_and_their_blanks_visible)
+TEST(labels_are_quoted_and_their_blanks_visible)
 {
     ck_assert_str_eq(fixture_written(csv_write, &fixture_odd, &fixture_alone),
                      "query\\key,0:the,\"1:,\",\"2:\"\"\",3:↵,4:爱,5:🍰,6:the,7:\\xc3,8:\\xa9\n"
@@ -32,7 +28,6 @@ START_TEST(labels_are_quoted_and_their_blanks_visible)
                      "7:\\xc3,0.5,0,0,0,0,0,0,0.5,0\n"
                      "8:\\xa9,0.5,0,0,0,0,0,0,0,0.5\n");
 }
-END_TEST
 
 /* So many of the tensors of fixture_layers, from one on: embedding, k, weights; masked, weights. */
 static struct report part_of_layers(size_t first, size_t count)
@@ -43,7 +38,7 @@ static struct report part_of_layers(size_t first, size_t count)
     return report;
 }
 
-START_TEST(several_matrices_of_the_same_columns_are_one_table)
+TEST(several_matrices_of_the_same_columns_are_one_table)
 {
     struct report report = part_of_layers(2, 2);
     ck_assert_str_eq(fixture_written(csv_write, &report, &fixture_alone),
@@ -73,9 +68,8 @@ START_TEST(several_matrices_of_the_same_columns_are_one_table)
                      "k,0,1,1:is,7,8\n"
                      "k,0,1,2:Life,-5,6\n");
 }
-END_TEST
 
-START_TEST(several_sentences_are_one_table)
+TEST(several_sentences_are_one_table)
 {
     struct report report = part_of_layers(0, 1);
     const struct report *reports[] = {&report, &report};
@@ -87,7 +81,6 @@ START_TEST(several_sentences_are_one_table)
                                                              "1,embedding,,,1:is,12345678,0.25\n"
                                                              "1,embedding,,,2:Life,0.5,-0.5\n");
 }
-END_TEST
 
 static void expect_refusal(const struct report *report, size_t count, const char *found)
 {
@@ -104,15 +97,14 @@ static void expect_refusal(const struct report *report, size_t count, const char
     close(descriptor);
 }
 
-START_TEST(matrices_of_other_columns_are_no_table)
+TEST(matrices_of_other_columns_are_no_table)
 {
     expect_refusal(&fixture_layers, 1, "2 channels of 'embedding', 3 keys of 'weights'");
     expect_refusal(&fixture_selected, 2, "keys of 'weights' in 2 sentences");
 }
-END_TEST
 
 /* All sentences look at the same source. */
-START_TEST(keys_may_be_those_of_a_source)
+TEST(keys_may_be_those_of_a_source)
 {
     struct report report = fixture_cross;
     report.tensors += 1;
@@ -129,7 +121,6 @@ START_TEST(keys_may_be_those_of_a_source)
                      "1,weights,0,0,0:3,0.5,0.25,0.25\n"
                      "1,weights,0,0,1:11,0,0,1\n");
 }
-END_TEST
 
 /* Keys of several sentences are refused. */
 static int write_alone(struct stream *out, const struct report *report, const struct place *place,
@@ -140,7 +131,7 @@ static int write_alone(struct stream *out, const struct report *report, const st
     return csv_write(out, report, &alone, err);
 }
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     fixture_starve(write_alone, &fixture_odd);
     struct report report = part_of_layers(0, 2); /* then with rows that need more room than that */
@@ -154,20 +145,4 @@ START_TEST(every_allocation_may_fail)
     }
     report.sentence.labels = labels;
     fixture_starve(csv_write, &report);
-}
-END_TEST
-
-Suite *csv_suite(void)
-{
-    Suite *suite = suite_create("csv");
-    TCase *tests = tcase_create("csv");
-    tcase_add_test(tests, one_matrix_stands_alone);
-    tcase_add_test(tests, labels_are_quoted_and_their_blanks_visible);
-    tcase_add_test(tests, several_matrices_of_the_same_columns_are_one_table);
-    tcase_add_test(tests, several_sentences_are_one_table);
-    tcase_add_test(tests, matrices_of_other_columns_are_no_table);
-    tcase_add_test(tests, keys_may_be_those_of_a_source);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,12 +1,10 @@
 #include "lens/derive.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "report_fixture.h"
-
-Suite *derive_suite(void);
+#include "unit.h"
 
 static struct arena arena;
 
@@ -14,6 +12,8 @@ static void release(void)
 {
     arena_release(&arena);
 }
+
+FIXTURE(NULL, release)
 
 /* "Life is Life" with its last two tokens as one word. */
 static struct report with_words(const struct report *fixture)
@@ -29,7 +29,7 @@ static struct report with_words(const struct report *fixture)
     return report;
 }
 
-START_TEST(attention_to_a_word_is_a_sum_and_from_it_a_mean)
+TEST(attention_to_a_word_is_a_sum_and_from_it_a_mean)
 {
     struct report report = with_words(&fixture_plain);
     ck_assert_int_eq(derive_words(&report, &arena, NULL), 0);
@@ -44,9 +44,8 @@ START_TEST(attention_to_a_word_is_a_sum_and_from_it_a_mean)
     ck_assert_float_eq_tol(sheet_cell(&sheet, 1, 1), (0.75f + 0.9f) / 2, 1e-7f);
     ck_assert(sheet_hides(&sheet, 0, 1));
 }
-END_TEST
 
-START_TEST(a_vector_of_a_word_is_the_mean_of_its_tokens)
+TEST(a_vector_of_a_word_is_the_mean_of_its_tokens)
 {
     struct report report = with_words(&fixture_layers);
     ck_assert_int_eq(derive_words(&report, &arena, NULL), 0);
@@ -58,9 +57,8 @@ START_TEST(a_vector_of_a_word_is_the_mean_of_its_tokens)
     ck_assert_uint_eq(keys->shape[1], 2);
     ck_assert_float_eq(keys->data[4 + 2], 1);
 }
-END_TEST
 
-START_TEST(words_of_a_source_are_columns)
+TEST(words_of_a_source_are_columns)
 {
     struct report report = with_words(&fixture_cross);
     struct derivation how = {.hide_first = true};
@@ -75,9 +73,8 @@ START_TEST(words_of_a_source_are_columns)
     ck_assert_str_eq(sheet.columns.labels[0].text, "isLife");
     ck_assert_float_eq(sheet_cell(&sheet, 0, 0), 1);
 }
-END_TEST
 
-START_TEST(without_the_first_token_the_rest_keeps_its_numbers_and_names)
+TEST(without_the_first_token_the_rest_keeps_its_numbers_and_names)
 {
     struct report report = fixture_layers;
     struct derivation how = {.hide_first = true};
@@ -93,9 +90,8 @@ START_TEST(without_the_first_token_the_rest_keeps_its_numbers_and_names)
     ck_assert_float_eq(sheet_cell(&weights, 1, 0), 0.3f);
     ck_assert(sheet_hides(&weights, 0, 1));
 }
-END_TEST
 
-START_TEST(one_token_cannot_be_hidden)
+TEST(one_token_cannot_be_hidden)
 {
     struct report report = fixture_plain;
     struct derivation how = {.hide_first = true};
@@ -109,9 +105,8 @@ START_TEST(one_token_cannot_be_hidden)
     ck_assert_int_eq(derive(&report, &how, NULL, &arena, &err), -1);
     ck_assert_str_eq(err.text, "--hide-first: expected a source of two tokens or more, found one");
 }
-END_TEST
 
-START_TEST(means_are_read_from_a_list)
+TEST(means_are_read_from_a_list)
 {
     static const struct {
         const char *list;
@@ -128,9 +123,8 @@ START_TEST(means_are_read_from_a_list)
     ck_assert_str_eq(err.text, "--mean: expected one of heads, layers, found 'tokens'");
     ck_assert_int_eq(err.kind, ERR_USAGE);
 }
-END_TEST
 
-START_TEST(means_words_and_hiding_go_together)
+TEST(means_words_and_hiding_go_together)
 {
     struct report report = with_words(&fixture_layers);
     struct derivation how = {true, true, false, true};
@@ -142,9 +136,8 @@ START_TEST(means_words_and_hiding_go_together)
     ck_assert_uint_eq(weights->shape[0], 1);
     ck_assert_double_eq_tol((double)weights->data[0], sum / 4, 1e-6);
 }
-END_TEST
 
-START_TEST(memory_that_is_missing_is_an_error_everywhere)
+TEST(memory_that_is_missing_is_an_error_everywhere)
 {
     struct derivation how = {true, true, true, true};
     struct err err = {0};
@@ -161,22 +154,4 @@ START_TEST(memory_that_is_missing_is_an_error_everywhere)
         arena_release(&starved);
         ck_assert_uint_lt(nth, 100);
     }
-}
-END_TEST
-
-Suite *derive_suite(void)
-{
-    Suite *suite = suite_create("derive");
-    TCase *tests = tcase_create("derive");
-    tcase_add_checked_fixture(tests, NULL, release);
-    tcase_add_test(tests, attention_to_a_word_is_a_sum_and_from_it_a_mean);
-    tcase_add_test(tests, a_vector_of_a_word_is_the_mean_of_its_tokens);
-    tcase_add_test(tests, words_of_a_source_are_columns);
-    tcase_add_test(tests, without_the_first_token_the_rest_keeps_its_numbers_and_names);
-    tcase_add_test(tests, one_token_cannot_be_hidden);
-    tcase_add_test(tests, means_are_read_from_a_list);
-    tcase_add_test(tests, means_words_and_hiding_go_together);
-    tcase_add_test(tests, memory_that_is_missing_is_an_error_everywhere);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,12 +1,10 @@
 #include "bench/benchmark.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "model/bundled.h"
-
-Suite *deviation_suite(void);
+#include "unit.h"
 
 static struct bench_subject subject;
 
@@ -16,7 +14,7 @@ static void open_model(const char *name)
     ck_assert_msg(!bench_subject_open(&subject, bundled_find(name), 1, &err), "%s", err.text);
 }
 
-START_TEST(a_model_of_gpt2s_shape_is_off_a_little)
+TEST(a_model_of_gpt2s_shape_is_off_a_little)
 {
     struct deviation found;
     open_model("tiny");
@@ -28,9 +26,8 @@ START_TEST(a_model_of_gpt2s_shape_is_off_a_little)
     ck_assert_double_lt(found.logits, 0.05 * found.largest_logit);
     bench_subject_release(&subject);
 }
-END_TEST
 
-START_TEST(bare_attention_has_no_logits)
+TEST(bare_attention_has_no_logits)
 {
     struct deviation found;
     open_model("life");
@@ -41,10 +38,9 @@ START_TEST(bare_attention_has_no_logits)
     ck_assert_double_eq(found.largest_logit, 0);
     bench_subject_release(&subject);
 }
-END_TEST
 
 /* q and k are the embeddings, as they are in float32. */
-START_TEST(without_projections_only_queries_and_keys_are_rounded)
+TEST(without_projections_only_queries_and_keys_are_rounded)
 {
     struct deviation found;
     open_model("journey");
@@ -53,9 +49,8 @@ START_TEST(without_projections_only_queries_and_keys_are_rounded)
     ck_assert_double_lt(found.weights, 1e-4);
     bench_subject_release(&subject);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     int failed = -1;
     for (size_t nth = 1; failed; nth++) {
@@ -69,17 +64,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
         ck_assert(failed || nth > 10);
         bench_subject_release(&subject);
     }
-}
-END_TEST
-
-Suite *deviation_suite(void)
-{
-    Suite *suite = suite_create("deviation");
-    TCase *tests = tcase_create("deviation");
-    tcase_add_test(tests, a_model_of_gpt2s_shape_is_off_a_little);
-    tcase_add_test(tests, bare_attention_has_no_logits);
-    tcase_add_test(tests, without_projections_only_queries_and_keys_are_rounded);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

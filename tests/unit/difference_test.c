@@ -1,8 +1,6 @@
 #include "measure/comparison.h"
 
-#include <check.h>
-
-Suite *difference_suite(void);
+#include "unit.h"
 
 static const size_t heads[] = {0, 3};
 
@@ -25,7 +23,7 @@ static void expect(struct difference found, double max, double mean, double kept
     ck_assert_double_eq(found.overlap, overlap);
 }
 
-START_TEST(each_head_is_measured_by_itself)
+TEST(each_head_is_measured_by_itself)
 {
     struct arena arena = {0};
     struct differences differences;
@@ -44,9 +42,8 @@ START_TEST(each_head_is_measured_by_itself)
     expect(difference_of(&differences.sums[1]), 1, 0.25, 1, 0.8125);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(layers_come_in_pieces)
+TEST(layers_come_in_pieces)
 {
     struct arena arena = {0};
     struct differences differences;
@@ -64,15 +61,4 @@ START_TEST(layers_come_in_pieces)
     expect(difference_of(&differences.sums[2]), 0.5, 0.25, 1, 1);
     expect(difference_of(&differences.sums[4]), 0, 0, 0.875, 0.875);
     arena_release(&arena);
-}
-END_TEST
-
-Suite *difference_suite(void)
-{
-    Suite *suite = suite_create("difference");
-    TCase *tests = tcase_create("difference");
-    tcase_add_test(tests, each_head_is_measured_by_itself);
-    tcase_add_test(tests, layers_come_in_pieces);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -2,9 +2,7 @@
  * the processor's caches. Doubled twice that is four or five times as long, and sixteen times where
  * something is quadratic. Time is that of the processor, the least of several tries, at a size that
  * takes long enough to be measured. */
-#include <check.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -14,10 +12,7 @@
 #include "lens/tokenized.h"
 #include "text/tokenizer.h"
 #include "train/grammar.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-Suite *doubling_suite(void);
+#include "unit.h"
 
 enum { FIRST_COUNT = 500, TIMES = 4, TRIES = 3 };
 #define LONG_ENOUGH 0.05
@@ -290,7 +285,9 @@ static double seconds_of(const struct row *row, size_t count, int tries)
     return least;
 }
 
-START_TEST(four_times_as_much_takes_about_four_times_as_long)
+TIMEOUT(120)
+
+TEST_LOOP(four_times_as_much_takes_about_four_times_as_long, COUNT(rows))
 {
     const struct row *row = &rows[_i];
     size_t count = FIRST_COUNT;
@@ -303,16 +300,4 @@ START_TEST(four_times_as_much_takes_about_four_times_as_long)
                   count, seconds, TIMES * count, longer);
     buf_release(&file);
     buf_release(&other);
-}
-END_TEST
-
-Suite *doubling_suite(void)
-{
-    Suite *suite = suite_create("doubling");
-    TCase *tests = tcase_create("doubling");
-    if (!getenv("CK_DEFAULT_TIMEOUT"))
-        tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, four_times_as_much_takes_about_four_times_as_long, 0, COUNT(rows));
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "draw/drawing_process.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,8 +11,7 @@
 
 #include "base/file.h"
 #include "memory_stream.h"
-
-Suite *drawing_process_suite(void);
+#include "unit.h"
 
 enum { MEBIBYTE = 1 << 20 };
 
@@ -77,7 +75,7 @@ static void spin(void)
         ;
 }
 
-START_TEST(however_it_ends_it_is_one_error)
+TEST(however_it_ends_it_is_one_error)
 {
     static void (*const ends[])(void) = {end_at_once, abort_there, chatter, fault_in_threads};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
@@ -88,9 +86,8 @@ START_TEST(however_it_ends_it_is_one_error)
                                    "none");
     }
 }
-END_TEST
 
-START_TEST(what_spins_is_ended)
+TEST(what_spins_is_ended)
 {
     drawing_process_limit(1);
     struct err err = outcome(spin);
@@ -99,7 +96,6 @@ START_TEST(what_spins_is_ended)
                      "pango and cairo do not finish a picture: expected a step within 1 seconds of "
                      "the processor: more memory may help; svg needs none of them");
 }
-END_TEST
 
 /* --- orders and bytes ------------------------------------------------------------------------- */
 
@@ -113,7 +109,7 @@ static void answer_all(void)
     }
 }
 
-START_TEST(keys_that_interrupt_are_not_for_it)
+TEST(keys_that_interrupt_are_not_for_it)
 {
     struct stream out = {0};
     struct err err = {0};
@@ -130,7 +126,6 @@ START_TEST(keys_that_interrupt_are_not_for_it)
     drawing_process_stop(&process);
     stream_discard(&out);
 }
-END_TEST
 
 /* Bytes for an order's bytes, so that both are full at once where nobody reads. */
 static void write_twice(void)
@@ -144,7 +139,7 @@ static void write_twice(void)
     drawing_process_answer("", 1);
 }
 
-START_TEST(all_bytes_are_there_before_the_answer)
+TEST(all_bytes_are_there_before_the_answer)
 {
     static char bytes[MEBIBYTE];
     struct stream out = {0};
@@ -160,7 +155,6 @@ START_TEST(all_bytes_are_there_before_the_answer)
     drawing_process_stop(&process);
     stream_discard(&out);
 }
-END_TEST
 
 /* --- the end of ours -------------------------------------------------------------------------- */
 
@@ -171,7 +165,7 @@ static void answer_and_spin(void)
 }
 
 /* It is looked for by its number, which comes through a pipe; the test takes in orphans. */
-START_TEST(it_ends_with_us)
+TEST(it_ends_with_us)
 {
     int ends[2];
     int status = 0;
@@ -195,18 +189,4 @@ START_TEST(it_ends_with_us)
     ck_assert_int_eq(WTERMSIG(status), SIGKILL);
     close(ends[0]);
     close(ends[1]);
-}
-END_TEST
-
-Suite *drawing_process_suite(void)
-{
-    Suite *suite = suite_create("drawing_process");
-    TCase *tests = tcase_create("drawing_process");
-    tcase_add_test(tests, however_it_ends_it_is_one_error);
-    tcase_add_test(tests, what_spins_is_ended);
-    tcase_add_test(tests, keys_that_interrupt_are_not_for_it);
-    tcase_add_test(tests, all_bytes_are_there_before_the_answer);
-    tcase_add_test(tests, it_ends_with_us);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,20 +1,18 @@
 /* Where pango and cairo are not installed there is nothing to test: tests/pictures.sh says so. */
 #include "draw/drawing.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "memory_stream.h"
 #include "report_fixture.h"
-
-Suite *drawing_suite(void);
+#include "unit.h"
 
 static bool can_draw(void)
 {
     return drawing_check(NULL) == 0;
 }
 
-START_TEST(a_report_becomes_a_png_and_a_pdf)
+TEST(a_report_becomes_a_png_and_a_pdf)
 {
     if (!can_draw())
         return;
@@ -24,9 +22,8 @@ START_TEST(a_report_becomes_a_png_and_a_pdf)
     ck_assert_mem_eq(pdf, "%PDF-1.", 7);
     ck_assert_mem_eq(pdf + fixture_size() - 6, "%%EOF\n", 6);
 }
-END_TEST
 
-START_TEST(the_same_report_gives_the_same_bytes)
+TEST(the_same_report_gives_the_same_bytes)
 {
     static char first[1 << 20];
     if (!can_draw())
@@ -38,9 +35,8 @@ START_TEST(the_same_report_gives_the_same_bytes)
     ck_assert_uint_eq(fixture_size(), size);
     ck_assert_mem_eq(pdf, first, size);
 }
-END_TEST
 
-START_TEST(a_picture_of_too_many_pixels_is_refused)
+TEST(a_picture_of_too_many_pixels_is_refused)
 {
     struct stream out = {0};
     struct drawing drawing;
@@ -54,9 +50,8 @@ START_TEST(a_picture_of_too_many_pixels_is_refused)
                                "choose fewer layers or heads, or write svg or pdf");
     stream_discard(&out);
 }
-END_TEST
 
-START_TEST(cells_do_not_leave_an_image)
+TEST(cells_do_not_leave_an_image)
 {
     unsigned char levels[] = {1, 2, 3, 4};
     struct cells cells = {.rows = 2, .columns = 2, .levels = levels};
@@ -74,9 +69,8 @@ START_TEST(cells_do_not_leave_an_image)
     ck_assert_uint_gt(file.size, 50);
     file_release(&file);
 }
-END_TEST
 
-START_TEST(what_pango_remarks_is_an_error_of_that_picture)
+TEST(what_pango_remarks_is_an_error_of_that_picture)
 {
     struct cairo_page page = {50, 50, "ugly"};
     struct err err = {0};
@@ -95,18 +89,4 @@ START_TEST(what_pango_remarks_is_an_error_of_that_picture)
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
     ck_assert_str_eq(err.text, "pango and cairo cannot draw the picture: Invalid UTF-8 string "
                                "passed to pango_layout_set_text()");
-}
-END_TEST
-
-Suite *drawing_suite(void)
-{
-    Suite *suite = suite_create("drawing");
-    TCase *tests = tcase_create("drawing");
-    tcase_add_test(tests, a_report_becomes_a_png_and_a_pdf);
-    tcase_add_test(tests, the_same_report_gives_the_same_bytes);
-    tcase_add_test(tests, a_picture_of_too_many_pixels_is_refused);
-    tcase_add_test(tests, cells_do_not_leave_an_image);
-    tcase_add_test(tests, what_pango_remarks_is_an_error_of_that_picture);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,12 @@
 #include "format/dtype.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
-START_TEST(types_have_safetensors_names_and_sizes)
+TEST(types_have_safetensors_names_and_sizes)
 {
     static const struct {
         enum dtype dtype;
@@ -34,9 +33,8 @@ START_TEST(types_have_safetensors_names_and_sizes)
         ck_assert_int_eq(dtype_is_weight(dtype), cases[i].is_weight);
     }
 }
-END_TEST
 
-START_TEST(an_unknown_name_is_no_type)
+TEST(an_unknown_name_is_no_type)
 {
     static const char *const cases[] = {"", "f32", "F3", "F322", "F32 ", "float32", "F4"};
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -45,7 +43,6 @@ START_TEST(an_unknown_name_is_no_type)
         ck_assert_int_eq(dtype, DTYPE_I64);
     }
 }
-END_TEST
 
 /* What 16 bits mean, by the definition of IEEE 754, in doubles. */
 static double meaning(unsigned bits, int exponent_bits, int fraction_bits)
@@ -80,19 +77,17 @@ static void check_all_values(enum dtype dtype, int exponent_bits, int fraction_b
     }
 }
 
-START_TEST(every_half_is_read_exactly)
+TEST(every_half_is_read_exactly)
 {
     check_all_values(DTYPE_F16, 5, 10);
 }
-END_TEST
 
-START_TEST(every_brain_float_is_read_exactly)
+TEST(every_brain_float_is_read_exactly)
 {
     check_all_values(DTYPE_BF16, 8, 7);
 }
-END_TEST
 
-START_TEST(a_float_keeps_its_bits)
+TEST(a_float_keeps_its_bits)
 {
     static const uint32_t bits[] = {0,          0x80000000, 1,          0x007fffff, 0x3f800000,
                                     0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc12345, 0x7f812345};
@@ -102,9 +97,8 @@ START_TEST(a_float_keeps_its_bits)
     dtype_to_float(out, file + 1, DTYPE_F32, COUNT(bits));
     ck_assert_mem_eq(out, bits, sizeof bits);
 }
-END_TEST
 
-START_TEST(a_double_is_rounded_to_the_nearest)
+TEST(a_double_is_rounded_to_the_nearest)
 {
     static const struct {
         double from;
@@ -132,29 +126,10 @@ START_TEST(a_double_is_rounded_to_the_nearest)
                       out);
     }
 }
-END_TEST
 
-START_TEST(no_element_is_read_or_written_for_a_count_of_zero)
+TEST(no_element_is_read_or_written_for_a_count_of_zero)
 {
     static const enum dtype weights[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_F64};
     for (size_t i = 0; i < COUNT(weights); i++)
         dtype_to_float(NULL, NULL, weights[i], 0);
-}
-END_TEST
-
-Suite *dtype_suite(void);
-
-Suite *dtype_suite(void)
-{
-    Suite *suite = suite_create("dtype");
-    TCase *tests = tcase_create("dtype");
-    tcase_add_test(tests, types_have_safetensors_names_and_sizes);
-    tcase_add_test(tests, an_unknown_name_is_no_type);
-    tcase_add_test(tests, every_half_is_read_exactly);
-    tcase_add_test(tests, every_brain_float_is_read_exactly);
-    tcase_add_test(tests, a_float_keeps_its_bits);
-    tcase_add_test(tests, a_double_is_rounded_to_the_nearest);
-    tcase_add_test(tests, no_element_is_read_or_written_for_a_count_of_zero);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

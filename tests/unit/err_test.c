@@ -1,11 +1,10 @@
 #include "base/err.h"
 
-#include <check.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
-START_TEST(every_kind_of_error_has_its_setter)
+TEST(every_kind_of_error_has_its_setter)
 {
     static const struct {
         int (*set)(struct err *err, const char *format, ...) ERR_PRINTF;
@@ -22,9 +21,8 @@ START_TEST(every_kind_of_error_has_its_setter)
         ck_assert_int_eq(cases[i].set(NULL, "nobody reads %s", "this"), -1);
     }
 }
-END_TEST
 
-START_TEST(the_first_message_stays)
+TEST(the_first_message_stays)
 {
     struct err err = {0};
     err_output(&err, "the cause");
@@ -32,9 +30,8 @@ START_TEST(the_first_message_stays)
     ck_assert_str_eq(err.text, "the cause");
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
 }
-END_TEST
 
-START_TEST(a_cleared_error_can_be_used_again)
+TEST(a_cleared_error_can_be_used_again)
 {
     struct err err = {0};
     err_usage(&err, "old");
@@ -44,9 +41,8 @@ START_TEST(a_cleared_error_can_be_used_again)
     err_set(&err, "new");
     ck_assert_str_eq(err.text, "new");
 }
-END_TEST
 
-START_TEST(a_prefix_stands_before_the_message)
+TEST(a_prefix_stands_before_the_message)
 {
     struct err err = {0};
     err_usage(&err, "expected 3, found 4");
@@ -55,18 +51,16 @@ START_TEST(a_prefix_stands_before_the_message)
     ck_assert_str_eq(err.text, "'model': tensor 'wte': expected 3, found 4");
     ck_assert_int_eq(err.kind, ERR_USAGE);
 }
-END_TEST
 
-START_TEST(a_prefix_that_cannot_be_written_leaves_the_message)
+TEST(a_prefix_that_cannot_be_written_leaves_the_message)
 {
     struct err err = {0};
     err_set(&err, "expected 4");
     ck_assert_int_eq(err_prefix(&err, "%ls", L"\xd800"), -1); /* half a character */
     ck_assert_str_eq(err.text, "expected 4");
 }
-END_TEST
 
-START_TEST(a_prefix_without_a_message_is_none)
+TEST(a_prefix_without_a_message_is_none)
 {
     struct err err = {0};
     ck_assert_int_eq(err_prefix(&err, "'%s'", "model"), -1);
@@ -74,18 +68,16 @@ START_TEST(a_prefix_without_a_message_is_none)
     ck_assert_str_eq(err.text, "");
     ck_assert_int_eq(err_prefix(NULL, "'%s'", "model"), -1);
 }
-END_TEST
 
-START_TEST(out_of_memory_names_the_bytes)
+TEST(out_of_memory_names_the_bytes)
 {
     struct err err = {0};
     ck_assert_int_eq(err_memory(&err, 4096), -1);
     ck_assert_str_eq(err.text, "out of memory: 4096 bytes more could not be had");
     ck_assert_int_eq(err.kind, ERR_INPUT);
 }
-END_TEST
 
-START_TEST(only_being_out_of_memory_is_told_apart)
+TEST(only_being_out_of_memory_is_told_apart)
 {
     struct err err = {0};
     err_set(&err, "a word");
@@ -97,9 +89,8 @@ START_TEST(only_being_out_of_memory_is_told_apart)
     err_clear(&err);
     ck_assert(!err.out_of_memory);
 }
-END_TEST
 
-START_TEST(a_message_is_adopted_whole_unless_there_is_one)
+TEST(a_message_is_adopted_whole_unless_there_is_one)
 {
     struct err part = {0};
     struct err err = {0};
@@ -113,9 +104,8 @@ START_TEST(a_message_is_adopted_whole_unless_there_is_one)
     ck_assert_str_eq(err.text, "out of memory: 7 bytes more could not be had");
     ck_assert_int_eq(err_adopt(NULL, &part), -1);
 }
-END_TEST
 
-START_TEST(only_a_message_that_has_no_room_is_cut)
+TEST(only_a_message_that_has_no_room_is_cut)
 {
     static char text[ERR_TEXT_BYTES + 1];
     struct err err = {0};
@@ -129,9 +119,8 @@ START_TEST(only_a_message_that_has_no_room_is_cut)
     err_set(&err, "%s", text);
     ck_assert_str_eq(err.text, text);
 }
-END_TEST
 
-START_TEST(a_message_is_not_cut_inside_a_character)
+TEST(a_message_is_not_cut_inside_a_character)
 {
     for (size_t head = 0; head < 3; head++) {
         static char text[ERR_TEXT_BYTES + 3];
@@ -146,9 +135,8 @@ START_TEST(a_message_is_not_cut_inside_a_character)
         ck_assert_str_eq(err.text + size - 3, "...");
     }
 }
-END_TEST
 
-START_TEST(a_message_that_a_prefix_makes_too_long_is_cut)
+TEST(a_message_that_a_prefix_makes_too_long_is_cut)
 {
     static char text[ERR_TEXT_BYTES];
     struct err err = {0};
@@ -165,9 +153,8 @@ START_TEST(a_message_that_a_prefix_makes_too_long_is_cut)
     err_prefix(&err, "%s", text);
     ck_assert_uint_eq(strlen(err.text), ERR_TEXT_BYTES - 1);
 }
-END_TEST
 
-START_TEST(more_stands_after_a_message_as_far_as_there_is_room)
+TEST(more_stands_after_a_message_as_far_as_there_is_room)
 {
     static char text[ERR_TEXT_BYTES];
     struct err err = {0};
@@ -191,28 +178,4 @@ START_TEST(more_stands_after_a_message_as_far_as_there_is_room)
     err_append(&err, "%s", text);
     ck_assert_uint_eq(strlen(err.text), ERR_TEXT_BYTES - 1);
     ck_assert_str_eq(err.text + ERR_TEXT_BYTES - 5, "x...");
-}
-END_TEST
-
-Suite *err_suite(void);
-
-Suite *err_suite(void)
-{
-    Suite *suite = suite_create("err");
-    TCase *tests = tcase_create("err");
-    tcase_add_test(tests, every_kind_of_error_has_its_setter);
-    tcase_add_test(tests, the_first_message_stays);
-    tcase_add_test(tests, a_cleared_error_can_be_used_again);
-    tcase_add_test(tests, a_prefix_stands_before_the_message);
-    tcase_add_test(tests, a_prefix_that_cannot_be_written_leaves_the_message);
-    tcase_add_test(tests, a_prefix_without_a_message_is_none);
-    tcase_add_test(tests, out_of_memory_names_the_bytes);
-    tcase_add_test(tests, only_being_out_of_memory_is_told_apart);
-    tcase_add_test(tests, a_message_is_adopted_whole_unless_there_is_one);
-    tcase_add_test(tests, only_a_message_that_has_no_room_is_cut);
-    tcase_add_test(tests, a_message_is_not_cut_inside_a_character);
-    tcase_add_test(tests, a_message_that_a_prefix_makes_too_long_is_cut);
-    tcase_add_test(tests, more_stands_after_a_message_as_far_as_there_is_room);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

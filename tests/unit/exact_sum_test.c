@@ -1,6 +1,5 @@
 #include "math/exact_sum.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -8,10 +7,7 @@
 #include <string.h>
 
 #include "dice.h"
-
-Suite *exact_sum_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* The judge: a number in units of 2^-149 as decimal-like digits, one bit each, added by hand. */
 enum { BITS = 320 };
@@ -71,7 +67,7 @@ static float any_float(uint32_t *state)
     return value;
 }
 
-START_TEST(sums_are_those_of_big_integers)
+TEST(sums_are_those_of_big_integers)
 {
     uint32_t state = 1;
     struct exact_sum sum = {0};
@@ -85,9 +81,8 @@ START_TEST(sums_are_those_of_big_integers)
     }
     expect_judged(&sum, &judge);
 }
-END_TEST
 
-START_TEST(numbers_at_the_ends_of_the_range_are_exact)
+TEST(numbers_at_the_ends_of_the_range_are_exact)
 {
     static const float values[] = {
         0,        -0.0f,        1,         -1,         FLT_MIN,          -FLT_MIN,
@@ -104,9 +99,8 @@ START_TEST(numbers_at_the_ends_of_the_range_are_exact)
         }
     }
 }
-END_TEST
 
-START_TEST(a_double_is_exact_down_to_the_unit)
+TEST(a_double_is_exact_down_to_the_unit)
 {
     static const double values[] = {
         0.1,      -0.1,      1.0 / 3, 0x1.fffffffffffffp-97, 0x1.fffffffffffffp-98, -0x1.8p-149,
@@ -119,9 +113,8 @@ START_TEST(a_double_is_exact_down_to_the_unit)
         expect_judged(&sum, &judge);
     }
 }
-END_TEST
 
-START_TEST(the_order_and_the_parts_do_not_matter)
+TEST(the_order_and_the_parts_do_not_matter)
 {
     enum { VALUES = 1000, PARTS = 7 };
     static float values[VALUES];
@@ -142,9 +135,8 @@ START_TEST(the_order_and_the_parts_do_not_matter)
     ck_assert_mem_eq(&forth, &back, sizeof forth);
     ck_assert_mem_eq(&forth, &merged, sizeof forth);
 }
-END_TEST
 
-START_TEST(what_is_added_and_taken_away_is_gone)
+TEST(what_is_added_and_taken_away_is_gone)
 {
     uint32_t state = 3;
     struct exact_sum sum = {0};
@@ -158,9 +150,8 @@ START_TEST(what_is_added_and_taken_away_is_gone)
         ck_assert_mem_eq(&sum, &nothing, sizeof sum);
     }
 }
-END_TEST
 
-START_TEST(the_value_is_the_nearest_double)
+TEST(the_value_is_the_nearest_double)
 {
     static const struct {
         double parts[4];
@@ -188,9 +179,8 @@ START_TEST(the_value_is_the_nearest_double)
                       exact_sum_value(&sum));
     }
 }
-END_TEST
 
-START_TEST(single_floats_come_back_as_they_were)
+TEST(single_floats_come_back_as_they_were)
 {
     uint32_t state = 4;
     for (int i = 0; i < 20000; i++) {
@@ -200,9 +190,8 @@ START_TEST(single_floats_come_back_as_they_were)
         ck_assert(exact_sum_value(&sum) == (double)value);
     }
 }
-END_TEST
 
-START_TEST(a_text_reads_back_to_the_same_sum)
+TEST(a_text_reads_back_to_the_same_sum)
 {
     uint32_t state = 5;
     struct exact_sum sum = {0};
@@ -216,9 +205,8 @@ START_TEST(a_text_reads_back_to_the_same_sum)
         exact_sum_add(&sum, any_float(&state));
     }
 }
-END_TEST
 
-START_TEST(texts_are_units_in_hexadecimal)
+TEST(texts_are_units_in_hexadecimal)
 {
     static const struct {
         double value;
@@ -238,9 +226,8 @@ START_TEST(texts_are_units_in_hexadecimal)
         ck_assert_str_eq(text, cases[i].text);
     }
 }
-END_TEST
 
-START_TEST(anything_else_is_no_text_of_a_sum)
+TEST(anything_else_is_no_text_of_a_sum)
 {
     static const char *const texts[] = {
         "",    "-",
@@ -253,23 +240,4 @@ START_TEST(anything_else_is_no_text_of_a_sum)
         struct exact_sum sum;
         ck_assert_msg(!exact_sum_parse(&sum, texts[i], strlen(texts[i])), "'%s'", texts[i]);
     }
-}
-END_TEST
-
-Suite *exact_sum_suite(void)
-{
-    Suite *suite = suite_create("exact_sum");
-    TCase *tests = tcase_create("exact_sum");
-    tcase_add_test(tests, sums_are_those_of_big_integers);
-    tcase_add_test(tests, numbers_at_the_ends_of_the_range_are_exact);
-    tcase_add_test(tests, a_double_is_exact_down_to_the_unit);
-    tcase_add_test(tests, the_order_and_the_parts_do_not_matter);
-    tcase_add_test(tests, what_is_added_and_taken_away_is_gone);
-    tcase_add_test(tests, the_value_is_the_nearest_double);
-    tcase_add_test(tests, single_floats_come_back_as_they_were);
-    tcase_add_test(tests, a_text_reads_back_to_the_same_sum);
-    tcase_add_test(tests, texts_are_units_in_hexadecimal);
-    tcase_add_test(tests, anything_else_is_no_text_of_a_sum);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

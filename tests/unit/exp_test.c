@@ -1,12 +1,9 @@
 #include "math/portable_math.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 
-Suite *exp_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* The gap between floats at a (double) value. */
 static double unit_at(double value)
@@ -47,19 +44,17 @@ static void sweep(float sign, float end)
     }
 }
 
-START_TEST(growing_results_are_within_a_unit)
+TEST(growing_results_are_within_a_unit)
 {
     sweep(1, 88.72f);
 }
-END_TEST
 
-START_TEST(falling_results_are_within_a_unit_as_long_as_they_are_normal)
+TEST(falling_results_are_within_a_unit_as_long_as_they_are_normal)
 {
     sweep(-1, 87.33f);
 }
-END_TEST
 
-START_TEST(whole_numbers_and_their_neighbours_are_within_a_unit)
+TEST(whole_numbers_and_their_neighbours_are_within_a_unit)
 {
     for (int n = -87; n <= 88; n++) {
         float x = (float)n;
@@ -68,10 +63,9 @@ START_TEST(whole_numbers_and_their_neighbours_are_within_a_unit)
         ck_assert_double_le(error_of(nextafterf(x, 100)), 1.0);
     }
 }
-END_TEST
 
 /* Where n = round(x / ln 2) changes, r is largest. */
-START_TEST(half_way_between_powers_of_two_is_within_a_unit)
+TEST(half_way_between_powers_of_two_is_within_a_unit)
 {
     for (int n = -125; n <= 127; n++) {
         float x = (float)((n + 0.5) * 0.69314718055994531);
@@ -80,18 +74,16 @@ START_TEST(half_way_between_powers_of_two_is_within_a_unit)
                 ck_abort_msg("around %.9g", x);
     }
 }
-END_TEST
 
-START_TEST(zero_gives_exactly_one)
+TEST(zero_gives_exactly_one)
 {
     ck_assert(exp_float(0.0f) == 1.0f);
     ck_assert(exp_float(-0.0f) == 1.0f);
     ck_assert(exp_float(FLT_MIN) == 1.0f);
     ck_assert(exp_float(-1e-45f) == 1.0f);
 }
-END_TEST
 
-START_TEST(what_is_too_large_is_infinite)
+TEST(what_is_too_large_is_infinite)
 {
     static const float large[] = {88.7229f, 88.73f, 88.74f,  89,      100,
                                   1e4f,     1e30f,  FLT_MAX, INFINITY};
@@ -101,9 +93,8 @@ START_TEST(what_is_too_large_is_infinite)
     ck_assert(isfinite(exp_float(88.7228317f))); /* the last one below 128 ln 2 … */
     ck_assert(isinf(exp_float(88.7228394f)));    /* … and the first one above */
 }
-END_TEST
 
-START_TEST(what_is_too_small_is_exactly_zero)
+TEST(what_is_too_small_is_exactly_zero)
 {
     static const float small[] = {-87.3301f, -87.4f, -88, -103, -1e4f, -1e30f, -FLT_MAX, -INFINITY};
     for (size_t i = 0; i < COUNT(small); i++) {
@@ -112,17 +103,15 @@ START_TEST(what_is_too_small_is_exactly_zero)
     }
     ck_assert(exp_float(-87.33f) >= FLT_MIN);
 }
-END_TEST
 
-START_TEST(nan_stays_nan)
+TEST(nan_stays_nan)
 {
     ck_assert(isnan(exp_float(NAN)));
     ck_assert(isnan(exp_float(-NAN)));
     ck_assert(isnan(exp_float(float_of(0x7f800001))));
 }
-END_TEST
 
-START_TEST(the_short_way_for_negative_numbers_gives_the_same_bits)
+TEST(the_short_way_for_negative_numbers_gives_the_same_bits)
 {
     for (uint32_t bits = 0; bits <= bits_of(INFINITY); bits += 251) {
         float x = -float_of(bits);
@@ -133,10 +122,9 @@ START_TEST(the_short_way_for_negative_numbers_gives_the_same_bits)
     ck_assert(exp_negative(-INFINITY) == 0.0f);
     ck_assert(isnan(exp_negative(NAN)));
 }
-END_TEST
 
 /* Softmax counts on it: a larger score never gets a smaller weight. */
-START_TEST(a_larger_number_has_no_smaller_result)
+TEST(a_larger_number_has_no_smaller_result)
 {
     float before = 0;
     for (float x = -87.3f; x < 88.7f; x += 0.0005f) {
@@ -145,23 +133,4 @@ START_TEST(a_larger_number_has_no_smaller_result)
             ck_abort_msg("e^%.9g is %.9g, smaller than before it", x, here);
         before = here;
     }
-}
-END_TEST
-
-Suite *exp_suite(void)
-{
-    Suite *suite = suite_create("exp");
-    TCase *tests = tcase_create("exp");
-    tcase_add_test(tests, growing_results_are_within_a_unit);
-    tcase_add_test(tests, falling_results_are_within_a_unit_as_long_as_they_are_normal);
-    tcase_add_test(tests, whole_numbers_and_their_neighbours_are_within_a_unit);
-    tcase_add_test(tests, half_way_between_powers_of_two_is_within_a_unit);
-    tcase_add_test(tests, zero_gives_exactly_one);
-    tcase_add_test(tests, what_is_too_large_is_infinite);
-    tcase_add_test(tests, what_is_too_small_is_exactly_zero);
-    tcase_add_test(tests, nan_stays_nan);
-    tcase_add_test(tests, the_short_way_for_negative_numbers_gives_the_same_bits);
-    tcase_add_test(tests, a_larger_number_has_no_smaller_result);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,11 @@
 #include "explain/explain_walk.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "explanation_fixture.h"
 #include "lens/attention_part.h"
-
-Suite *explain_facts_suite(void);
+#include "unit.h"
 
 static struct buf out;
 
@@ -37,15 +35,14 @@ static void expect(const struct explanation *explanation, const char *text)
     buf_release(&out);
 }
 
-START_TEST(the_model_the_sentence_and_the_query)
+TEST(the_model_the_sentence_and_the_query)
 {
     expect(&fixture_explanation, "model: \"o\"dd\"\n"
                                  "sentence: \"a_b|爱\\x0d\"\n"
                                  "query*: \"1:|\", layer 2, head 1\n");
 }
-END_TEST
 
-START_TEST(what_is_not_always_there)
+TEST(what_is_not_always_there)
 {
     struct report report = *fixture_explanation_short.report;
     struct explanation explanation = fixture_explanation_short;
@@ -60,9 +57,8 @@ START_TEST(what_is_not_always_there)
                          "query*: \"1:|\", cross-attention, layer 2, head 1\n"
                          "keys shown: 2 of 4, which have 0.75 of the weight\n");
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     bool failed = true;
     for (size_t nth = 1; failed; nth++) {
@@ -73,16 +69,4 @@ START_TEST(every_allocation_may_fail)
         ck_assert(failed || nth > 3);
         buf_release(&out);
     }
-}
-END_TEST
-
-Suite *explain_facts_suite(void)
-{
-    Suite *suite = suite_create("explain_facts");
-    TCase *tests = tcase_create("explain_facts");
-    tcase_add_test(tests, the_model_the_sentence_and_the_query);
-    tcase_add_test(tests, what_is_not_always_there);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,9 +1,7 @@
-#include <check.h>
 #include <string.h>
 
 #include "explanation_fixture.h"
-
-Suite *explain_html_suite(void);
+#include "unit.h"
 
 static const char *written(bool full)
 {
@@ -16,7 +14,7 @@ static void expect(const char *text, const char *part)
     ck_assert_msg(strstr(text, part) != NULL, "not there: %s\n%s", part, text);
 }
 
-START_TEST(titles_facts_and_formulas)
+TEST(titles_facts_and_formulas)
 {
     const char *text = written(false);
     expect(text, "<!DOCTYPE html>\n<html lang=\"en\">\n");
@@ -31,9 +29,8 @@ START_TEST(titles_facts_and_formulas)
     expect(text, "<p class=\"worked\">score<sub>0</sub> = 0.5 · 1</p>\n");
     expect(text, "<h2>4. Output</h2>\n<p>That is all.</p>\n</section>\n");
 }
-END_TEST
 
-START_TEST(a_table_with_its_bars)
+TEST(a_table_with_its_bars)
 {
     expect(written(false),
            "<div class=\"scroll\"><table><thead>\n"
@@ -52,9 +49,8 @@ START_TEST(a_table_with_its_bars)
            "<tr><th scope=\"row\">sum</th><td></td><td>1.0e+00</td><td></td></tr>\n"
            "</tfoot></table></div>\n");
 }
-END_TEST
 
-START_TEST(matrices_in_full)
+TEST(matrices_in_full)
 {
     static const char matrix[] =
         "<tr><td></td><th class=\"group\" colspan=\"2\"><i>W</i><sub><i>k</i></sub></th></tr>\n"
@@ -67,32 +63,16 @@ START_TEST(matrices_in_full)
     ck_assert_ptr_null(strstr(written(false), matrix));
     expect(written(true), matrix);
 }
-END_TEST
 
-START_TEST(gaps_are_rows)
+TEST(gaps_are_rows)
 {
     const char *text =
         fixture_explained(explain_html_write, &fixture_explanation_short, &fixture_page);
     expect(text, "</thead><tbody>\n<tr><th scope=\"row\">…</th></tr>\n<tr class=\"own\">");
     expect(text, "<dt>keys shown</dt><dd>2 of 4, which have 0.75 of the weight</dd>\n");
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     fixture_starve_explainer(explain_html_write);
-}
-END_TEST
-
-Suite *explain_html_suite(void)
-{
-    Suite *suite = suite_create("explain_html");
-    TCase *tests = tcase_create("explain_html");
-    tcase_add_test(tests, titles_facts_and_formulas);
-    tcase_add_test(tests, a_table_with_its_bars);
-    tcase_add_test(tests, matrices_in_full);
-    tcase_add_test(tests, gaps_are_rows);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,10 +1,8 @@
-#include <check.h>
-
 #include "explanation_fixture.h"
 
-Suite *explain_json_suite(void);
+#include "unit.h"
 
-START_TEST(everything_is_in_the_object)
+TEST(everything_is_in_the_object)
 {
     ck_assert_str_eq(
         fixture_explained(explain_json_write, &fixture_explanation, &fixture_page),
@@ -45,14 +43,4 @@ START_TEST(everything_is_in_the_object)
         "   \"total\": {\"name\": \"sum\", \"weight\": 1}},\n"
         "  {\"name\": \"output\", \"title\": \"Output\",\n"
         "   \"note\": \"That is all.\"}]}\n");
-}
-END_TEST
-
-Suite *explain_json_suite(void)
-{
-    Suite *suite = suite_create("explain_json");
-    TCase *tests = tcase_create("explain_json");
-    tcase_add_test(tests, everything_is_in_the_object);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,9 +1,7 @@
-#include <check.h>
 #include <string.h>
 
 #include "explanation_fixture.h"
-
-Suite *explain_latex_suite(void);
+#include "unit.h"
 
 static const char document[] =
     "\\begin{document}\n"
@@ -70,16 +68,15 @@ static const char document[] =
     "That is all.\n"
     "\\end{document}\n";
 
-START_TEST(a_document_has_a_section_for_every_step)
+TEST(a_document_has_a_section_for_every_step)
 {
     const char *text = fixture_explained(explain_latex_write, &fixture_explanation, &fixture_page);
     const char *from = strstr(text, "\\begin{document}");
     ck_assert_ptr_nonnull(from);
     ck_assert_str_eq(from, document);
 }
-END_TEST
 
-START_TEST(keys_with_little_weight_are_left_out)
+TEST(keys_with_little_weight_are_left_out)
 {
     const char *text =
         fixture_explained(explain_latex_write, &fixture_explanation_short, &fixture_page);
@@ -117,7 +114,6 @@ START_TEST(keys_with_little_weight_are_left_out)
                      "$s_{0} = 0.5 \\cdot 1$\n"
                      "\\end{document}\n");
 }
-END_TEST
 
 static size_t count_of(const char *text, const char *part)
 {
@@ -157,7 +153,7 @@ static const char *long_and_wide(bool full)
     return fixture_explained(explain_latex_write, &explanation, &page);
 }
 
-START_TEST(a_long_vector_loses_its_middle)
+TEST(a_long_vector_loses_its_middle)
 {
     static const char titles[] = "\nkey & 0 & 1 & 2 & 3 & 4 & \\cdots & 25 & 26 & 27 & 28 & 29 & "
                                  "\\alpha_j & \\\\\n";
@@ -168,9 +164,8 @@ START_TEST(a_long_vector_loses_its_middle)
     ck_assert_uint_eq(count_of(text, "\n0 \\texttt{w}"), 1);
     ck_assert_uint_eq(count_of(text, "\n44 \\texttt{w}"), 1);
 }
-END_TEST
 
-START_TEST(in_full_it_comes_in_several_tables)
+TEST(in_full_it_comes_in_several_tables)
 {
     static const char *const titles[] = {
         "\nkey & 0 & 1 & 2 & 3 & 4 & 5 & 6 & 7 & 8 & 9 & \\alpha_j & \\\\\n",
@@ -184,23 +179,8 @@ START_TEST(in_full_it_comes_in_several_tables)
         ck_assert_uint_eq(count_of(text, titles[i]), 2);
     ck_assert_uint_eq(count_of(text, "\n44 \\texttt{w}"), 3);
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     fixture_starve_explainer(explain_latex_write);
-}
-END_TEST
-
-Suite *explain_latex_suite(void)
-{
-    Suite *suite = suite_create("explain_latex");
-    TCase *tests = tcase_create("explain_latex");
-    tcase_add_test(tests, a_document_has_a_section_for_every_step);
-    tcase_add_test(tests, keys_with_little_weight_are_left_out);
-    tcase_add_test(tests, a_long_vector_loses_its_middle);
-    tcase_add_test(tests, in_full_it_comes_in_several_tables);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

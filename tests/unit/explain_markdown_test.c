@@ -1,10 +1,8 @@
-#include <check.h>
-
 #include "explanation_fixture.h"
 
-Suite *explain_markdown_suite(void);
+#include "unit.h"
 
-START_TEST(a_page_has_a_section_for_every_step)
+TEST(a_page_has_a_section_for_every_step)
 {
     ck_assert_str_eq(fixture_explained(explain_markdown_write, &fixture_explanation, &fixture_page),
                      "# One query, step by step\n"
@@ -59,9 +57,8 @@ START_TEST(a_page_has_a_section_for_every_step)
                      "\n"
                      "That is all.\n");
 }
-END_TEST
 
-START_TEST(keys_with_little_weight_are_left_out)
+TEST(keys_with_little_weight_are_left_out)
 {
     ck_assert_str_eq(
         fixture_explained(explain_markdown_write, &fixture_explanation_short, &fixture_page),
@@ -92,21 +89,8 @@ START_TEST(keys_with_little_weight_are_left_out)
         "\n"
         "$s_{0} = 0.5 \\cdot 1$\n");
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     fixture_starve_explainer(explain_markdown_write);
-}
-END_TEST
-
-Suite *explain_markdown_suite(void)
-{
-    Suite *suite = suite_create("explain_markdown");
-    TCase *tests = tcase_create("explain_markdown");
-    tcase_add_test(tests, a_page_has_a_section_for_every_step);
-    tcase_add_test(tests, keys_with_little_weight_are_left_out);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

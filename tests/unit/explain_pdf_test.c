@@ -1,12 +1,10 @@
 /* Where pango and cairo are not installed there is nothing to test: tests/pictures.sh says so. */
-#include <check.h>
 #include <string.h>
 
 #include "draw/drawing.h"
 #include "explanation_fixture.h"
 #include "memory_stream.h"
-
-Suite *explain_pdf_suite(void);
+#include "unit.h"
 
 static struct file written(const struct explanation *items, size_t count, bool full)
 {
@@ -37,7 +35,7 @@ static void expect_pages(const struct file *file, size_t least, size_t most)
                       least, most);
 }
 
-START_TEST(a_document_is_the_same_each_time)
+TEST(a_document_is_the_same_each_time)
 {
     if (drawing_check(NULL))
         return;
@@ -50,9 +48,8 @@ START_TEST(a_document_is_the_same_each_time)
     file_release(&first);
     file_release(&second);
 }
-END_TEST
 
-START_TEST(each_of_several_begins_a_page)
+TEST(each_of_several_begins_a_page)
 {
     const struct explanation three[] = {fixture_explanation, fixture_explanation_short,
                                         fixture_explanation};
@@ -62,12 +59,11 @@ START_TEST(each_of_several_begins_a_page)
     expect_pages(&file, 3, 3);
     file_release(&file);
 }
-END_TEST
 
 enum { LONG = 500, WIDE = 30 };
 
 /* In full in three tables, each with some of the elements. */
-START_TEST(a_long_table_goes_on_on_the_next_page)
+TEST(a_long_table_goes_on_on_the_next_page)
 {
     static float values[LONG * WIDE];
     static struct label labels[LONG];
@@ -96,10 +92,9 @@ START_TEST(a_long_table_goes_on_on_the_next_page)
     expect_pages(&file, 24, 24);
     file_release(&file);
 }
-END_TEST
 
 /* A text that fills pages alone. */
-START_TEST(a_long_text_comes_in_several_paragraphs)
+TEST(a_long_text_comes_in_several_paragraphs)
 {
     static char text[40000];
     static struct report report;
@@ -117,24 +112,9 @@ START_TEST(a_long_text_comes_in_several_paragraphs)
     expect_pages(&file, 6, 20);
     file_release(&file);
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     if (drawing_check(NULL) == 0)
         fixture_starve_explainer(explain_pdf_write);
-}
-END_TEST
-
-Suite *explain_pdf_suite(void)
-{
-    Suite *suite = suite_create("explain_pdf");
-    TCase *tests = tcase_create("explain_pdf");
-    tcase_add_test(tests, a_document_is_the_same_each_time);
-    tcase_add_test(tests, each_of_several_begins_a_page);
-    tcase_add_test(tests, a_long_table_goes_on_on_the_next_page);
-    tcase_add_test(tests, a_long_text_comes_in_several_paragraphs);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

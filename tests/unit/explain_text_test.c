@@ -1,10 +1,8 @@
-#include <check.h>
-
 #include "explanation_fixture.h"
 
-Suite *explain_text_suite(void);
+#include "unit.h"
 
-START_TEST(a_page_has_a_table_and_a_line_for_every_step)
+TEST(a_page_has_a_table_and_a_line_for_every_step)
 {
     ck_assert_str_eq(fixture_explained(explain_text_write, &fixture_explanation, &fixture_page),
                      "o\"dd · a_b|爱\\x0d\n"
@@ -50,9 +48,8 @@ START_TEST(a_page_has_a_table_and_a_line_for_every_step)
                      "(left out: matrices, inputs of all keys; --full prints them,\n"
                      " JSON has them)\n");
 }
-END_TEST
 
-START_TEST(keys_with_little_weight_are_left_out)
+TEST(keys_with_little_weight_are_left_out)
 {
     ck_assert_str_eq(
         fixture_explained(explain_text_write, &fixture_explanation_short, &fixture_page),
@@ -78,9 +75,8 @@ START_TEST(keys_with_little_weight_are_left_out)
         "(left out: matrices, inputs of all keys; --full prints them,\n"
         " JSON has them)\n");
 }
-END_TEST
 
-START_TEST(a_narrow_page_breaks_its_lines)
+TEST(a_narrow_page_breaks_its_lines)
 {
     struct explain_page page = {.columns = 40};
     ck_assert_str_eq(fixture_explained(explain_text_write, &fixture_explanation_short, &page),
@@ -106,9 +102,8 @@ START_TEST(a_narrow_page_breaks_its_lines)
                      "(left out: matrices, inputs of all keys;\n"
                      " --full prints them, JSON has them)\n");
 }
-END_TEST
 
-START_TEST(an_endless_page_shows_whole_vectors)
+TEST(an_endless_page_shows_whole_vectors)
 {
     struct explain_page page = {.full = true};
     ck_assert_str_eq(
@@ -142,23 +137,8 @@ START_TEST(an_endless_page_shows_whole_vectors)
         "\n"
         "   score_0 = 0.5 · 1\n");
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     fixture_starve_explainer(explain_text_write);
-}
-END_TEST
-
-Suite *explain_text_suite(void)
-{
-    Suite *suite = suite_create("explain_text");
-    TCase *tests = tcase_create("explain_text");
-    tcase_add_test(tests, a_page_has_a_table_and_a_line_for_every_step);
-    tcase_add_test(tests, keys_with_little_weight_are_left_out);
-    tcase_add_test(tests, a_narrow_page_breaks_its_lines);
-    tcase_add_test(tests, an_endless_page_shows_whole_vectors);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

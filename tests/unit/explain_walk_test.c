@@ -1,7 +1,7 @@
-#include <check.h>
-
 #include "explanation_fixture.h"
 #include "explain/explain_walk.h"
+
+#include "unit.h"
 
 /* A form of a sign a piece. */
 struct page {
@@ -127,7 +127,7 @@ static void check_walk(const struct explain_form *as, const struct explanations 
     buf_release(&page.text);
 }
 
-START_TEST(pieces_come_in_the_order_of_a_page)
+TEST(pieces_come_in_the_order_of_a_page)
 {
     check_walk(&form, &(struct explanations){&fixture_explanation_short, 1, false},
                (struct explain_page){.columns = 40},
@@ -146,9 +146,8 @@ START_TEST(pieces_come_in_the_order_of_a_page)
                " worked score_0 = 0.5 · 1;\n"
                ".\n");
 }
-END_TEST
 
-START_TEST(in_full_wide_vectors_come_in_parts)
+TEST(in_full_wide_vectors_come_in_parts)
 {
     check_walk(&form, &(struct explanations){&fixture_explanation_short, 1, false},
                (struct explain_page){.columns = 60, .full = true},
@@ -180,9 +179,8 @@ START_TEST(in_full_wide_vectors_come_in_parts)
                " worked score_0 = 0.5 · 1;\n"
                ".\n");
 }
-END_TEST
 
-START_TEST(a_form_may_leave_things_out)
+TEST(a_form_may_leave_things_out)
 {
     const struct explanation two[] = {fixture_explanation, fixture_explanation_short};
     check_walk(&bare_form, &(struct explanations){two, 2, true},
@@ -227,18 +225,4 @@ START_TEST(a_form_may_leave_things_out)
                "  row 2 0.0000'0.5000'..'0.0000,\n"
                "  gap,\n"
                " worked s_{0} = 0.5 \\cdot 1");
-}
-END_TEST
-
-Suite *explain_walk_suite(void);
-
-Suite *explain_walk_suite(void)
-{
-    Suite *suite = suite_create("explain_walk");
-    TCase *tests = tcase_create("explain_walk");
-    tcase_add_test(tests, pieces_come_in_the_order_of_a_page);
-    tcase_add_test(tests, in_full_wide_vectors_come_in_parts);
-    tcase_add_test(tests, a_form_may_leave_things_out);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

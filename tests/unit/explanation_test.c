@@ -1,16 +1,12 @@
 #include "explain/explanation.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "lens/viewer.h"
 #include "explanation_fixture.h"
 #include "tiny_model.h"
-
-Suite *explanation_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { TOKENS = 5 };
 
@@ -35,6 +31,8 @@ static void release(void)
     tiny_model_release(&model);
     arena_release(&arena);
 }
+
+FIXTURE(prepare, release)
 
 static void read_input(struct input input, const struct input *source)
 {
@@ -108,7 +106,7 @@ static void open_life(void)
     explain(0, 0, 1);
 }
 
-START_TEST(the_worked_example_has_the_published_numbers)
+TEST(the_worked_example_has_the_published_numbers)
 {
     open_life();
     expect_numbers(block_called("input", "x")->values, (double[]){0.1794, 1.8951, 0.4954}, 3);
@@ -120,9 +118,8 @@ START_TEST(the_worked_example_has_the_published_numbers)
     expect_numbers(block_called("context", "weighted")->total,
                    (double[]){0.5313, 1.3607, 0.7891, 1.3110}, 4);
 }
-END_TEST
 
-START_TEST(each_step_works_out_one_row)
+TEST(each_step_works_out_one_row)
 {
     static const struct {
         const char *step, *text, *latex;
@@ -152,7 +149,6 @@ START_TEST(each_step_works_out_one_row)
     ck_assert_ptr_null(step_called("masked")->worked.text);
     ck_assert_ptr_null(step_called("output")->worked.text);
 }
-END_TEST
 
 /* --- what any model gives --------------------------------------------------------------------- */
 
@@ -256,14 +252,13 @@ static const char *const configs[] = {
 };
 /* clang-format on */
 
-START_TEST(the_steps_of_any_model_follow_from_each_other)
+TEST_LOOP(the_steps_of_any_model_follow_from_each_other, COUNT(configs))
 {
     open_tiny(configs[_i]);
     check_all();
 }
-END_TEST
 
-START_TEST(the_steps_of_the_bundled_models_follow_from_each_other)
+TEST(the_steps_of_the_bundled_models_follow_from_each_other)
 {
     static const char *const names[][2] = {
         {"tiny", "Life is short"},        {"life", "Life is short"},
@@ -276,7 +271,6 @@ START_TEST(the_steps_of_the_bundled_models_follow_from_each_other)
         viewer_release(&viewer);
     }
 }
-END_TEST
 
 static const char *note_of(const char *step)
 {
@@ -284,7 +278,7 @@ static const char *note_of(const char *step)
     return note ? note : "";
 }
 
-START_TEST(notes_say_what_is_not_plain)
+TEST(notes_say_what_is_not_plain)
 {
     open_tiny(configs[3]);
     explain(1, 4, 2);
@@ -299,9 +293,8 @@ START_TEST(notes_say_what_is_not_plain)
                      "A query sees itself and what came before: the last one sees all.");
     ck_assert_uint_eq(step_called("masked")->table.row_count, 0);
 }
-END_TEST
 
-START_TEST(notes_of_a_source_and_of_a_stream)
+TEST(notes_of_a_source_and_of_a_stream)
 {
     open_tiny(configs[4]);
     explain(0, 1, 0);
@@ -319,9 +312,8 @@ START_TEST(notes_of_a_source_and_of_a_stream)
     ck_assert_str_eq(note_of("input"), "h is the residual stream as the layer before left it.");
     ck_assert_uint_eq(step_called("input")->table.row_count, 4);
 }
-END_TEST
 
-START_TEST(the_scale_says_what_it_is_made_of)
+TEST(the_scale_says_what_it_is_made_of)
 {
     static const struct {
         size_t config, layer;
@@ -345,9 +337,8 @@ START_TEST(the_scale_says_what_it_is_made_of)
     ck_assert_str_eq(note_of("scaled"), "The scale is 1: the scores stay as they are.");
     ck_assert_uint_eq(step_called("scaled")->table.row_count, 0);
 }
-END_TEST
 
-START_TEST(of_many_keys_those_with_the_most_weight_are_shown)
+TEST(of_many_keys_those_with_the_most_weight_are_shown)
 {
     struct explain_request request = {.query_count = 1, .query = 1, .digits = 4, .keys = 3};
     open_bundled("life", "Life is short eat dessert first");
@@ -360,30 +351,10 @@ START_TEST(of_many_keys_those_with_the_most_weight_are_shown)
     ck_assert_int_eq(explanation_make(&explanation, &viewer, &pair, &request, &arena, &err), 0);
     ck_assert_uint_eq(explanation.shown_count, 6);
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST_LOOP(every_allocation_may_fail, 3)
 {
     struct explain_request request = {.query_count = 1, .query = 1, .digits = 4, .keys = 2};
     open_tiny(configs[3 + _i]);
     fixture_starve_explanation(&viewer, &pair, &request);
-}
-END_TEST
-
-Suite *explanation_suite(void)
-{
-    Suite *suite = suite_create("explanation");
-    TCase *tests = tcase_create("explanation");
-    tcase_add_checked_fixture(tests, prepare, release);
-    tcase_add_test(tests, the_worked_example_has_the_published_numbers);
-    tcase_add_test(tests, each_step_works_out_one_row);
-    tcase_add_loop_test(tests, the_steps_of_any_model_follow_from_each_other, 0, COUNT(configs));
-    tcase_add_test(tests, the_steps_of_the_bundled_models_follow_from_each_other);
-    tcase_add_test(tests, notes_say_what_is_not_plain);
-    tcase_add_test(tests, notes_of_a_source_and_of_a_stream);
-    tcase_add_test(tests, the_scale_says_what_it_is_made_of);
-    tcase_add_test(tests, of_many_keys_those_with_the_most_weight_are_shown);
-    tcase_add_loop_test(tests, every_allocation_may_fail, 0, 3);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

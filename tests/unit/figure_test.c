@@ -1,6 +1,5 @@
 #include "draw/figure.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +9,7 @@
 #include "draw/letters.h"
 #include "lens/derive.h"
 #include "report_fixture.h"
-
-Suite *figure_suite(void);
+#include "unit.h"
 
 /* Draw a report and look at all of it. */
 static void draw(const struct report *report, const struct style *style)
@@ -27,7 +25,7 @@ static void draw(const struct report *report, const struct style *style)
     arena_release(&arena);
 }
 
-START_TEST(everything_has_its_place_in_every_view)
+TEST(everything_has_its_place_in_every_view)
 {
     const struct report *const reports[] = {&fixture_plain,    &fixture_odd,   &fixture_layers,
                                             &fixture_selected, &fixture_cross, NULL};
@@ -39,9 +37,8 @@ START_TEST(everything_has_its_place_in_every_view)
                 draw(reports[i], &style);
             }
 }
-END_TEST
 
-START_TEST(texts_of_every_length_have_room)
+TEST(texts_of_every_length_have_room)
 {
     for (size_t tokens = 1; tokens <= FIXTURE_LONG_MAX; tokens++)
         for (int view = VIEW_MATRIX; view <= VIEW_OVERLAY; view++) {
@@ -50,9 +47,8 @@ START_TEST(texts_of_every_length_have_room)
             draw(&report, &style);
         }
 }
-END_TEST
 
-START_TEST(one_head_is_one_picture_with_its_numbers)
+TEST(one_head_is_one_picture_with_its_numbers)
 {
     draw(&fixture_plain, &style_default);
     ck_assert_uint_eq(witness.part_count, 1);
@@ -65,9 +61,8 @@ START_TEST(one_head_is_one_picture_with_its_numbers)
     ck_assert(witness.inked);
     ck_assert_uint_eq(witness.hatch_count, 1);
 }
-END_TEST
 
-START_TEST(numbers_and_colours_are_a_choice)
+TEST(numbers_and_colours_are_a_choice)
 {
     struct style style = {.cells = CELLS_HEAT};
     draw(&fixture_plain, &style);
@@ -78,18 +73,16 @@ START_TEST(numbers_and_colours_are_a_choice)
     ck_assert(!witness.inked);
     ck_assert_uint_eq(witness.cell_count, 0); /* nor a scale */
 }
-END_TEST
 
-START_TEST(layers_and_heads_make_a_grid)
+TEST(layers_and_heads_make_a_grid)
 {
     draw(&fixture_layers, &style_default);
     ck_assert_uint_eq(canvas_witness_texts("layer 0"), 1);
     ck_assert_uint_eq(canvas_witness_texts("head 0"), 3); /* of k, of masked, above the grid */
     ck_assert_uint_eq(witness.part_count, 1 + 2 + 2 + 4);
 }
-END_TEST
 
-START_TEST(lines_are_drawn_of_attention_alone)
+TEST(lines_are_drawn_of_attention_alone)
 {
     struct style style = {.view = VIEW_LINES};
     draw(&fixture_layers, &style);
@@ -100,9 +93,8 @@ START_TEST(lines_are_drawn_of_attention_alone)
     ck_assert_uint_eq(canvas_witness_texts("weights · layer 0 · head 0 · left: query, right: key"),
                       1);
 }
-END_TEST
 
-START_TEST(an_overlay_says_which_colour_is_which_head)
+TEST(an_overlay_says_which_colour_is_which_head)
 {
     struct report report = fixture_long(5);
     struct style style = {.view = VIEW_OVERLAY};
@@ -111,9 +103,8 @@ START_TEST(an_overlay_says_which_colour_is_which_head)
     ck_assert_uint_eq(canvas_witness_texts("head 0"), 1);
     ck_assert_uint_eq(canvas_witness_texts("head 1"), 1);
 }
-END_TEST
 
-START_TEST(a_long_text_says_that_cells_stand_for_several)
+TEST(a_long_text_says_that_cells_stand_for_several)
 {
     struct report report = fixture_long(FIXTURE_LONG_MAX);
     static const size_t heads[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
@@ -130,9 +121,8 @@ START_TEST(a_long_text_says_that_cells_stand_for_several)
     draw(&report, &style_default);
     ck_assert_uint_eq(canvas_witness_texts("a cell stands for the largest of 2 × 2 numbers"), 1);
 }
-END_TEST
 
-START_TEST(larger_panels_have_a_label_every_few)
+TEST(larger_panels_have_a_label_every_few)
 {
     struct report report = fixture_long(FIXTURE_LONG_MAX);
     draw(&report, &style_default);
@@ -143,9 +133,8 @@ START_TEST(larger_panels_have_a_label_every_few)
     draw(&report, &style);
     ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[1].text), 2);
 }
-END_TEST
 
-START_TEST(a_title_can_be_given_and_is_shortened)
+TEST(a_title_can_be_given_and_is_shortened)
 {
     struct style style = {.title = "Figure 1"};
     draw(&fixture_plain, &style);
@@ -154,9 +143,8 @@ START_TEST(a_title_can_be_given_and_is_shortened)
     draw(&fixture_plain, &style);
     ck_assert_uint_eq(canvas_witness_texts(style.title), 0);
 }
-END_TEST
 
-START_TEST(what_is_hidden_or_has_its_own_range_is_said)
+TEST(what_is_hidden_or_has_its_own_range_is_said)
 {
     struct report report = fixture_layers;
     struct style style = {.range = RANGE_HEAD};
@@ -172,9 +160,8 @@ START_TEST(what_is_hidden_or_has_its_own_range_is_said)
     ck_assert_uint_eq(canvas_witness_texts("the first token is hidden"), 1);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(missing_memory_is_an_error_everywhere)
+TEST(missing_memory_is_an_error_everywhere)
 {
     int failed = -1;
     for (size_t nth = 1; failed; nth++) {
@@ -193,25 +180,4 @@ START_TEST(missing_memory_is_an_error_everywhere)
         arena_release(&arena);
         ck_assert_uint_lt(nth, 2000);
     }
-}
-END_TEST
-
-Suite *figure_suite(void)
-{
-    Suite *suite = suite_create("figure");
-    TCase *tests = tcase_create("figure");
-    tcase_add_test(tests, everything_has_its_place_in_every_view);
-    tcase_add_test(tests, texts_of_every_length_have_room);
-    tcase_add_test(tests, one_head_is_one_picture_with_its_numbers);
-    tcase_add_test(tests, numbers_and_colours_are_a_choice);
-    tcase_add_test(tests, layers_and_heads_make_a_grid);
-    tcase_add_test(tests, lines_are_drawn_of_attention_alone);
-    tcase_add_test(tests, an_overlay_says_which_colour_is_which_head);
-    tcase_add_test(tests, a_long_text_says_that_cells_stand_for_several);
-    tcase_add_test(tests, larger_panels_have_a_label_every_few);
-    tcase_add_test(tests, a_title_can_be_given_and_is_shortened);
-    tcase_add_test(tests, what_is_hidden_or_has_its_own_range_is_said);
-    tcase_add_test(tests, missing_memory_is_an_error_everywhere);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

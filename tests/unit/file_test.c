@@ -1,6 +1,5 @@
 #include "base/file.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -9,10 +8,13 @@
 
 #include "base/heap.h"
 #include "scratch.h"
+#include "unit.h"
 
 enum { LARGE_BYTES = 300000 };
 
-START_TEST(a_file_is_mapped_whole)
+FIXTURE(scratch_enter, scratch_leave)
+
+TEST(a_file_is_mapped_whole)
 {
     struct file file = {0};
     scratch_write("config.json", "{\"n_layer\": 2}\n");
@@ -24,9 +26,8 @@ START_TEST(a_file_is_mapped_whole)
     ck_assert_ptr_null(file.bytes);
     file_release(&file);
 }
-END_TEST
 
-START_TEST(an_empty_file_is_no_error)
+TEST(an_empty_file_is_no_error)
 {
     struct file file = {0};
     scratch_write("empty", "");
@@ -35,9 +36,8 @@ START_TEST(an_empty_file_is_no_error)
     ck_assert_ptr_nonnull(file.bytes);
     file_release(&file);
 }
-END_TEST
 
-START_TEST(what_has_no_size_is_read)
+TEST(what_has_no_size_is_read)
 {
     struct file file = {0};
     ck_assert_int_eq(file_map(&file, "/proc/self/status", NULL), 0);
@@ -49,9 +49,8 @@ START_TEST(what_has_no_size_is_read)
     ck_assert_uint_eq(file.size, 0);
     file_release(&file);
 }
-END_TEST
 
-START_TEST(a_descriptor_is_read_to_its_end)
+TEST(a_descriptor_is_read_to_its_end)
 {
     static char text[LARGE_BYTES + 1];
     struct file file = {0};
@@ -65,9 +64,8 @@ START_TEST(a_descriptor_is_read_to_its_end)
     ck_assert_mem_eq(file.bytes, text, LARGE_BYTES);
     file_release(&file);
 }
-END_TEST
 
-START_TEST(a_pipe_is_read_to_its_end)
+TEST(a_pipe_is_read_to_its_end)
 {
     struct file file = {0};
     int ends[2];
@@ -80,9 +78,8 @@ START_TEST(a_pipe_is_read_to_its_end)
     ck_assert_mem_eq(file.bytes, "Life is short", 13);
     file_release(&file);
 }
-END_TEST
 
-START_TEST(what_cannot_be_opened_is_named)
+TEST(what_cannot_be_opened_is_named)
 {
     struct file file = {0};
     struct err err = {0};
@@ -94,9 +91,8 @@ START_TEST(what_cannot_be_opened_is_named)
     ck_assert_str_eq(err.text, "'folder': expected a file, found a directory");
     ck_assert_ptr_null(file.bytes);
 }
-END_TEST
 
-START_TEST(what_cannot_be_read_is_named)
+TEST(what_cannot_be_read_is_named)
 {
     struct file file = {0};
     struct err err = {0};
@@ -105,9 +101,8 @@ START_TEST(what_cannot_be_read_is_named)
     ck_assert_str_eq(err.text, "cannot read 'standard input': Bad file descriptor");
     close(descriptor);
 }
-END_TEST
 
-START_TEST(what_cannot_be_mapped_is_named)
+TEST(what_cannot_be_mapped_is_named)
 {
     struct file file = {0};
     struct err err = {0};
@@ -122,9 +117,8 @@ START_TEST(what_cannot_be_mapped_is_named)
     ck_assert_int_eq(failed, -1);
     ck_assert_str_eq(err.text, "cannot map 'sparse': Cannot allocate memory");
 }
-END_TEST
 
-START_TEST(a_file_that_finds_no_memory_is_an_error)
+TEST(a_file_that_finds_no_memory_is_an_error)
 {
     for (size_t nth = 1; nth <= 3; nth++) {
         struct file file = {0};
@@ -136,9 +130,8 @@ START_TEST(a_file_that_finds_no_memory_is_an_error)
         close(descriptor);
     }
 }
-END_TEST
 
-START_TEST(borrowed_bytes_stay_with_their_owner)
+TEST(borrowed_bytes_stay_with_their_owner)
 {
     struct file file = file_borrow("{}", 2);
     ck_assert_str_eq(file.bytes, "{}");
@@ -146,9 +139,8 @@ START_TEST(borrowed_bytes_stay_with_their_owner)
     file_release(&file);
     ck_assert_ptr_null(file.bytes);
 }
-END_TEST
 
-START_TEST(it_is_known_what_stands_under_a_name)
+TEST(it_is_known_what_stands_under_a_name)
 {
     ck_assert_int_eq(mkdir("folder", 0777), 0);
     scratch_write("file", "");
@@ -164,9 +156,8 @@ START_TEST(it_is_known_what_stands_under_a_name)
     ck_assert(!file_exists("nowhere"));
     ck_assert(!file_exists("nowhere/file"));
 }
-END_TEST
 
-START_TEST(a_file_that_is_written_to_has_changed)
+TEST(a_file_that_is_written_to_has_changed)
 {
     struct file file = {0};
     const struct timespec later[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1}};
@@ -181,9 +172,8 @@ START_TEST(a_file_that_is_written_to_has_changed)
     ck_assert(!file_has_changed(&file, "lines")); /* what is mapped is the old one */
     file_release(&file);
 }
-END_TEST
 
-START_TEST(what_cannot_be_looked_at_is_not_absent)
+TEST(what_cannot_be_looked_at_is_not_absent)
 {
     mode_t kind = 1;
     struct err err = {0};
@@ -196,9 +186,8 @@ START_TEST(what_cannot_be_looked_at_is_not_absent)
     ck_assert_int_eq(file_kind(&kind, "round/file", &err), -1);
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
 }
-END_TEST
 
-START_TEST(a_file_is_removed_if_it_is_there)
+TEST(a_file_is_removed_if_it_is_there)
 {
     struct err err = {0};
     scratch_write("gone", "Life\n");
@@ -209,9 +198,8 @@ START_TEST(a_file_is_removed_if_it_is_there)
     ck_assert_int_eq(file_remove("folder", &err), -1);
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
 }
-END_TEST
 
-START_TEST(what_was_forgotten_can_be_read_again)
+TEST(what_was_forgotten_can_be_read_again)
 {
     enum { BYTES = 100000 };
     struct file file = {0};
@@ -232,9 +220,8 @@ START_TEST(what_was_forgotten_can_be_read_again)
     file_forget(&file, file.bytes + 3);
     ck_assert_mem_eq(file.bytes, "abc", 3);
 }
-END_TEST
 
-START_TEST(a_directory_is_made_unless_it_is_there)
+TEST(a_directory_is_made_unless_it_is_there)
 {
     struct err err = {0};
     scratch_write("file", "");
@@ -248,32 +235,4 @@ START_TEST(a_directory_is_made_unless_it_is_there)
     ck_assert_int_eq(file_make_directory("nowhere/folder", &err), -1);
     ck_assert_str_eq(err.text,
                      "cannot make the directory 'nowhere/folder': No such file or directory");
-}
-END_TEST
-
-Suite *file_suite(void);
-
-Suite *file_suite(void)
-{
-    Suite *suite = suite_create("file");
-    TCase *tests = tcase_create("file");
-    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
-    tcase_add_test(tests, a_file_is_mapped_whole);
-    tcase_add_test(tests, an_empty_file_is_no_error);
-    tcase_add_test(tests, what_has_no_size_is_read);
-    tcase_add_test(tests, a_descriptor_is_read_to_its_end);
-    tcase_add_test(tests, a_pipe_is_read_to_its_end);
-    tcase_add_test(tests, what_cannot_be_opened_is_named);
-    tcase_add_test(tests, what_cannot_be_read_is_named);
-    tcase_add_test(tests, what_cannot_be_mapped_is_named);
-    tcase_add_test(tests, a_file_that_finds_no_memory_is_an_error);
-    tcase_add_test(tests, borrowed_bytes_stay_with_their_owner);
-    tcase_add_test(tests, it_is_known_what_stands_under_a_name);
-    tcase_add_test(tests, a_file_that_is_written_to_has_changed);
-    tcase_add_test(tests, what_cannot_be_looked_at_is_not_absent);
-    tcase_add_test(tests, a_file_is_removed_if_it_is_there);
-    tcase_add_test(tests, what_was_forgotten_can_be_read_again);
-    tcase_add_test(tests, a_directory_is_made_unless_it_is_there);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

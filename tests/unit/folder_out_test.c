@@ -1,6 +1,5 @@
 #include "write/folder_out.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "base/file.h"
 #include "base/heap.h"
 #include "report_fixture.h"
+#include "unit.h"
 
 #define LIFE_ORIGIN                                                             \
     "{\"model\": \"life\",\n"                                                   \
@@ -22,8 +22,6 @@
 enum { PATH_BYTES = 256 };
 
 static char folder[PATH_BYTES]; /* of this test, in the temporary files */
-
-Suite *folder_out_suite(void);
 
 static void make_scratch(void)
 {
@@ -58,6 +56,8 @@ static void remove_scratch(void)
 {
     remove_tree(folder);
 }
+
+FIXTURE(make_scratch, remove_scratch)
 
 static int write_to(const char *path, const struct format *format, const struct report *report,
                     const struct place *place, struct err *err)
@@ -100,7 +100,7 @@ static void check_content(const char *name, const char *content)
     file_release(&file);
 }
 
-START_TEST(csv_has_a_file_for_every_matrix)
+TEST(csv_has_a_file_for_every_matrix)
 {
     write_all("csv", &fixture_layers, &fixture_alone);
     ck_assert_int_eq(entries_in(inside("out")), 9 + 1);
@@ -132,9 +132,8 @@ START_TEST(csv_has_a_file_for_every_matrix)
         "  {\"file\": \"weights.l01.h01.csv\", \"tensor\": \"h.1.weights\", \"layer\": 1, "
         "\"heads\": [1]}]}\n");
 }
-END_TEST
 
-START_TEST(npy_has_a_file_for_every_tensor)
+TEST(npy_has_a_file_for_every_tensor)
 {
     static const char *const names[] = {"out/embedding.npy", "out/h.0.k.npy", "out/h.0.weights.npy",
                                         "out/h.1.masked.npy", "out/h.1.weights.npy"};
@@ -143,9 +142,8 @@ START_TEST(npy_has_a_file_for_every_tensor)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         ck_assert_msg(file_exists(inside(names[i])), "no %s", names[i]);
 }
-END_TEST
 
-START_TEST(formats_that_hold_a_sentence_have_one_file)
+TEST(formats_that_hold_a_sentence_have_one_file)
 {
     static const struct {
         const char *format;
@@ -164,9 +162,8 @@ START_TEST(formats_that_hold_a_sentence_have_one_file)
         remove_tree(inside("out"));
     }
 }
-END_TEST
 
-START_TEST(a_file_with_selected_heads_says_which)
+TEST(a_file_with_selected_heads_says_which)
 {
     write_all("json", &fixture_selected, &fixture_alone);
     check_content("out/manifest.json",
@@ -175,9 +172,8 @@ START_TEST(a_file_with_selected_heads_says_which)
                               "  {\"file\": \"sentence.json\", \"tensor\": \"h.0.weights\", "
                               "\"layer\": 0, \"heads\": [1]}]}\n");
 }
-END_TEST
 
-START_TEST(each_of_several_sentences_has_a_folder)
+TEST(each_of_several_sentences_has_a_folder)
 {
     struct place place = {.count = 12, .columns = 80};
     write_all("csv", &fixture_plain, &place);
@@ -191,18 +187,16 @@ START_TEST(each_of_several_sentences_has_a_folder)
                                                   "2:Life,0.1,0.2,0.7\n");
     ck_assert(file_exists(inside("out/0011/weights.l00.h01.csv")));
 }
-END_TEST
 
-START_TEST(a_slash_behind_the_folder_is_no_matter)
+TEST(a_slash_behind_the_folder_is_no_matter)
 {
     struct err err = {0};
     ck_assert_int_eq(
         write_to(inside("out/"), format_find("json"), &fixture_plain, &fixture_alone, &err), 0);
     ck_assert(file_exists(inside("out/sentence.json")));
 }
-END_TEST
 
-START_TEST(a_folder_that_cannot_be_made_is_named)
+TEST(a_folder_that_cannot_be_made_is_named)
 {
     static const struct {
         const char *path;
@@ -225,9 +219,8 @@ START_TEST(a_folder_that_cannot_be_made_is_named)
         ck_assert_str_eq(err.text, expected);
     }
 }
-END_TEST
 
-START_TEST(a_file_that_cannot_be_written_is_named_and_no_manifest_is_made)
+TEST(a_file_that_cannot_be_written_is_named_and_no_manifest_is_made)
 {
     struct err err = {0};
     char path[2 * PATH_BYTES];
@@ -242,7 +235,6 @@ START_TEST(a_file_that_cannot_be_written_is_named_and_no_manifest_is_made)
     ck_assert_str_eq(err.text, expected);
     ck_assert(!file_exists(inside("out/manifest.json")));
 }
-END_TEST
 
 static int refuse(struct stream *out, const struct report *report, const struct place *place,
                   struct err *err)
@@ -254,7 +246,7 @@ static int refuse(struct stream *out, const struct report *report, const struct 
     return err_usage(err, "not today");
 }
 
-START_TEST(what_a_writer_refuses_is_told_with_the_file_which_is_not_there)
+TEST(what_a_writer_refuses_is_told_with_the_file_which_is_not_there)
 {
     static const struct format format = {
         .name = "no", .ending = ".no", .unit = UNIT_TENSOR, .write = refuse};
@@ -269,9 +261,8 @@ START_TEST(what_a_writer_refuses_is_told_with_the_file_which_is_not_there)
     ck_assert_int_eq(err.kind, ERR_USAGE);
     ck_assert(!file_exists(path));
 }
-END_TEST
 
-START_TEST(a_sentence_whose_folder_cannot_be_made_is_named)
+TEST(a_sentence_whose_folder_cannot_be_made_is_named)
 {
     struct err err = {0};
     struct place place = {.index = 1, .count = 2, .columns = 80};
@@ -286,9 +277,8 @@ START_TEST(a_sentence_whose_folder_cannot_be_made_is_named)
     ck_assert_ptr_nonnull(strstr(err.text, "out/0001"));
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     char path[2 * PATH_BYTES];
     int failed = -1;
@@ -307,25 +297,4 @@ START_TEST(every_allocation_may_fail)
     }
     ck_assert_uint_gt(nth, 9);
     ck_assert_int_eq(entries_in(inside("out/0000")), 9 + 1);
-}
-END_TEST
-
-Suite *folder_out_suite(void)
-{
-    Suite *suite = suite_create("folder_out");
-    TCase *tests = tcase_create("folder_out");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_test(tests, csv_has_a_file_for_every_matrix);
-    tcase_add_test(tests, npy_has_a_file_for_every_tensor);
-    tcase_add_test(tests, formats_that_hold_a_sentence_have_one_file);
-    tcase_add_test(tests, a_file_with_selected_heads_says_which);
-    tcase_add_test(tests, each_of_several_sentences_has_a_folder);
-    tcase_add_test(tests, a_slash_behind_the_folder_is_no_matter);
-    tcase_add_test(tests, a_folder_that_cannot_be_made_is_named);
-    tcase_add_test(tests, a_file_that_cannot_be_written_is_named_and_no_manifest_is_made);
-    tcase_add_test(tests, what_a_writer_refuses_is_told_with_the_file_which_is_not_there);
-    tcase_add_test(tests, a_sentence_whose_folder_cannot_be_made_is_named);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

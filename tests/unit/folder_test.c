@@ -1,12 +1,12 @@
 #include "base/folder.h"
 
-#include <check.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/heap.h"
 #include "scratch.h"
+#include "unit.h"
 
 static const struct folder_file held_files[] = {
     {"config.json", "{}", 2},
@@ -22,7 +22,9 @@ static void make_folder(void)
     scratch_write("model/config.json", "{}");
 }
 
-START_TEST(files_of_both_kinds_of_folder_are_opened_alike)
+FIXTURE(make_folder, scratch_leave)
+
+TEST(files_of_both_kinds_of_folder_are_opened_alike)
 {
     static const struct folder *const folders[] = {&held, &disk};
     for (size_t i = 0; i < 2; i++) {
@@ -35,9 +37,8 @@ START_TEST(files_of_both_kinds_of_folder_are_opened_alike)
         file_release(&file);
     }
 }
-END_TEST
 
-START_TEST(a_file_that_is_not_there_is_named)
+TEST(a_file_that_is_not_there_is_named)
 {
     struct file file = {0};
     struct err err = {0};
@@ -47,9 +48,8 @@ START_TEST(a_file_that_is_not_there_is_named)
     ck_assert_int_eq(folder_open(&file, &disk, "merges.txt", &err), -1);
     ck_assert_str_eq(err.text, "cannot open 'model/merges.txt': No such file or directory");
 }
-END_TEST
 
-START_TEST(a_link_that_leads_nowhere_is_not_taken_for_absent)
+TEST(a_link_that_leads_nowhere_is_not_taken_for_absent)
 {
     struct file file = {0};
     struct err err = {0};
@@ -58,9 +58,8 @@ START_TEST(a_link_that_leads_nowhere_is_not_taken_for_absent)
     ck_assert_int_eq(folder_open(&file, &disk, "vocab.json", &err), -1);
     ck_assert_str_eq(err.text, "cannot open 'model/vocab.json': No such file or directory");
 }
-END_TEST
 
-START_TEST(links_are_followed)
+TEST(links_are_followed)
 {
     struct file file = {0};
     ck_assert_int_eq(symlink("config.json", "model/other.json"), 0);
@@ -68,9 +67,8 @@ START_TEST(links_are_followed)
     ck_assert_mem_eq(file.bytes, "{}", 2);
     file_release(&file);
 }
-END_TEST
 
-START_TEST(without_memory_a_file_is_an_error_but_not_absent)
+TEST(without_memory_a_file_is_an_error_but_not_absent)
 {
     struct file file = {0};
     struct err err = {0};
@@ -80,9 +78,8 @@ START_TEST(without_memory_a_file_is_an_error_but_not_absent)
     ck_assert(folder_has(&disk, "config.json"));
     heap_fail_at(0, 0);
 }
-END_TEST
 
-START_TEST(a_path_that_no_file_can_have_names_none)
+TEST(a_path_that_no_file_can_have_names_none)
 {
     static char path[5000];
     memset(path, 'x', sizeof path - 1);
@@ -93,7 +90,6 @@ START_TEST(a_path_that_no_file_can_have_names_none)
     ck_assert_int_eq(folder_open(&file, &folder, "config.json", &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "/config.json': File name too long"));
 }
-END_TEST
 
 /* Into a folder, as commands do it. */
 static int save(const struct folder *folder, const char *path, bool replaces, struct err *err)
@@ -105,7 +101,7 @@ static int save(const struct folder *folder, const char *path, bool replaces, st
     return failed ? -1 : 0;
 }
 
-START_TEST(held_files_are_saved_to_the_byte)
+TEST(held_files_are_saved_to_the_byte)
 {
     ck_assert_int_eq(save(&held, "saved", false, NULL), 0);
     ck_assert_int_eq(save(&held, "saved", true, NULL), 0); /* over what is there */
@@ -113,9 +109,8 @@ START_TEST(held_files_are_saved_to_the_byte)
     scratch_expect("saved/config.json", "{}");
     scratch_expect("saved/vocab.json", "[\"a\"]");
 }
-END_TEST
 
-START_TEST(a_place_that_cannot_be_written_is_named)
+TEST(a_place_that_cannot_be_written_is_named)
 {
     struct err err = {0};
     ck_assert_int_eq(save(&held, "no/where", false, &err), -1);
@@ -127,7 +122,6 @@ START_TEST(a_place_that_cannot_be_written_is_named)
     ck_assert_str_eq(err.text, "cannot write 'model/vocab.json': it is a directory");
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
 }
-END_TEST
 
 static void put_theirs(void *context, size_t done, size_t count)
 {
@@ -137,7 +131,7 @@ static void put_theirs(void *context, size_t done, size_t count)
 }
 
 /* Somebody else's file comes while ours are written: the name that was given is taken back. */
-START_TEST(a_file_that_comes_meanwhile_stays)
+TEST(a_file_that_comes_meanwhile_stays)
 {
     const struct progress_sink sink = {.tell = put_theirs};
     struct target_folder target = {0};
@@ -149,10 +143,9 @@ START_TEST(a_file_that_comes_meanwhile_stays)
     scratch_expect("saved/vocab.json", "theirs");
     target_folder_close(&target);
 }
-END_TEST
 
 /* A disk that is full before the last file is written. */
-START_TEST(nothing_is_left_of_a_folder_that_did_not_fit)
+TEST(nothing_is_left_of_a_folder_that_did_not_fit)
 {
     static char bytes[100000];
     const struct folder_file files[] = {{"small", "{}", 2}, {"large", bytes, sizeof bytes}};
@@ -172,9 +165,8 @@ START_TEST(nothing_is_left_of_a_folder_that_did_not_fit)
     ck_assert_uint_eq(scratch_count("model"), before);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &usual), 0);
 }
-END_TEST
 
-START_TEST(without_memory_nothing_is_saved)
+TEST(without_memory_nothing_is_saved)
 {
     struct err err = {0};
     size_t nth = 1;
@@ -190,27 +182,4 @@ START_TEST(without_memory_nothing_is_saved)
     }
     ck_assert_uint_gt(nth, 4);
     ck_assert_uint_eq(scratch_count("saved"), 2);
-}
-END_TEST
-
-Suite *folder_suite(void);
-
-Suite *folder_suite(void)
-{
-    Suite *suite = suite_create("folder");
-    TCase *tests = tcase_create("folder");
-    tcase_add_checked_fixture(tests, make_folder, scratch_leave);
-    tcase_add_test(tests, files_of_both_kinds_of_folder_are_opened_alike);
-    tcase_add_test(tests, a_file_that_is_not_there_is_named);
-    tcase_add_test(tests, a_link_that_leads_nowhere_is_not_taken_for_absent);
-    tcase_add_test(tests, links_are_followed);
-    tcase_add_test(tests, without_memory_a_file_is_an_error_but_not_absent);
-    tcase_add_test(tests, a_path_that_no_file_can_have_names_none);
-    tcase_add_test(tests, held_files_are_saved_to_the_byte);
-    tcase_add_test(tests, a_place_that_cannot_be_written_is_named);
-    tcase_add_test(tests, a_file_that_comes_meanwhile_stays);
-    tcase_add_test(tests, nothing_is_left_of_a_folder_that_did_not_fit);
-    tcase_add_test(tests, without_memory_nothing_is_saved);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,10 @@
 #include "write/format.h"
 
-#include <check.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
-Suite *format_suite(void);
-
-START_TEST(a_format_is_found_by_its_name)
+TEST(a_format_is_found_by_its_name)
 {
     static const struct {
         const char *name;
@@ -32,17 +29,15 @@ START_TEST(a_format_is_found_by_its_name)
         ck_assert(format->write == cases[i].write);
     }
 }
-END_TEST
 
-START_TEST(what_is_no_format_is_not_found)
+TEST(what_is_no_format_is_not_found)
 {
     static const char *const names[] = {"", "CSV", "cs", "csv2", "gif", ".csv"};
     for (size_t i = 0; i < COUNT(names); i++)
         ck_assert_msg(format_find(names[i]) == NULL, "found '%s'", names[i]);
 }
-END_TEST
 
-START_TEST(no_two_formats_share_a_name_or_an_ending)
+TEST(no_two_formats_share_a_name_or_an_ending)
 {
     for (size_t i = 0; i < format_count; i++) {
         ck_assert_int_eq(format_rows[i].ending[0], '.');
@@ -52,16 +47,4 @@ START_TEST(no_two_formats_share_a_name_or_an_ending)
             ck_assert_str_ne(format_rows[i].ending, format_rows[k].ending);
         }
     }
-}
-END_TEST
-
-Suite *format_suite(void)
-{
-    Suite *suite = suite_create("format");
-    TCase *tests = tcase_create("format");
-    tcase_add_test(tests, a_format_is_found_by_its_name);
-    tcase_add_test(tests, what_is_no_format_is_not_found);
-    tcase_add_test(tests, no_two_formats_share_a_name_or_an_ending);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

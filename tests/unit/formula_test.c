@@ -1,12 +1,7 @@
 #include "explain/steps.h"
 
-#include <check.h>
-
 #include "base/heap.h"
-
-Suite *formula_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const struct numeral four = {.digits = 4};
 static const struct numeral one = {.digits = 1};
@@ -26,6 +21,8 @@ static void release(void)
     arena_release(&arena);
 }
 
+FIXTURE(prepare, release)
+
 static void expect(const char *text, const char *latex)
 {
     ck_assert_int_eq(formula_finish(&out, &formula, &arena, NULL), 0);
@@ -33,7 +30,7 @@ static void expect(const char *text, const char *latex)
     ck_assert_str_eq(formula.latex, latex);
 }
 
-START_TEST(a_formula_is_written_in_both_notations)
+TEST(a_formula_is_written_in_both_notations)
 {
     formula_symbol(&out, "weight", "\\alpha", 12);
     formula_equals(&out);
@@ -46,9 +43,8 @@ START_TEST(a_formula_is_written_in_both_notations)
     expect("weight_12 = -0.2500 · (-3.0000) - 1.0000 + 2.0000 ≤ Σ",
            "\\alpha_{12} = -0.2500 \\cdot (-3.0000) - 1.0000 + 2.0000 \\le \\sum");
 }
-END_TEST
 
-START_TEST(of_many_products_the_first_and_the_last_are_written)
+TEST(of_many_products_the_first_and_the_last_are_written)
 {
     static const float a[] = {1, -2, 3, 4, 5};
     static const float b[] = {-6, 0, 7, 0, 8, 0, 9, 0, -10, 0};
@@ -68,9 +64,8 @@ START_TEST(of_many_products_the_first_and_the_last_are_written)
     ck_assert_str_eq(formula.latex,
                      "1.0 \\cdot (-6.0) + (-2.0) \\cdot 7.0 + \\cdots + 5.0 \\cdot (-10.0)");
 }
-END_TEST
 
-START_TEST(of_many_terms_the_first_and_the_last_are_written)
+TEST(of_many_terms_the_first_and_the_last_are_written)
 {
     static const float values[] = {-1, 2, -3, 4, 5, 6, 7, -8, -9};
     formula_sum(&out, one, values, 1, 8);
@@ -84,9 +79,8 @@ START_TEST(of_many_terms_the_first_and_the_last_are_written)
     formula_sum(&out, one, values, 1, 1);
     expect("-1.0", "-1.0");
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     int failed = -1;
     for (size_t nth = 1; failed; nth++) {
@@ -101,18 +95,4 @@ START_TEST(every_allocation_may_fail)
         ck_assert_uint_lt(nth, 9);
         ck_assert(failed || nth > 2);
     }
-}
-END_TEST
-
-Suite *formula_suite(void)
-{
-    Suite *suite = suite_create("formula");
-    TCase *tests = tcase_create("formula");
-    tcase_add_checked_fixture(tests, prepare, release);
-    tcase_add_test(tests, a_formula_is_written_in_both_notations);
-    tcase_add_test(tests, of_many_products_the_first_and_the_last_are_written);
-    tcase_add_test(tests, of_many_terms_the_first_and_the_last_are_written);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

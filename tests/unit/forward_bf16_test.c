@@ -1,15 +1,11 @@
 #include "model/forward.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "forward_rig.h"
 #include "math/bf16.h"
-
-Suite *forward_bf16_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { TOKENS = 67 }; /* more than a panel of keys */
 
@@ -91,7 +87,7 @@ static struct distance distance_of(const struct record *a, const struct record *
 
 /* Each number is off by less than a fiftieth of the largest of its tensor, attention weights by
  * less than a hundredth of 1. */
-START_TEST(everything_is_near_float32)
+TEST(everything_is_near_float32)
 {
     for (size_t c = 0; c < COUNT(configs); c++) {
         open_both(configs[c]);
@@ -109,10 +105,9 @@ START_TEST(everything_is_near_float32)
         close_both();
     }
 }
-END_TEST
 
 /* Every product is one of bf16: each matrix changes what comes out of it. */
-START_TEST(every_product_is_rounded)
+TEST(every_product_is_rounded)
 {
     static const enum site sites[] = {SITE_Q,       SITE_K,       SITE_V,     SITE_ATTN_OUT,
                                       SITE_MLP_ACT, SITE_MLP_OUT, SITE_LOGITS};
@@ -127,10 +122,9 @@ START_TEST(every_product_is_rounded)
     }
     close_both();
 }
-END_TEST
 
 /* q of the first layer, which nothing rounded has gone into before. */
-START_TEST(the_first_product_is_that_of_rounded_numbers)
+TEST(the_first_product_is_that_of_rounded_numbers)
 {
     open_both(configs[0]);
     const struct record *norm = recording_find(&both.seen[PRECISION_BF16], SITE_LN_1, 0, 0);
@@ -150,7 +144,6 @@ START_TEST(the_first_product_is_that_of_rounded_numbers)
     }
     close_both();
 }
-END_TEST
 
 static const struct record *of_bf16(enum site site)
 {
@@ -178,7 +171,7 @@ static void check_cell(double expected, float found, const char *what)
 }
 
 /* Scores of rounded queries and keys, context of rounded weights and values, each in float32. */
-START_TEST(attention_multiplies_rounded_numbers)
+TEST(attention_multiplies_rounded_numbers)
 {
     for (size_t c = 0; c < COUNT(configs); c++) {
         open_both(configs[c]);
@@ -205,10 +198,9 @@ START_TEST(attention_multiplies_rounded_numbers)
         close_both();
     }
 }
-END_TEST
 
 /* In blocks, weights are rounded before they are divided by their sum. */
-START_TEST(attention_in_blocks_is_near_that_at_once)
+TEST(attention_in_blocks_is_near_that_at_once)
 {
     static struct recording dense;
     for (size_t c = 0; c < COUNT(configs); c++) {
@@ -226,10 +218,9 @@ START_TEST(attention_in_blocks_is_near_that_at_once)
         close_both();
     }
 }
-END_TEST
 
 /* Without projections nothing else is multiplied. */
-START_TEST(patterns_and_running_sums_stay_float32)
+TEST(patterns_and_running_sums_stay_float32)
 {
     static const struct mechanism kinds[] = {
         {.kind = ATTENTION_SPARSE, .pattern = {.window = 9, .stride = 3}},
@@ -249,10 +240,9 @@ START_TEST(patterns_and_running_sums_stay_float32)
     }
     close_both();
 }
-END_TEST
 
 /* One precision after the other on the same weights: what was packed or rounded stays as it is. */
-START_TEST(precisions_take_turns)
+TEST(precisions_take_turns)
 {
     static struct recording first[PRECISIONS];
     open_both(configs[1]);
@@ -271,20 +261,4 @@ START_TEST(precisions_take_turns)
     recording_release(&first[PRECISION_BF16]);
     rig_close(&both.rig);
     tiny_model_release(&both.model);
-}
-END_TEST
-
-Suite *forward_bf16_suite(void)
-{
-    Suite *suite = suite_create("forward_bf16");
-    TCase *tests = tcase_create("forward_bf16");
-    tcase_add_test(tests, everything_is_near_float32);
-    tcase_add_test(tests, every_product_is_rounded);
-    tcase_add_test(tests, the_first_product_is_that_of_rounded_numbers);
-    tcase_add_test(tests, attention_multiplies_rounded_numbers);
-    tcase_add_test(tests, attention_in_blocks_is_near_that_at_once);
-    tcase_add_test(tests, patterns_and_running_sums_stay_float32);
-    tcase_add_test(tests, precisions_take_turns);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,16 +1,12 @@
 #include "model/forward.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "forward_rig.h"
 #include "patience.h"
 #include "reference_model.h"
-
-Suite *forward_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* clang-format off */
 static const char odd_sizes[] =
@@ -69,14 +65,13 @@ static void judge_config(const char *config, const size_t *lengths, size_t count
     tiny_model_release(&model);
 }
 
-START_TEST(texts_of_every_length_are_as_the_formulas_say)
+TEST(texts_of_every_length_are_as_the_formulas_say)
 {
     static const size_t lengths[] = {1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 130, 200};
     judge_config(odd_sizes, lengths, COUNT(lengths));
 }
-END_TEST
 
-START_TEST(every_activation_is_as_the_formulas_say)
+TEST(every_activation_is_as_the_formulas_say)
 {
     static const char *const names[] = {"gelu_new", "gelu_pytorch_tanh", "gelu", "relu", "silu",
                                         "tanh",     "quick_gelu"};
@@ -87,15 +82,13 @@ START_TEST(every_activation_is_as_the_formulas_say)
         judge_config(config, lengths, COUNT(lengths));
     }
 }
-END_TEST
 
-START_TEST(every_option_of_a_config_is_as_the_formulas_say)
+TEST(every_option_of_a_config_is_as_the_formulas_say)
 {
     static const size_t lengths[] = {1, 18, 70};
     for (size_t i = 0; i < COUNT(configs); i++)
         judge_config(configs[i], lengths, COUNT(lengths));
 }
-END_TEST
 
 /* --- the same bits ---------------------------------------------------------------------------- */
 
@@ -153,7 +146,7 @@ static void watch_alone(struct rig *rig, const struct recording *whole,
     recording_release(&alone);
 }
 
-START_TEST(a_site_watched_alone_has_the_bits_it_has_among_all)
+TEST_LOOP(a_site_watched_alone_has_the_bits_it_has_among_all, PRECISIONS)
 {
     static const char *const models[] = {three_layers, encoder, encoder_pre};
     static struct recording whole;
@@ -172,7 +165,6 @@ START_TEST(a_site_watched_alone_has_the_bits_it_has_among_all)
         tiny_model_release(&model);
     }
 }
-END_TEST
 
 /* The second layer of one site, where it has two, and the first of another. */
 static void watch_two(struct rig *rig, const struct recording *whole,
@@ -192,7 +184,7 @@ static void watch_two(struct rig *rig, const struct recording *whole,
     recording_release(&both);
 }
 
-START_TEST(two_sites_watched_together_have_the_bits_they_have_among_all)
+TEST_LOOP(two_sites_watched_together_have_the_bits_they_have_among_all, PRECISIONS)
 {
     static const char *const models[] = {three_layers, encoder};
     static struct recording whole;
@@ -211,7 +203,6 @@ START_TEST(two_sites_watched_together_have_the_bits_they_have_among_all)
         tiny_model_release(&model);
     }
 }
-END_TEST
 
 static const size_t ragged_lengths[] = {1, 64, 7, 130, 2, 65, 16};
 
@@ -227,7 +218,7 @@ static void run_ragged(struct rig *rig, struct recording *seen, struct sequence 
     ck_assert_msg(!rig_run(rig, seen, sequences, COUNT(ragged_lengths), &err), "%s", err.text);
 }
 
-START_TEST(a_text_in_a_batch_has_the_bits_it_has_alone)
+TEST_LOOP(a_text_in_a_batch_has_the_bits_it_has_alone, PRECISIONS)
 {
     static struct recording batch, alone;
     struct sequence sequences[COUNT(ragged_lengths)];
@@ -249,10 +240,9 @@ START_TEST(a_text_in_a_batch_has_the_bits_it_has_alone)
     rig_close(&rig);
     tiny_model_release(&model);
 }
-END_TEST
 
 /* Large enough that the pool shares the work. */
-START_TEST(threads_do_not_change_a_bit)
+TEST_LOOP(threads_do_not_change_a_bit, PRECISIONS)
 {
     static struct recording one, several;
     struct sequence sequences[COUNT(ragged_lengths)];
@@ -274,9 +264,8 @@ START_TEST(threads_do_not_change_a_bit)
     recording_release(&one);
     tiny_model_release(&model);
 }
-END_TEST
 
-START_TEST(weights_of_every_type_and_place_give_the_same_bits)
+TEST_LOOP(weights_of_every_type_and_place_give_the_same_bits, PRECISIONS)
 {
     static const struct {
         enum dtype dtype;
@@ -304,10 +293,9 @@ START_TEST(weights_of_every_type_and_place_give_the_same_bits)
     recording_release(&plain);
     tiny_model_release(&model);
 }
-END_TEST
 
 /* Where q, k and v are cut at the edges of panels, and where they are not. */
-START_TEST(packed_weights_give_the_same_bits)
+TEST(packed_weights_give_the_same_bits)
 {
     static const char *const shapes[] = {three_layers, wide, two_panels};
     static struct recording plain, packed;
@@ -329,23 +317,4 @@ START_TEST(packed_weights_give_the_same_bits)
         rig_close(&rig);
         tiny_model_release(&model);
     }
-}
-END_TEST
-
-Suite *forward_suite(void)
-{
-    Suite *suite = suite_create("forward");
-    TCase *tests = tcase_create("forward");
-    tcase_add_test(tests, texts_of_every_length_are_as_the_formulas_say);
-    tcase_add_test(tests, every_activation_is_as_the_formulas_say);
-    tcase_add_test(tests, every_option_of_a_config_is_as_the_formulas_say);
-    tcase_add_loop_test(tests, a_site_watched_alone_has_the_bits_it_has_among_all, 0, PRECISIONS);
-    tcase_add_loop_test(tests, two_sites_watched_together_have_the_bits_they_have_among_all, 0,
-                        PRECISIONS);
-    tcase_add_loop_test(tests, a_text_in_a_batch_has_the_bits_it_has_alone, 0, PRECISIONS);
-    tcase_add_loop_test(tests, threads_do_not_change_a_bit, 0, PRECISIONS);
-    tcase_add_loop_test(tests, weights_of_every_type_and_place_give_the_same_bits, 0, PRECISIONS);
-    tcase_add_test(tests, packed_weights_give_the_same_bits);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

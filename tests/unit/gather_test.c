@@ -1,13 +1,11 @@
 #include "math/gather.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "guarded.h"
 #include "math/rng.h"
-
-Suite *gather_suite(void);
+#include "unit.h"
 
 enum { ROWS = 70, WIDTH = 130 };
 
@@ -22,7 +20,7 @@ static float chain(const float *row, size_t width, size_t step)
     return sum;
 }
 
-START_TEST(each_is_one_chain_in_the_order_of_the_elements)
+TEST(each_is_one_chain_in_the_order_of_the_elements)
 {
     rng_fill_uniform(rows, ROWS * WIDTH, 1, 0.0f, 1.0f);
     rng_fill_uniform(x, WIDTH, 2, 0.0f, 1.0f);
@@ -40,10 +38,9 @@ START_TEST(each_is_one_chain_in_the_order_of_the_elements)
                 ck_assert_float_eq(found[count], 5);
             }
 }
-END_TEST
 
 /* Of the rows, in their order, onto what is there. */
-START_TEST(a_sum_is_one_chain_in_the_order_of_the_rows)
+TEST(a_sum_is_one_chain_in_the_order_of_the_rows)
 {
     static float factors[ROWS];
     rng_fill_uniform(rows, ROWS * WIDTH, 3, 0.0f, 1.0f);
@@ -66,10 +63,9 @@ START_TEST(a_sum_is_one_chain_in_the_order_of_the_rows)
             ck_assert_float_eq(found[width], (float)width);
         }
 }
-END_TEST
 
 /* The last row of all may be the last thing that there is. */
-START_TEST(nothing_behind_a_row_is_read)
+TEST(nothing_behind_a_row_is_read)
 {
     for (size_t width = 1; width <= 80; width++) {
         struct guarded memory = guarded_open(width);
@@ -81,16 +77,4 @@ START_TEST(nothing_behind_a_row_is_read)
         gather_sum(y, &row, &found, 1, width);
         guarded_close(&memory);
     }
-}
-END_TEST
-
-Suite *gather_suite(void)
-{
-    Suite *suite = suite_create("gather");
-    TCase *tests = tcase_create("gather");
-    tcase_add_test(tests, each_is_one_chain_in_the_order_of_the_elements);
-    tcase_add_test(tests, a_sum_is_one_chain_in_the_order_of_the_rows);
-    tcase_add_test(tests, nothing_behind_a_row_is_read);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "math/gemm.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,10 +11,7 @@
 #include "math/bf16.h"
 #include "pair_judge.h"
 #include "patience.h"
-
-Suite *gemm_bf16_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* Around every edge of pairs, tiles, panels and chunks. */
 static const size_t sizes[] = {1, 2, 3, 11, 12, 13, 15, 16, 17, 63, 64, 65, 127, 128, 129};
@@ -46,6 +42,8 @@ static void close_judge(void)
     guarded_close(&rounded_memory);
     pair_judge_close(&judge);
 }
+
+FIXTURE_ONCE(open_judge, close_judge)
 
 static void open_machine(struct machine *machine, const char *target, size_t threads)
 {
@@ -146,7 +144,7 @@ static size_t patient(const struct machine *machine, size_t few)
     return kernels_have_bf16(machine->kernels) ? one_of(few) : few;
 }
 
-START_TEST(every_size_is_one_chain_an_element)
+TEST(every_size_is_one_chain_an_element)
 {
     struct machine machine;
     open_machine(&machine, NULL, 1);
@@ -158,9 +156,8 @@ START_TEST(every_size_is_one_chain_an_element)
                                                    .pad = i % 2 ? PAD : 0});
     machine_release(&machine);
 }
-END_TEST
 
-START_TEST(plain_c_has_the_same_bits)
+TEST(plain_c_has_the_same_bits)
 {
     static const size_t few[] = {1, 13, 65};
     struct machine machine;
@@ -172,9 +169,8 @@ START_TEST(plain_c_has_the_same_bits)
                                                .pad = PAD});
     machine_release(&machine);
 }
-END_TEST
 
-START_TEST(threads_do_not_change_a_bit)
+TEST(threads_do_not_change_a_bit)
 {
     for (size_t threads = 2; threads <= 5; threads++) {
         struct machine machine;
@@ -189,9 +185,8 @@ START_TEST(threads_do_not_change_a_bit)
         machine_release(&machine);
     }
 }
-END_TEST
 
-START_TEST(bias_and_activation_follow_the_sum)
+TEST(bias_and_activation_follow_the_sum)
 {
     struct machine machine;
     open_machine(&machine, NULL, 1);
@@ -205,10 +200,9 @@ START_TEST(bias_and_activation_follow_the_sum)
                                                    .activation = (enum activation)activation});
     machine_release(&machine);
 }
-END_TEST
 
 /* Groups of rows: each row has the bits it has among sixteen. */
-START_TEST(the_number_of_rows_changes_no_bit)
+TEST(the_number_of_rows_changes_no_bit)
 {
     enum { ROWS = 600, IN = 101, OUT = 200, SOME = 16 };
     static const size_t counts[] = {1, 2, 7, 63, 64, 65, 511, 512, 513, 575, 576, 577, ROWS};
@@ -238,10 +232,9 @@ START_TEST(the_number_of_rows_changes_no_bit)
     }
     machine_release(&machine);
 }
-END_TEST
 
 /* By rows or by columns: the same panels, and what no number fills is 0. */
-START_TEST(a_matrix_and_its_transpose_fill_the_same_panels)
+TEST(a_matrix_and_its_transpose_fill_the_same_panels)
 {
     static const size_t few[] = {1, 2, 5, 63, 64, 65, 129};
     for (size_t i = 0; i < COUNT(few) * COUNT(few); i++) {
@@ -264,10 +257,9 @@ START_TEST(a_matrix_and_its_transpose_fill_the_same_panels)
         arena_release(&arena);
     }
 }
-END_TEST
 
 /* How far it is from the product of what was not rounded. */
-START_TEST(against_float32_only_the_roundings_remain)
+TEST(against_float32_only_the_roundings_remain)
 {
     size_t depth = COUNT(depths) - 1;
     for (size_t at = 0; at < judge.rows * judge.columns; at++) {
@@ -284,10 +276,9 @@ START_TEST(against_float32_only_the_roundings_remain)
                          bound);
     }
 }
-END_TEST
 
 /* What a residual stream gets: the sum, and y as it is without it. */
-START_TEST(a_total_grows_by_what_the_product_is)
+TEST(a_total_grows_by_what_the_product_is)
 {
     enum { DEPTH = 3 };
     struct machine machine;
@@ -317,9 +308,8 @@ START_TEST(a_total_grows_by_what_the_product_is)
     }
     machine_release(&machine);
 }
-END_TEST
 
-START_TEST(no_rows_are_no_work)
+TEST(no_rows_are_no_work)
 {
     struct machine machine;
     static const uint32_t pairs[PAIR_COLUMNS];
@@ -329,9 +319,8 @@ START_TEST(no_rows_are_no_work)
            ACTIVATION_GELU);
     machine_release(&machine);
 }
-END_TEST
 
-START_TEST(memory_for_what_is_rounded_is_kept_and_grows)
+TEST(memory_for_what_is_rounded_is_kept_and_grows)
 {
     struct machine machine;
     struct err err = {0};
@@ -349,24 +338,4 @@ START_TEST(memory_for_what_is_rounded_is_kept_and_grows)
     ck_assert_uint_eq(machine.pairs_held, 101);
     machine_release(&machine);
     ck_assert_ptr_null(machine.pairs);
-}
-END_TEST
-
-Suite *gemm_bf16_suite(void)
-{
-    Suite *suite = suite_create("gemm_bf16");
-    TCase *tests = tcase_create("gemm_bf16");
-    tcase_add_unchecked_fixture(tests, open_judge, close_judge);
-    tcase_add_test(tests, every_size_is_one_chain_an_element);
-    tcase_add_test(tests, plain_c_has_the_same_bits);
-    tcase_add_test(tests, threads_do_not_change_a_bit);
-    tcase_add_test(tests, bias_and_activation_follow_the_sum);
-    tcase_add_test(tests, the_number_of_rows_changes_no_bit);
-    tcase_add_test(tests, a_matrix_and_its_transpose_fill_the_same_panels);
-    tcase_add_test(tests, against_float32_only_the_roundings_remain);
-    tcase_add_test(tests, a_total_grows_by_what_the_product_is);
-    tcase_add_test(tests, no_rows_are_no_work);
-    tcase_add_test(tests, memory_for_what_is_rounded_is_kept_and_grows);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,8 @@
 #include "math/gemm.h"
 
-#include <check.h>
-
 #include "gemm_rig.h"
 #include "patience.h"
-
-Suite *gemm_edges_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* Sizes on both sides of every edge. Rows: one, those that stream (8), of libxsmm's kernels (12,
  * 16), of a tile (64), of a group (192, in place 512), of copied panels (384, of wide matrices
@@ -61,6 +56,8 @@ static void close_rig(void)
     gemm_rig_close(&rig);
 }
 
+FIXTURE_ONCE(open_tall, close_rig)
+
 /* One of `step` products of all sizes, in place and packed. */
 static void sweep(const struct edges *edges, const char *target, size_t step)
 {
@@ -83,43 +80,25 @@ static void sweep(const struct edges *edges, const char *target, size_t step)
     machine_release(&machine);
 }
 
-START_TEST(rows_around_every_edge)
+TEST_LOOP(rows_around_every_edge, COUNT(targets))
 {
     sweep(&tall, targets[_i], one_of(29));
 }
-END_TEST
-
-START_TEST(columns_and_sums_around_every_edge)
-{
-    sweep(&wide, targets[_i], one_of(331));
-}
-END_TEST
 
 /* It takes its time where it is not vectorised: a few of all sizes, which step over all edges. */
-START_TEST(plain_c_around_every_edge)
+TEST_LOOP(plain_c_around_every_edge, COUNT(plain))
 {
     sweep(&tall, plain[_i].target, 7 * plain[_i].step);
 }
-END_TEST
 
-START_TEST(plain_c_around_every_edge_of_wide_matrices)
+FIXTURE_ONCE(open_wide, close_rig)
+
+TEST_LOOP(columns_and_sums_around_every_edge, COUNT(targets))
+{
+    sweep(&wide, targets[_i], one_of(331));
+}
+
+TEST_LOOP(plain_c_around_every_edge_of_wide_matrices, COUNT(plain))
 {
     sweep(&wide, plain[_i].target, 37 * plain[_i].step);
-}
-END_TEST
-
-Suite *gemm_edges_suite(void)
-{
-    Suite *suite = suite_create("gemm_edges");
-    TCase *tall_tests = tcase_create("tall");
-    TCase *wide_tests = tcase_create("wide");
-    tcase_add_unchecked_fixture(tall_tests, open_tall, close_rig);
-    tcase_add_loop_test(tall_tests, rows_around_every_edge, 0, COUNT(targets));
-    tcase_add_loop_test(tall_tests, plain_c_around_every_edge, 0, COUNT(plain));
-    tcase_add_unchecked_fixture(wide_tests, open_wide, close_rig);
-    tcase_add_loop_test(wide_tests, columns_and_sums_around_every_edge, 0, COUNT(targets));
-    tcase_add_loop_test(wide_tests, plain_c_around_every_edge_of_wide_matrices, 0, COUNT(plain));
-    suite_add_tcase(suite, tall_tests);
-    suite_add_tcase(suite, wide_tests);
-    return suite;
 }

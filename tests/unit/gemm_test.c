@@ -1,16 +1,12 @@
 #include "math/gemm.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "dice.h"
 #include "gemm_rig.h"
 #include "patience.h"
-
-Suite *gemm_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* gemm_edges_test.c has the sizes around every edge. */
 static const size_t sizes[] = {1, 2, 3, 11, 12, 13, 15, 16, 17, 63, 64, 65, 127, 128, 129};
@@ -30,7 +26,9 @@ static void close_rig(void)
     gemm_rig_close(&rig);
 }
 
-START_TEST(the_chain_is_the_product)
+FIXTURE_ONCE(open_rig, close_rig)
+
+TEST(the_chain_is_the_product)
 {
     const struct product_judge *judge = &rig.judge;
     for (size_t depth = 0; depth < COUNT(depths); depth++) {
@@ -41,9 +39,8 @@ START_TEST(the_chain_is_the_product)
                 ck_abort_msg("depth %zu, element %zu", depths[depth], i);
     }
 }
-END_TEST
 
-START_TEST(threads_do_not_change_a_bit)
+TEST(threads_do_not_change_a_bit)
 {
     for (size_t threads = 2; threads <= 5; threads++) {
         struct machine machine;
@@ -59,9 +56,8 @@ START_TEST(threads_do_not_change_a_bit)
         machine_release(&machine);
     }
 }
-END_TEST
 
-START_TEST(bias_and_activation_follow_the_sum)
+TEST(bias_and_activation_follow_the_sum)
 {
     struct machine machine;
     gemm_rig_machine(&machine, NULL, 1);
@@ -76,10 +72,9 @@ START_TEST(bias_and_activation_follow_the_sum)
                                                   .activation = (enum activation)activation});
     machine_release(&machine);
 }
-END_TEST
 
 /* Columns of a wider matrix are a weight of their own: GPT-2's q, k and v. */
-START_TEST(a_part_of_a_wider_weight_is_that_part_of_the_product)
+TEST(a_part_of_a_wider_weight_is_that_part_of_the_product)
 {
     enum { FIRST = 37, WIDTH = 70, ROWS = 20 };
     const struct product_judge *judge = &rig.judge;
@@ -95,10 +90,9 @@ START_TEST(a_part_of_a_wider_weight_is_that_part_of_the_product)
                          WIDTH * sizeof *y);
     machine_release(&machine);
 }
-END_TEST
 
 /* Few rows stream, many are copied and grouped: each row has the bits it has among sixteen. */
-START_TEST(the_number_of_rows_changes_no_bit)
+TEST(the_number_of_rows_changes_no_bit)
 {
     enum { ROWS = 600, IN = 100, OUT = 1600, SOME = 16 };
     static const size_t counts[] = {1, 2, 7, 8, 9, 127, 128, 511, 512, 513, ROWS};
@@ -123,9 +117,8 @@ START_TEST(the_number_of_rows_changes_no_bit)
     }
     machine_release(&machine);
 }
-END_TEST
 
-START_TEST(no_rows_are_no_work)
+TEST(no_rows_are_no_work)
 {
     struct machine machine;
     float weights[4] = {1, 2, 3, 4};
@@ -134,20 +127,4 @@ START_TEST(no_rows_are_no_work)
     linear(&machine, (struct matrix){NULL, 0, 2, 2}, (struct matrix){NULL, 0, 2, 2}, &w,
            ACTIVATION_GELU);
     machine_release(&machine);
-}
-END_TEST
-
-Suite *gemm_suite(void)
-{
-    Suite *suite = suite_create("gemm");
-    TCase *tests = tcase_create("gemm");
-    tcase_add_unchecked_fixture(tests, open_rig, close_rig);
-    tcase_add_test(tests, the_chain_is_the_product);
-    tcase_add_test(tests, threads_do_not_change_a_bit);
-    tcase_add_test(tests, bias_and_activation_follow_the_sum);
-    tcase_add_test(tests, a_part_of_a_wider_weight_is_that_part_of_the_product);
-    tcase_add_test(tests, the_number_of_rows_changes_no_bit);
-    tcase_add_test(tests, no_rows_are_no_work);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,15 +1,11 @@
 #include "math/gemm.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "dice.h"
 #include "guarded.h"
-
-Suite *gemv_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { ROWS_MOST = 1100, COLUMNS_MOST = 100 };
 
@@ -58,24 +54,12 @@ static void check_all(size_t threads)
     machine_release(&machine);
 }
 
-START_TEST(each_product_is_one_chain)
+TEST(each_product_is_one_chain)
 {
     check_all(1);
 }
-END_TEST
 
-START_TEST(threads_change_nothing)
+TEST(threads_change_nothing)
 {
     check_all(3);
-}
-END_TEST
-
-Suite *gemv_suite(void)
-{
-    Suite *suite = suite_create("gemv");
-    TCase *tests = tcase_create("gemv");
-    tcase_add_test(tests, each_product_is_one_chain);
-    tcase_add_test(tests, threads_change_nothing);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

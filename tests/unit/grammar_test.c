@@ -1,14 +1,10 @@
 #include "train/grammar.h"
 
-#include <check.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "math/rng.h"
-
-Suite *grammar_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static void open(struct grammar *grammar, const char *text)
 {
@@ -58,16 +54,15 @@ static const struct {
     {"a = C#major", {"C#major"}},
 };
 
-START_TEST(texts_are_what_the_rules_say)
+TEST_LOOP(texts_are_what_the_rules_say, COUNT(grammars))
 {
     size_t count = 0;
     while (count < COUNT(grammars[_i].texts) && grammars[_i].texts[count])
         count++;
     expect(grammars[_i].grammar, grammars[_i].texts, count);
 }
-END_TEST
 
-START_TEST(weights_count)
+TEST(weights_count)
 {
     struct grammar grammar;
     size_t seen = 0;
@@ -82,7 +77,6 @@ START_TEST(weights_count)
     ck_assert_uint_lt(seen, 1860);
     grammar_release(&grammar);
 }
-END_TEST
 
 static const struct {
     const char *grammar, *message;
@@ -101,7 +95,7 @@ static const struct {
     {"a = \xff", "expected a text in UTF-8, found the byte 0xff at byte 4"},
 };
 
-START_TEST(broken_grammars_are_refused)
+TEST_LOOP(broken_grammars_are_refused, COUNT(broken))
 {
     struct grammar grammar;
     struct err err = {0};
@@ -110,7 +104,6 @@ START_TEST(broken_grammars_are_refused)
     ck_assert_str_eq(err.text, broken[_i].message);
     ck_assert_int_eq(err.kind, ERR_INPUT);
 }
-END_TEST
 
 static const struct {
     const char *grammar, *message;
@@ -122,7 +115,7 @@ static const struct {
      "line 1: rule 'a': no alternative has the tag that is asked for"},
 };
 
-START_TEST(rules_that_cannot_be_followed_are_refused)
+TEST_LOOP(rules_that_cannot_be_followed_are_refused, COUNT(endless))
 {
     struct grammar grammar;
     struct buf out = {0};
@@ -133,7 +126,6 @@ START_TEST(rules_that_cannot_be_followed_are_refused)
     buf_release(&out);
     grammar_release(&grammar);
 }
-END_TEST
 
 /* Each rule ten times the next, without going deep. */
 #define TEN_TIMES                                                          \
@@ -153,7 +145,7 @@ static const struct {
      "the text has more than four million parts"},
 };
 
-START_TEST(a_text_has_an_end)
+TEST_LOOP(a_text_has_an_end, COUNT(large))
 {
     struct grammar grammar;
     struct buf out = {0};
@@ -165,7 +157,6 @@ START_TEST(a_text_has_an_end)
     buf_release(&out);
     grammar_release(&grammar);
 }
-END_TEST
 
 /* The plain way: one after another. */
 static const struct grammar_choice *walk(const struct grammar_rule *rule,
@@ -192,7 +183,7 @@ static const struct grammar_choice *walk(const struct grammar_rule *rule,
     return NULL;
 }
 
-START_TEST(what_is_drawn_is_what_a_walk_finds)
+TEST(what_is_drawn_is_what_a_walk_finds)
 {
     struct grammar grammar;
     open(&grammar, "a = *3 a #x | b #y | *1000000 c #x | d | *7 e #z | f #y | *2 g #z");
@@ -205,19 +196,4 @@ START_TEST(what_is_drawn_is_what_a_walk_finds)
         ck_assert_uint_eq(drawn, found ? i + 1 : i);
     }
     grammar_release(&grammar);
-}
-END_TEST
-
-Suite *grammar_suite(void)
-{
-    Suite *suite = suite_create("grammar");
-    TCase *tests = tcase_create("grammar");
-    tcase_add_loop_test(tests, texts_are_what_the_rules_say, 0, COUNT(grammars));
-    tcase_add_test(tests, weights_count);
-    tcase_add_loop_test(tests, broken_grammars_are_refused, 0, COUNT(broken));
-    tcase_add_loop_test(tests, rules_that_cannot_be_followed_are_refused, 0, COUNT(endless));
-    tcase_add_loop_test(tests, a_text_has_an_end, 0, COUNT(large));
-    tcase_add_test(tests, what_is_drawn_is_what_a_walk_finds);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

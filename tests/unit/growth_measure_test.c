@@ -1,6 +1,5 @@
 #include "bench/growth.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
@@ -8,10 +7,7 @@
 #include "model/attention.h"
 #include "model/mechanism.h"
 #include "model/shape.h"
-
-Suite *growth_measure_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* No time is tested: machines are slow and busy. */
 
@@ -42,6 +38,8 @@ static void release(void)
     arena_release(&arena);
 }
 
+FIXTURE(prepare, release)
+
 static void count_progress(void *context, const struct growth_progress *here)
 {
     ck_assert_ptr_eq(context, &announced);
@@ -66,7 +64,7 @@ static struct growth_plan plan_of(const size_t *lengths, size_t count)
     };
 }
 
-START_TEST(every_way_and_length_is_measured)
+TEST(every_way_and_length_is_measured)
 {
     static const size_t lengths[] = {1, 16, 40};
     struct growth_plan plan = plan_of(lengths, COUNT(lengths));
@@ -90,9 +88,8 @@ START_TEST(every_way_and_length_is_measured)
     ck_assert_double_eq(growth.ways[2].products[2], 40 * 2 * 64 * 64);
     ck_assert_double_eq_tol(growth.ways[2].memory_exponent, 0, 1e-9);
 }
-END_TEST
 
-START_TEST(lengths_are_halves_of_a_short_context)
+TEST(lengths_are_halves_of_a_short_context)
 {
     struct new_model tiny = {0};
     struct growth_plan plan = plan_of(NULL, 0);
@@ -104,9 +101,8 @@ START_TEST(lengths_are_halves_of_a_short_context)
     ck_assert_mem_eq(growth.lengths, ((size_t[]){4, 8, 16, 32, 64}), 5 * sizeof(size_t));
     new_model_release(&tiny);
 }
-END_TEST
 
-START_TEST(what_does_not_fit_the_model_is_refused)
+TEST(what_does_not_fit_the_model_is_refused)
 {
     static const size_t lengths[] = {8, 65};
     struct new_model tiny = {0};
@@ -122,9 +118,8 @@ START_TEST(what_does_not_fit_the_model_is_refused)
     ck_assert_int_eq(err.kind, ERR_USAGE);
     new_model_release(&tiny);
 }
-END_TEST
 
-START_TEST(an_exponent_is_fitted_over_the_longer_half)
+TEST(an_exponent_is_fitted_over_the_longer_half)
 {
     static const size_t x[] = {10, 20, 40, 80, 160};
     static const double y[] = {7, 5, 3, 12, 48};
@@ -134,9 +129,8 @@ START_TEST(an_exponent_is_fitted_over_the_longer_half)
     ck_assert(isnan(growth_exponent(x, y, 1)));
     ck_assert(isnan(growth_exponent((size_t[]){5, 5}, y, 2)));
 }
-END_TEST
 
-START_TEST(without_memory_for_the_usual_lengths_nothing_is_measured)
+TEST(without_memory_for_the_usual_lengths_nothing_is_measured)
 {
     struct growth_plan plan = plan_of(NULL, 0);
     for (size_t nth = 1; nth < 40; nth++) { /* before anything runs */
@@ -150,9 +144,8 @@ START_TEST(without_memory_for_the_usual_lengths_nothing_is_measured)
     }
     ck_assert_uint_eq(announced, 0);
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     static const size_t lengths[] = {3, 6};
     struct growth_plan plan = plan_of(lengths, COUNT(lengths));
@@ -172,20 +165,4 @@ START_TEST(every_allocation_may_fail)
         arena_release(&fresh);
     }
     ck_assert_int_eq(failed, 0);
-}
-END_TEST
-
-Suite *growth_measure_suite(void)
-{
-    Suite *suite = suite_create("growth_measure");
-    TCase *tests = tcase_create("growth_measure");
-    tcase_add_checked_fixture(tests, prepare, release);
-    tcase_add_test(tests, every_way_and_length_is_measured);
-    tcase_add_test(tests, lengths_are_halves_of_a_short_context);
-    tcase_add_test(tests, what_does_not_fit_the_model_is_refused);
-    tcase_add_test(tests, an_exponent_is_fitted_over_the_longer_half);
-    tcase_add_test(tests, without_memory_for_the_usual_lengths_nothing_is_measured);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,9 @@
 #include "growth_rig.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 #include "patience.h"
-
-Suite *growth_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* So wide that a single token is worth two threads: its projections, its MLP and its logits. */
 static const char wide[] = "{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 12, "
@@ -55,16 +51,15 @@ static void check_beginnings(size_t step)
     }
 }
 
-START_TEST(a_text_that_grows_has_the_bits_of_the_whole_at_every_length)
+TEST_LOOP(a_text_that_grows_has_the_bits_of_the_whole_at_every_length, COUNT(ways))
 {
     open_way(growth_tiny, 64, &ways[_i]);
     check_beginnings(one_of(9));
     growth_by(&growth, one_of(9));
     growth_release(&growth);
 }
-END_TEST
 
-START_TEST(so_has_one_that_looks_at_a_source)
+TEST_LOOP(so_has_one_that_looks_at_a_source, COUNT(ways) * 2)
 {
     bool first = (size_t)_i >= COUNT(ways);
     open_way(first ? growth_norms_first : growth_norms_last, 66, &ways[(size_t)_i % COUNT(ways)]);
@@ -72,30 +67,27 @@ START_TEST(so_has_one_that_looks_at_a_source)
     growth_by(&growth, one_of(9));
     growth_release(&growth);
 }
-END_TEST
 
-START_TEST(a_token_that_is_shared_by_threads_has_the_bits_of_the_whole)
+TEST_LOOP(a_token_that_is_shared_by_threads_has_the_bits_of_the_whole, COUNT(ways))
 {
     open_way(one_of(2) == 1 ? wide : middling, 70, &ways[_i]); /* minutes each under valgrind */
     check_beginnings(one_of(5) * 7);
     growth_by(&growth, one_of(23));
     growth_release(&growth);
 }
-END_TEST
 
-START_TEST(so_has_one_that_looks_at_a_source_of_which_threads_share_a_token)
+TEST_LOOP(so_has_one_that_looks_at_a_source_of_which_threads_share_a_token, COUNT(ways))
 {
     open_way(one_of(2) == 1 ? translating : growth_norms_last, 20, &ways[_i]);
     growth_by(&growth, one_of(7));
     growth_release(&growth);
 }
-END_TEST
 
 /* What a batch of many texts is held against: items for everything would be thousands. */
 static const struct record_watch few_sites = {
     .sites = (uint64_t)1 << SITE_WEIGHTS | (uint64_t)1 << SITE_LOGITS, .first_layer = 1};
 
-START_TEST(texts_of_every_length_share_a_batch)
+TEST_LOOP(texts_of_every_length_share_a_batch, COUNT(ways))
 {
     static struct record batch;
     static struct sequence sequences[GROWTH_MAX];
@@ -109,9 +101,8 @@ START_TEST(texts_of_every_length_share_a_batch)
     record_release(&batch);
     growth_release(&growth);
 }
-END_TEST
 
-START_TEST(caches_of_every_length_share_a_batch)
+TEST_LOOP(caches_of_every_length_share_a_batch, COUNT(ways))
 {
     static struct record batch;
     static struct sequence sequences[GROWTH_MAX];
@@ -132,9 +123,8 @@ START_TEST(caches_of_every_length_share_a_batch)
     record_release(&batch);
     growth_release(&growth);
 }
-END_TEST
 
-START_TEST(a_text_may_grow_in_pieces_of_any_size)
+TEST_LOOP(a_text_may_grow_in_pieces_of_any_size, PRECISIONS)
 {
     static const char *const configs[] = {growth_tiny, growth_gpt2, growth_grouped, growth_bare,
                                           growth_norms_first};
@@ -147,9 +137,8 @@ START_TEST(a_text_may_grow_in_pieces_of_any_size)
         growth_release(&growth);
     }
 }
-END_TEST
 
-START_TEST(processors_do_not_change_a_bit)
+TEST_LOOP(processors_do_not_change_a_bit, PRECISIONS)
 {
     static const char *const targets[] = {"generic", "hsw", "skx"};
     growth_open(&growth, growth_gpt2, 150, (enum precision)_i);
@@ -161,25 +150,4 @@ START_TEST(processors_do_not_change_a_bit)
             growth_by(&growth, 70);
         }
     growth_release(&growth);
-}
-END_TEST
-
-Suite *growth_suite(void)
-{
-    Suite *suite = suite_create("growth");
-    TCase *tests = tcase_create("growth");
-    int count = COUNT(ways);
-    tcase_add_loop_test(tests, a_text_that_grows_has_the_bits_of_the_whole_at_every_length, 0,
-                        count);
-    tcase_add_loop_test(tests, a_token_that_is_shared_by_threads_has_the_bits_of_the_whole, 0,
-                        count);
-    tcase_add_loop_test(tests, so_has_one_that_looks_at_a_source, 0, 2 * count);
-    tcase_add_loop_test(tests, so_has_one_that_looks_at_a_source_of_which_threads_share_a_token, 0,
-                        count);
-    tcase_add_loop_test(tests, texts_of_every_length_share_a_batch, 0, count);
-    tcase_add_loop_test(tests, caches_of_every_length_share_a_batch, 0, count);
-    tcase_add_loop_test(tests, a_text_may_grow_in_pieces_of_any_size, 0, PRECISIONS);
-    tcase_add_loop_test(tests, processors_do_not_change_a_bit, 0, PRECISIONS);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,14 +1,12 @@
 #include "bench/growth.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "draw/drawing.h"
 #include "memory_stream.h"
-
-Suite *growth_write_suite(void);
+#include "unit.h"
 
 static const size_t lengths[] = {256, 512, 1024};
 static const double square[] = {1e-4, 4e-4, 16e-4};
@@ -57,7 +55,7 @@ static void expect(writer write, const struct growth *growth, const char *expect
     file_release(&file);
 }
 
-START_TEST(a_page_is_written_to_the_byte)
+TEST(a_page_is_written_to_the_byte)
 {
     struct growth growth = example(3);
     expect(growth_page_write, &growth,
@@ -114,9 +112,8 @@ START_TEST(a_page_is_written_to_the_byte)
            "           time  multiply-adds\n"
            "linear    0.250          0.125\n");
 }
-END_TEST
 
-START_TEST(one_length_has_no_picture)
+TEST(one_length_has_no_picture)
 {
     struct growth growth = example(1);
     struct growth_way one[] = {ways[0], ways[1]};
@@ -139,9 +136,8 @@ START_TEST(one_length_has_no_picture)
            "           time  multiply-adds\n"
            "linear    1.000          0.500\n");
 }
-END_TEST
 
-START_TEST(json_has_every_number)
+TEST(json_has_every_number)
 {
     struct growth growth = example(3);
     expect(growth_json_write, &growth,
@@ -156,9 +152,8 @@ START_TEST(json_has_every_number)
            "1024, 1024], \"products\": [16000, 32000, 64000], \"time_exponent\": 1, "
            "\"memory_exponent\": 0}]}\n");
 }
-END_TEST
 
-START_TEST(a_figure_has_both_panels)
+TEST(a_figure_has_both_panels)
 {
     struct growth growth = example(3);
     struct file file = write_with(growth_svg_write, &growth);
@@ -178,9 +173,8 @@ START_TEST(a_figure_has_both_panels)
                       "no '%s' in %.*s", texts[i], (int)file.size, file.bytes);
     file_release(&file);
 }
-END_TEST
 
-START_TEST(without_dense_nothing_is_promised)
+TEST(without_dense_nothing_is_promised)
 {
     struct growth growth = example(3);
     growth.ways = ways + 1;
@@ -190,10 +184,9 @@ START_TEST(without_dense_nothing_is_promised)
     ck_assert_ptr_null(memmem(file.bytes, file.size, "dense", 5));
     file_release(&file);
 }
-END_TEST
 
 /* Where pango and cairo are not installed, tests/pictures.sh says so. */
-START_TEST(a_figure_can_be_a_png_or_a_pdf)
+TEST(a_figure_can_be_a_png_or_a_pdf)
 {
     struct growth growth = example(3);
     if (drawing_check(NULL))
@@ -205,9 +198,8 @@ START_TEST(a_figure_can_be_a_png_or_a_pdf)
     file_release(&png);
     file_release(&pdf);
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     static const writer writers[] = {growth_page_write, growth_svg_write, growth_json_write,
                                      growth_pdf_write};
@@ -228,20 +220,4 @@ START_TEST(every_allocation_may_fail)
             close(descriptor);
         }
     }
-}
-END_TEST
-
-Suite *growth_write_suite(void)
-{
-    Suite *suite = suite_create("growth_write");
-    TCase *tests = tcase_create("growth_write");
-    tcase_add_test(tests, a_page_is_written_to_the_byte);
-    tcase_add_test(tests, one_length_has_no_picture);
-    tcase_add_test(tests, json_has_every_number);
-    tcase_add_test(tests, a_figure_has_both_panels);
-    tcase_add_test(tests, without_dense_nothing_is_promised);
-    tcase_add_test(tests, a_figure_can_be_a_png_or_a_pdf);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,10 +1,10 @@
 #include "base/hash.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "unit.h"
 
 enum { WORDS = 2000 };
 
@@ -21,7 +21,7 @@ static long find(const struct hash_index *index, const char *word, struct hash_p
     return -1;
 }
 
-START_TEST(what_was_put_in_is_found)
+TEST(what_was_put_in_is_found)
 {
     struct hash_index index;
     struct hash_probe probe;
@@ -37,9 +37,8 @@ START_TEST(what_was_put_in_is_found)
     ck_assert_int_eq(find(&index, "no", &probe), -1);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(the_last_number_found_can_be_replaced)
+TEST(the_last_number_found_can_be_replaced)
 {
     struct hash_index index;
     struct hash_probe probe;
@@ -54,9 +53,8 @@ START_TEST(the_last_number_found_can_be_replaced)
     ck_assert_int_eq(find(&index, "one", &probe), 1);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(the_largest_number_has_its_place)
+TEST(the_largest_number_has_its_place)
 {
     struct hash_index index;
     struct arena arena = {0};
@@ -71,9 +69,8 @@ START_TEST(the_largest_number_has_its_place)
     ck_assert(!hash_next(&probe, &number));
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(every_byte_of_a_key_counts)
+TEST(every_byte_of_a_key_counts)
 {
     char key[40];
     for (size_t size = 1; size <= sizeof key; size++) {
@@ -87,9 +84,8 @@ START_TEST(every_byte_of_a_key_counts)
         }
     }
 }
-END_TEST
 
-START_TEST(an_index_without_memory_is_refused)
+TEST(an_index_without_memory_is_refused)
 {
     struct hash_index index;
     struct arena arena = {0};
@@ -100,20 +96,4 @@ START_TEST(an_index_without_memory_is_refused)
     ck_assert_int_eq(hash_index_init(&index, SIZE_MAX, &arena, NULL), -1);
     ck_assert_int_eq(hash_index_init(&index, SIZE_MAX / 2, &arena, NULL), -1);
     arena_release(&arena);
-}
-END_TEST
-
-Suite *hash_index_suite(void);
-
-Suite *hash_index_suite(void)
-{
-    Suite *suite = suite_create("hash_index");
-    TCase *tests = tcase_create("hash_index");
-    tcase_add_test(tests, what_was_put_in_is_found);
-    tcase_add_test(tests, the_last_number_found_can_be_replaced);
-    tcase_add_test(tests, the_largest_number_has_its_place);
-    tcase_add_test(tests, every_byte_of_a_key_counts);
-    tcase_add_test(tests, an_index_without_memory_is_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,15 +1,11 @@
 #include "model/cache.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "dice.h"
 #include "guarded.h"
 #include "math/bf16.h"
-
-Suite *head_pairs_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* Around every edge of pairs, of panels of columns, and of what is rounded at once. */
 static const size_t widths[] = {1, 2, 3, 5, 63, 64, 65, 127, 128, 130};
@@ -78,7 +74,7 @@ static void expect_values(const uint32_t *page, size_t width, size_t count)
     ck_assert_uint_eq(wrong, 0);
 }
 
-START_TEST(keys_lie_in_pairs_of_neighbours)
+TEST(keys_lie_in_pairs_of_neighbours)
 {
     open_page();
     for (size_t w = 0; w < COUNT(widths); w++) {
@@ -90,9 +86,8 @@ START_TEST(keys_lie_in_pairs_of_neighbours)
     }
     close_page();
 }
-END_TEST
 
-START_TEST(values_lie_in_pairs_of_tokens)
+TEST(values_lie_in_pairs_of_tokens)
 {
     open_page();
     for (size_t w = 0; w < COUNT(widths); w++) {
@@ -104,9 +99,8 @@ START_TEST(values_lie_in_pairs_of_tokens)
     }
     close_page();
 }
-END_TEST
 
-START_TEST(values_that_are_cut_are_0_and_may_come_again)
+TEST(values_that_are_cut_are_0_and_may_come_again)
 {
     open_page();
     for (size_t w = 0; w < COUNT(widths); w++) {
@@ -120,9 +114,8 @@ START_TEST(values_that_are_cut_are_0_and_may_come_again)
     }
     close_page();
 }
-END_TEST
 
-START_TEST(a_page_at_once_is_that_of_its_tokens)
+TEST(a_page_at_once_is_that_of_its_tokens)
 {
     open_page();
     for (size_t w = 0; w < COUNT(widths); w++) {
@@ -141,17 +134,4 @@ START_TEST(a_page_at_once_is_that_of_its_tokens)
         }
     }
     close_page();
-}
-END_TEST
-
-Suite *head_pairs_suite(void)
-{
-    Suite *suite = suite_create("head_pairs");
-    TCase *tests = tcase_create("head_pairs");
-    tcase_add_test(tests, keys_lie_in_pairs_of_neighbours);
-    tcase_add_test(tests, values_lie_in_pairs_of_tokens);
-    tcase_add_test(tests, values_that_are_cut_are_0_and_may_come_again);
-    tcase_add_test(tests, a_page_at_once_is_that_of_its_tokens);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

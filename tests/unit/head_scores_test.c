@@ -1,13 +1,11 @@
 #include "measure/head_scores.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "model/new_model.h"
 #include "model/model.h"
-
-Suite *head_scores_suite(void);
+#include "unit.h"
 
 /* One head that looks evenly at all it sees: q and k are 0. */
 static const char even[] = "{\"model_type\": \"gpt2\", \"vocab_size\": 5, \"n_positions\": 6, "
@@ -32,7 +30,7 @@ static void measure(struct head_scores *scores, const uint32_t *ids, size_t coun
     new_model_release(&new_model);
 }
 
-START_TEST(an_even_head_has_even_scores)
+TEST(an_even_head_has_even_scores)
 {
     /* weights 1/2 1/2, then thirds, then quarters; token 3 comes again at the end */
     static const uint32_t ids[] = {1, 3, 2, 3};
@@ -56,9 +54,8 @@ START_TEST(an_even_head_has_even_scores)
                       head_score(&scores, 0, 0, (enum score)score));
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(what_never_comes_again_is_not_counted)
+TEST(what_never_comes_again_is_not_counted)
 {
     static const uint32_t ids[] = {0, 1, 2};
     struct arena arena = {0};
@@ -71,25 +68,12 @@ START_TEST(what_never_comes_again_is_not_counted)
     ck_assert(!isnan(head_score(&scores, 0, 0, SCORE_PREVIOUS)));
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(random_tokens_come_twice)
+TEST(random_tokens_come_twice)
 {
     uint32_t ids[20];
     head_scores_repeat(ids, 10, 7, 3);
     ck_assert_mem_eq(ids, ids + 10, 10 * sizeof *ids);
     for (size_t i = 0; i < 10; i++)
         ck_assert_uint_lt(ids[i], 7);
-}
-END_TEST
-
-Suite *head_scores_suite(void)
-{
-    Suite *suite = suite_create("head_scores");
-    TCase *tests = tcase_create("head_scores");
-    tcase_add_test(tests, an_even_head_has_even_scores);
-    tcase_add_test(tests, what_never_comes_again_is_not_counted);
-    tcase_add_test(tests, random_tokens_come_twice);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

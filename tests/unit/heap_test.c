@@ -1,13 +1,14 @@
 #include "base/heap.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "unit.h"
+
 enum { THREADS = 4, CALLS = 2000 };
 
-START_TEST(fresh_memory_is_zero)
+TEST(fresh_memory_is_zero)
 {
     for (int round = 0; round < 3; round++) {
         unsigned char *memory = heap_alloc(100, 10, NULL);
@@ -18,9 +19,8 @@ START_TEST(fresh_memory_is_zero)
         heap_free(memory);
     }
 }
-END_TEST
 
-START_TEST(nothing_is_an_allocation_too)
+TEST(nothing_is_an_allocation_too)
 {
     void *memory = heap_alloc(0, 8, NULL);
     ck_assert_ptr_nonnull(memory);
@@ -29,9 +29,8 @@ START_TEST(nothing_is_an_allocation_too)
     heap_free(memory);
     heap_free(NULL);
 }
-END_TEST
 
-START_TEST(resized_memory_keeps_its_content)
+TEST(resized_memory_keeps_its_content)
 {
     char *memory = heap_resize(NULL, 6, 1, NULL);
     ck_assert_ptr_nonnull(memory);
@@ -40,9 +39,8 @@ START_TEST(resized_memory_keeps_its_content)
     ck_assert_str_eq(memory, "words");
     heap_free(memory);
 }
-END_TEST
 
-START_TEST(a_size_that_overflows_is_refused)
+TEST(a_size_that_overflows_is_refused)
 {
     struct err err = {0};
     char *memory = heap_alloc(1, 1, NULL);
@@ -53,9 +51,8 @@ START_TEST(a_size_that_overflows_is_refused)
     ck_assert_str_eq(err.text, "out of memory: 18446744073709551615 bytes more could not be had");
     heap_free(memory);
 }
-END_TEST
 
-START_TEST(the_nth_allocation_fails_once)
+TEST(the_nth_allocation_fails_once)
 {
     struct err err = {0};
     char *memory = heap_alloc(1, 1, NULL);
@@ -71,9 +68,8 @@ START_TEST(the_nth_allocation_fails_once)
     ck_assert_ptr_nonnull(memory);
     heap_free(memory);
 }
-END_TEST
 
-START_TEST(all_allocations_from_the_nth_on_fail)
+TEST(all_allocations_from_the_nth_on_fail)
 {
     heap_fail_at(2, 1);
     void *first = heap_hook(8);
@@ -89,7 +85,6 @@ START_TEST(all_allocations_from_the_nth_on_fail)
     heap_free(first);
     heap_free(second);
 }
-END_TEST
 
 static void *allocate_often(void *failures)
 {
@@ -117,26 +112,8 @@ static size_t failures_of_threads(size_t nth, int for_ever)
     return sum;
 }
 
-START_TEST(threads_count_their_allocations_together)
+TEST(threads_count_their_allocations_together)
 {
     ck_assert_uint_eq(failures_of_threads(500, 0), 1);
     ck_assert_uint_eq(failures_of_threads(500, 1), THREADS * CALLS - 499);
-}
-END_TEST
-
-Suite *heap_suite(void);
-
-Suite *heap_suite(void)
-{
-    Suite *suite = suite_create("heap");
-    TCase *tests = tcase_create("heap");
-    tcase_add_test(tests, fresh_memory_is_zero);
-    tcase_add_test(tests, nothing_is_an_allocation_too);
-    tcase_add_test(tests, resized_memory_keeps_its_content);
-    tcase_add_test(tests, a_size_that_overflows_is_refused);
-    tcase_add_test(tests, the_nth_allocation_fails_once);
-    tcase_add_test(tests, all_allocations_from_the_nth_on_fail);
-    tcase_add_test(tests, threads_count_their_allocations_together);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,11 @@
 #include "draw/page_values.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "memory_stream.h"
 #include "report_fixture.h"
-
-Suite *html_report_suite(void);
+#include "unit.h"
 
 /* What a page of one report says between two texts. */
 static const char *between(const char *page, const char *start, const char *end)
@@ -61,7 +59,7 @@ static int code_at(size_t index)
     return 92 * digit_of(coded[2 * index]) + digit_of(coded[2 * index + 1]);
 }
 
-START_TEST(three_digits_are_two_letters)
+TEST(three_digits_are_two_letters)
 {
     static const struct {
         float values[2]; /* the first is the largest */
@@ -89,9 +87,8 @@ START_TEST(three_digits_are_two_letters)
                       code_at(1));
     }
 }
-END_TEST
 
-START_TEST(the_sign_is_the_lowest_bit)
+TEST(the_sign_is_the_lowest_bit)
 {
     static const float values[] = {-20, 12.5f, -0.00123f, 0.001f};
     put_short(values, 4);
@@ -100,18 +97,16 @@ START_TEST(the_sign_is_the_lowest_bit)
     ck_assert_int_eq(code_at(2), 2 + 2 * 11 + 1);
     ck_assert_int_eq(code_at(3), 2 + 2 * 9);
 }
-END_TEST
 
-START_TEST(no_letter_disturbs)
+TEST(no_letter_disturbs)
 {
     static float values[20];
     for (size_t i = 0; i < 20; i++)
         values[i] = 1 / (1 + 37.7f * (float)i);
     ck_assert_uint_eq(strcspn(put_short(values, 20), "\"\\<"), 40);
 }
-END_TEST
 
-START_TEST(exact_numbers_are_base64_of_their_bytes)
+TEST(exact_numbers_are_base64_of_their_bytes)
 {
     static const char *const expected[] = {"", "AACAPw==", "AACAPwAAAL8=", "AACAPwAAAL8AAIDA",
                                            "AACAPwAAAL8AAIDAAACA/w=="};
@@ -129,11 +124,10 @@ START_TEST(exact_numbers_are_base64_of_their_bytes)
         file_release(&file);
     }
 }
-END_TEST
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-START_TEST(a_page_is_whole_and_alone)
+TEST(a_page_is_whole_and_alone)
 {
     const char *page = fixture_written(html_report_write, &fixture_plain, &fixture_alone);
     ck_assert_int_eq(strncmp(page, "<!doctype html>\n<html lang=\"en\">", 32), 0);
@@ -143,9 +137,8 @@ START_TEST(a_page_is_whole_and_alone)
     ck_assert_uint_eq(count(page, "default-src 'none'"), 1);
     ck_assert_uint_eq(count(page, "json\" class=\"sentence\""), 1);
 }
-END_TEST
 
-START_TEST(only_what_is_seen_is_written)
+TEST(only_what_is_seen_is_written)
 {
     const char *page = fixture_written(html_report_write, &fixture_plain, &fixture_alone);
     ck_assert_str_eq(between(page, "\"tensors\": [\n", "]}"),
@@ -154,9 +147,8 @@ START_TEST(only_what_is_seen_is_written)
                      "\"column_labels\": \"sentence\", \"shape\": [1, 3, 3], \"causal\": true, "
                      "\"coding\": \"exact\", \"values\": \"AACAPwAAgD4AAEA/zczMPc3MTD4zMzM/\"}");
 }
-END_TEST
 
-START_TEST(axes_say_what_stands_on_them)
+TEST(axes_say_what_stands_on_them)
 {
     const char *page = fixture_written(html_report_write, &fixture_cross, &fixture_alone);
     ck_assert_str_eq(between(page, "\"labels\": ", ",\n\"plain\""),
@@ -165,17 +157,15 @@ START_TEST(axes_say_what_stands_on_them)
     ck_assert_uint_eq(count(page, "\"row_labels\": \"sentence\", \"column_labels\": \"source\""),
                       1);
 }
-END_TEST
 
-START_TEST(the_text_is_cut_with_its_blanks)
+TEST(the_text_is_cut_with_its_blanks)
 {
     const char *page = fixture_written(html_report_write, &fixture_plain, &fixture_alone);
     ck_assert_str_eq(between(page, "\"plain\": ", ",\n\"tensors\""),
                      "{\"sentence\": [\"Life\",\" is\",\" Life\"]}");
 }
-END_TEST
 
-START_TEST(texts_cannot_end_the_element_they_stand_in)
+TEST(texts_cannot_end_the_element_they_stand_in)
 {
     static const struct token tokens[] = {{0, 0, 12}, {1, 12, 15}, {2, 15, 16}};
     static const struct label labels[] = {{"</script><b>", "0", "</script><b>"},
@@ -193,9 +183,8 @@ START_TEST(texts_cannot_end_the_element_they_stand_in)
     ck_assert_str_eq(between(page, "\"labels\": ", ",\n\"plain\""),
                      "{\"sentence\": [\"\\u003c/script>\\u003cb>\",\"\\u2028\",\"é\\u2029\"]}");
 }
-END_TEST
 
-START_TEST(sentences_share_a_page)
+TEST(sentences_share_a_page)
 {
     static const struct report *const reports[] = {&fixture_plain, &fixture_odd, &fixture_cross};
     const char *page = fixture_several(html_report_write, reports, 3);
@@ -204,9 +193,8 @@ START_TEST(sentences_share_a_page)
     ck_assert_uint_eq(count(page, "</html>"), 1);
     ck_assert_uint_eq(count(page, "id=\"look\""), 1);
 }
-END_TEST
 
-START_TEST(a_page_knows_how_it_is_to_look)
+TEST(a_page_knows_how_it_is_to_look)
 {
     struct style style = {COLOURS_LOG, RANGE_ROW, VIEW_LINES, .hide_first = true};
     struct place place = {.count = 1, .style = &style};
@@ -216,30 +204,8 @@ START_TEST(a_page_knows_how_it_is_to_look)
                      "{\"title\": null, \"scale\": \"log\", \"range\": \"row\", \"view\": "
                      "\"lines\", \"palette\": \"greys\", \"hide_first\": true");
 }
-END_TEST
 
-START_TEST(missing_memory_is_an_error_of_the_page)
+TEST(missing_memory_is_an_error_of_the_page)
 {
     fixture_starve(html_report_write, &fixture_cross);
-}
-END_TEST
-
-Suite *html_report_suite(void)
-{
-    Suite *suite = suite_create("html_report");
-    TCase *tests = tcase_create("html_report");
-    tcase_add_test(tests, three_digits_are_two_letters);
-    tcase_add_test(tests, the_sign_is_the_lowest_bit);
-    tcase_add_test(tests, no_letter_disturbs);
-    tcase_add_test(tests, exact_numbers_are_base64_of_their_bytes);
-    tcase_add_test(tests, a_page_is_whole_and_alone);
-    tcase_add_test(tests, only_what_is_seen_is_written);
-    tcase_add_test(tests, axes_say_what_stands_on_them);
-    tcase_add_test(tests, the_text_is_cut_with_its_blanks);
-    tcase_add_test(tests, texts_cannot_end_the_element_they_stand_in);
-    tcase_add_test(tests, sentences_share_a_page);
-    tcase_add_test(tests, a_page_knows_how_it_is_to_look);
-    tcase_add_test(tests, missing_memory_is_an_error_of_the_page);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

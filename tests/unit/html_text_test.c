@@ -1,15 +1,11 @@
 #include "explain/markup_text.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "unit.h"
 
-Suite *html_text_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-START_TEST(nothing_in_a_text_is_markup)
+TEST(nothing_in_a_text_is_markup)
 {
     static const char text[] = "<b onclick=\"x\">&amp; 'é' 爱</b>";
     struct buf out = {0};
@@ -17,7 +13,6 @@ START_TEST(nothing_in_a_text_is_markup)
     ck_assert_str_eq(out.bytes, "&lt;b onclick=&quot;x&quot;&gt;&amp;amp; 'é' 爱&lt;/b&gt;");
     buf_release(&out);
 }
-END_TEST
 
 static const char *const formulas[][2] = {
     {"k_j = x_j · W_k", "<i>k</i><sub><i>j</i></sub> = <i>x</i><sub><i>j</i></sub> · "
@@ -38,16 +33,15 @@ static const char *const formulas[][2] = {
     {"", ""},
 };
 
-START_TEST(a_formula_has_indices_powers_and_roots)
+TEST_LOOP(a_formula_has_indices_powers_and_roots, COUNT(formulas))
 {
     struct buf out = {0};
     html_formula(&out, formulas[_i][0]);
     ck_assert_str_eq(out.bytes ? out.bytes : "", formulas[_i][1]);
     buf_release(&out);
 }
-END_TEST
 
-START_TEST(names_in_a_sentence_have_their_index)
+TEST(names_in_a_sentence_have_their_index)
 {
     struct buf out = {0};
     html_prose(&out, "W_q is the [96, 24] of < h, b_k.");
@@ -55,9 +49,8 @@ START_TEST(names_in_a_sentence_have_their_index)
                                 "<i>b</i><sub><i>k</i></sub>.");
     buf_release(&out);
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     bool failed = true;
     for (size_t nth = 1; failed; nth++) {
@@ -69,17 +62,4 @@ START_TEST(every_allocation_may_fail)
         ck_assert(failed || nth > 1);
         buf_release(&out);
     }
-}
-END_TEST
-
-Suite *html_text_suite(void)
-{
-    Suite *suite = suite_create("html_text");
-    TCase *tests = tcase_create("html_text");
-    tcase_add_test(tests, nothing_in_a_text_is_markup);
-    tcase_add_loop_test(tests, a_formula_has_indices_powers_and_roots, 0, COUNT(formulas));
-    tcase_add_test(tests, names_in_a_sentence_have_their_index);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,11 +1,10 @@
 #include "model/model.h"
 
-#include <check.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
-START_TEST(names_of_the_hub_are_known_in_every_form)
+TEST(names_of_the_hub_are_known_in_every_form)
 {
     static const char *const cases[][2] = {
         {"openai-community/gpt2", "openai-community/gpt2"},
@@ -25,9 +24,8 @@ START_TEST(names_of_the_hub_are_known_in_every_form)
         ck_assert_str_eq(hub_name_model(name), strchr(cases[i][1], '/') + 1);
     }
 }
-END_TEST
 
-START_TEST(paths_are_none)
+TEST(paths_are_none)
 {
     static const char *const cases[] = {
         "",   "life",        "./gpt3", "./a/gpt2", "../a/b", "a/b/c",   "/a/b",
@@ -45,17 +43,4 @@ START_TEST(paths_are_none)
     longest[HUB_NAME_BYTES - 1] = 'a';
     longest[HUB_NAME_BYTES] = '\0';
     ck_assert(!hub_name_read(name, longest));
-}
-END_TEST
-
-Suite *hub_name_suite(void);
-
-Suite *hub_name_suite(void)
-{
-    Suite *suite = suite_create("hub_name");
-    TCase *tests = tcase_create("hub_name");
-    tcase_add_test(tests, names_of_the_hub_are_known_in_every_form);
-    tcase_add_test(tests, paths_are_none);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,16 +1,15 @@
 #include "text/token_list.h"
 
-#include <check.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static struct id_list list_of(const char *text, size_t limit)
 {
     return (struct id_list){.at = text, .end = text + strlen(text), .limit = limit};
 }
 
-START_TEST(ids_stand_between_blanks_commas_and_new_lines)
+TEST(ids_stand_between_blanks_commas_and_new_lines)
 {
     static const struct {
         const char *text;
@@ -35,9 +34,8 @@ START_TEST(ids_stand_between_blanks_commas_and_new_lines)
         ck_assert_uint_eq(list.count, cases[i].count);
     }
 }
-END_TEST
 
-START_TEST(what_is_no_id_is_named_with_the_range)
+TEST(what_is_no_id_is_named_with_the_range)
 {
     static const struct {
         const char *text;
@@ -62,9 +60,8 @@ START_TEST(what_is_no_id_is_named_with_the_range)
         ck_assert(!id_list_next(&list, &id, &err));
     }
 }
-END_TEST
 
-START_TEST(ids_are_at_most_what_a_token_holds)
+TEST(ids_are_at_most_what_a_token_holds)
 {
     struct id_list list = list_of("4294967295 4294967296", SIZE_MAX);
     uint32_t id = 0;
@@ -72,18 +69,4 @@ START_TEST(ids_are_at_most_what_a_token_holds)
     ck_assert_uint_eq(id, UINT32_MAX);
     ck_assert(!id_list_next(&list, &id, NULL));
     ck_assert(list.failed);
-}
-END_TEST
-
-Suite *id_list_suite(void);
-
-Suite *id_list_suite(void)
-{
-    Suite *suite = suite_create("id_list");
-    TCase *tests = tcase_create("id_list");
-    tcase_add_test(tests, ids_stand_between_blanks_commas_and_new_lines);
-    tcase_add_test(tests, what_is_no_id_is_named_with_the_range);
-    tcase_add_test(tests, ids_are_at_most_what_a_token_holds);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,10 +1,6 @@
-#include <check.h>
-
 #include "../../cmd/options.h" /* its code is built into options_test.c */
 
-Suite *item_options_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static struct options options;
 static struct arena arena;
@@ -20,6 +16,8 @@ static void release(void)
     arena_release(&arena);
 }
 
+FIXTURE(empty, release)
+
 /* Set one option of an item, as a line of a file does. */
 static int set(const char *name, const char *value)
 {
@@ -27,7 +25,7 @@ static int set(const char *name, const char *value)
     return options_set(&options, FOR_ITEM, name, value, &arena, &err);
 }
 
-START_TEST(an_item_sets_the_options_of_run_by_their_long_names)
+TEST(an_item_sets_the_options_of_run_by_their_long_names)
 {
     ck_assert_int_eq(set("head", "0-3"), 0);
     ck_assert_int_eq(set("width", "100"), 0);
@@ -38,9 +36,8 @@ START_TEST(an_item_sets_the_options_of_run_by_their_long_names)
     ck_assert_int_eq(set("bos", "false"), 0);
     ck_assert(!options.bos);
 }
-END_TEST
 
-START_TEST(what_an_item_may_not_set_is_named)
+TEST(what_an_item_may_not_set_is_named)
 {
     static const struct {
         const char *name, *value, *message;
@@ -59,10 +56,9 @@ START_TEST(what_an_item_may_not_set_is_named)
         ck_assert_str_eq(err.text, cases[i].message);
     }
 }
-END_TEST
 
 /* So that an option that is added to run is one of batch and of its items without further ado. */
-START_TEST(batch_and_its_items_have_what_run_has_unless_the_row_says_no)
+TEST(batch_and_its_items_have_what_run_has_unless_the_row_says_no)
 {
     size_t inherited = 0;
     for (size_t i = 0; i < option_count; i++) {
@@ -74,17 +70,4 @@ START_TEST(batch_and_its_items_have_what_run_has_unless_the_row_says_no)
         inherited += option_serves(row, FOR_BATCH) && option_serves(row, FOR_ITEM);
     }
     ck_assert_uint_ge(inherited, 9);
-}
-END_TEST
-
-Suite *item_options_suite(void)
-{
-    Suite *suite = suite_create("item_options");
-    TCase *tests = tcase_create("item_options");
-    tcase_add_checked_fixture(tests, empty, release);
-    tcase_add_test(tests, an_item_sets_the_options_of_run_by_their_long_names);
-    tcase_add_test(tests, what_an_item_may_not_set_is_named);
-    tcase_add_test(tests, batch_and_its_items_have_what_run_has_unless_the_row_says_no);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

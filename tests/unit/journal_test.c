@@ -1,13 +1,11 @@
 #include "base/journal.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "scratch.h"
-
-Suite *journal_suite(void);
+#include "unit.h"
 
 static const char *const names[] = {"tool", "task"};
 static const char *const lines[] = {"hammer\n", "nails\n"};
@@ -33,7 +31,9 @@ static void add(const char *piece)
     ck_assert_int_eq(journal_add(&journal, piece, strlen(piece), 1, &err), 0);
 }
 
-START_TEST(pieces_follow_the_head)
+FIXTURE(scratch_enter, scratch_leave)
+
+TEST(pieces_follow_the_head)
 {
     begin();
     add("one\n");
@@ -42,9 +42,8 @@ START_TEST(pieces_follow_the_head)
     journal_close(&journal);
     scratch_expect("work", "hammer\nnails\none\ntwo\nthree\n");
 }
-END_TEST
 
-START_TEST(work_goes_on_after_what_is_whole)
+TEST(work_goes_on_after_what_is_whole)
 {
     static const struct {
         const char *before;
@@ -65,9 +64,8 @@ START_TEST(work_goes_on_after_what_is_whole)
         scratch_expect("work", cases[i].after);
     }
 }
-END_TEST
 
-START_TEST(other_work_is_refused_by_name)
+TEST(other_work_is_refused_by_name)
 {
     static const struct {
         const char *found;
@@ -91,9 +89,8 @@ START_TEST(other_work_is_refused_by_name)
         scratch_expect("work", cases[i].found);
     }
 }
-END_TEST
 
-START_TEST(a_journal_is_never_without_its_head)
+TEST(a_journal_is_never_without_its_head)
 {
     scratch_write("work", "another\n");
     scratch_write("draft", "someone else's\n");
@@ -107,9 +104,8 @@ START_TEST(a_journal_is_never_without_its_head)
     ck_assert_int_eq(access("draft", F_OK), -1);
     journal_close(&journal);
 }
-END_TEST
 
-START_TEST(a_link_is_no_journal)
+TEST(a_link_is_no_journal)
 {
     scratch_write("elsewhere", "hammer\nnails\none\nhal");
     ck_assert_int_eq(symlink("elsewhere", "work"), 0);
@@ -117,9 +113,8 @@ START_TEST(a_link_is_no_journal)
     ck_assert_ptr_nonnull(strstr(err.text, "cannot write 'work': "));
     scratch_expect("elsewhere", "hammer\nnails\none\nhal");
 }
-END_TEST
 
-START_TEST(pieces_can_be_read_and_forgotten)
+TEST(pieces_can_be_read_and_forgotten)
 {
     struct line_reader reader;
     bool more = true;
@@ -141,29 +136,11 @@ START_TEST(pieces_can_be_read_and_forgotten)
     journal_close(&journal);
     scratch_expect("work", "hammer\nnails\none\ntwo\nfour\n");
 }
-END_TEST
 
-START_TEST(what_cannot_be_opened_is_an_error)
+TEST(what_cannot_be_opened_is_an_error)
 {
     ck_assert_int_eq(journal_begin(&journal, "no/work", "no/draft", &head, &err), -1);
     ck_assert_str_eq(err.text, "cannot write 'no/work': No such file or directory");
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
     journal_close(&journal);
-}
-END_TEST
-
-Suite *journal_suite(void)
-{
-    Suite *suite = suite_create("journal");
-    TCase *tests = tcase_create("journal");
-    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
-    tcase_add_test(tests, pieces_follow_the_head);
-    tcase_add_test(tests, work_goes_on_after_what_is_whole);
-    tcase_add_test(tests, other_work_is_refused_by_name);
-    tcase_add_test(tests, pieces_can_be_read_and_forgotten);
-    tcase_add_test(tests, a_journal_is_never_without_its_head);
-    tcase_add_test(tests, a_link_is_no_journal);
-    tcase_add_test(tests, what_cannot_be_opened_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,10 +1,9 @@
 #include "format/json_cursor.h"
 
-#include <check.h>
 #include <stdint.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static struct json_cursor opened(const char *json)
 {
@@ -20,7 +19,7 @@ static void expect_span(struct json_span span, const char *text)
     ck_assert_mem_eq(span.bytes, text, span.size);
 }
 
-START_TEST(an_object_is_walked_member_by_member)
+TEST(an_object_is_walked_member_by_member)
 {
     struct json_cursor cursor =
         opened(" { \"a\" : 12 ,\n\"b\\\"\":[1, {\"c\": \"]\"}],\"d\":\"x\\\\\" , \"\": -1.5e3}\n");
@@ -44,9 +43,8 @@ START_TEST(an_object_is_walked_member_by_member)
     expect_span(json_cursor_value(&cursor), "-1.5e3");
     ck_assert(!json_cursor_next(&cursor));
 }
-END_TEST
 
-START_TEST(containers_are_entered_and_left)
+TEST(containers_are_entered_and_left)
 {
     struct json_cursor cursor = opened("[[], {}, [true, false], null]");
     json_cursor_enter(&cursor);
@@ -70,9 +68,8 @@ START_TEST(containers_are_entered_and_left)
     expect_span(json_cursor_value(&cursor), "null");
     ck_assert(!json_cursor_next(&cursor));
 }
-END_TEST
 
-START_TEST(a_value_alone_is_a_document)
+TEST(a_value_alone_is_a_document)
 {
     static const char *const values[] = {"3", "-0.5", "true", "null", "\"a b\"", "[]", "{}"};
     for (size_t i = 0; i < COUNT(values); i++) {
@@ -83,9 +80,8 @@ START_TEST(a_value_alone_is_a_document)
         expect_span(json_cursor_value(&cursor), values[i]);
     }
 }
-END_TEST
 
-START_TEST(members_and_items_are_counted_in_passing)
+TEST(members_and_items_are_counted_in_passing)
 {
     static const struct {
         const char *json;
@@ -111,9 +107,8 @@ START_TEST(members_and_items_are_counted_in_passing)
         ck_assert_ptr_eq(cursor.at, cases[i].json + strlen(cases[i].json));
     }
 }
-END_TEST
 
-START_TEST(texts_stand_for_bytes)
+TEST(texts_stand_for_bytes)
 {
     static const struct {
         const char *json;
@@ -142,9 +137,8 @@ START_TEST(texts_stand_for_bytes)
         ck_assert_ptr_eq(cursor.at, cases[i].json + strlen(cases[i].json));
     }
 }
-END_TEST
 
-START_TEST(numbers_of_digits_alone_are_read_as_far_as_they_may_go)
+TEST(numbers_of_digits_alone_are_read_as_far_as_they_may_go)
 {
     static const struct {
         const char *json;
@@ -175,9 +169,8 @@ START_TEST(numbers_of_digits_alone_are_read_as_far_as_they_may_go)
         ck_assert_ptr_eq(cursor.at, before + (read ? strlen(cases[i].json) : 0));
     }
 }
-END_TEST
 
-START_TEST(a_span_is_compared_as_it_is_written)
+TEST(a_span_is_compared_as_it_is_written)
 {
     struct json_cursor cursor = opened("\"vocab\"");
     struct json_span span = json_cursor_text(&cursor);
@@ -186,9 +179,8 @@ START_TEST(a_span_is_compared_as_it_is_written)
     ck_assert(!json_span_is(span, "vocabs"));
     ck_assert(!json_span_is(span, "Vocab"));
 }
-END_TEST
 
-START_TEST(what_is_not_sound_is_refused_with_its_place)
+TEST(what_is_not_sound_is_refused_with_its_place)
 {
     static const struct {
         const char *json;
@@ -206,23 +198,4 @@ START_TEST(what_is_not_sound_is_refused_with_its_place)
         ck_assert_int_eq(json_cursor_open(&cursor, cases[i].json, strlen(cases[i].json), &err), -1);
         ck_assert_str_eq(err.text, cases[i].text);
     }
-}
-END_TEST
-
-Suite *json_cursor_suite(void);
-
-Suite *json_cursor_suite(void)
-{
-    Suite *suite = suite_create("json_cursor");
-    TCase *tests = tcase_create("json_cursor");
-    tcase_add_test(tests, an_object_is_walked_member_by_member);
-    tcase_add_test(tests, containers_are_entered_and_left);
-    tcase_add_test(tests, a_value_alone_is_a_document);
-    tcase_add_test(tests, members_and_items_are_counted_in_passing);
-    tcase_add_test(tests, texts_stand_for_bytes);
-    tcase_add_test(tests, numbers_of_digits_alone_are_read_as_far_as_they_may_go);
-    tcase_add_test(tests, a_span_is_compared_as_it_is_written);
-    tcase_add_test(tests, what_is_not_sound_is_refused_with_its_place);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

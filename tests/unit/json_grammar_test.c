@@ -1,14 +1,13 @@
 #include "format/json.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/heap.h"
+#include "unit.h"
 
 /* In the spirit of JSONTestSuite: what every parser must accept, and must refuse. */
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define TEXT(literal)               \
     {                               \
         literal, sizeof literal - 1 \
@@ -276,7 +275,7 @@ static int parse(struct json **root, struct text text, struct err *err)
     return failed;
 }
 
-START_TEST(json_is_accepted)
+TEST(json_is_accepted)
 {
     for (size_t i = 0; i < COUNT(accepted); i++) {
         struct json *root = NULL;
@@ -286,9 +285,8 @@ START_TEST(json_is_accepted)
         json_free(root);
     }
 }
-END_TEST
 
-START_TEST(what_is_no_json_is_refused_at_its_byte)
+TEST(what_is_no_json_is_refused_at_its_byte)
 {
     for (size_t i = 0; i < COUNT(refused); i++) {
         struct json *root = NULL;
@@ -299,15 +297,13 @@ START_TEST(what_is_no_json_is_refused_at_its_byte)
         ck_assert_ptr_null(root);
     }
 }
-END_TEST
 
-START_TEST(the_escape_of_zero_is_json_all_the_same)
+TEST(the_escape_of_zero_is_json_all_the_same)
 {
     static const struct text cases[] = {TEXT("[\"\\u0000\"]"), TEXT("{\"a\\u0000b\":42}")};
     for (size_t i = 0; i < COUNT(cases); i++)
         ck_assert_int_eq(json_grammar_check(NULL, cases[i].bytes, cases[i].size, NULL), 0);
 }
-END_TEST
 
 /* `depth` arrays or objects in each other. */
 static struct buf nested(const char *open, const char *close, int depth)
@@ -320,7 +316,7 @@ static struct buf nested(const char *open, const char *close, int depth)
     return text;
 }
 
-START_TEST(nesting_is_bounded)
+TEST(nesting_is_bounded)
 {
     struct json *root = NULL;
     struct err err = {0};
@@ -338,9 +334,8 @@ START_TEST(nesting_is_bounded)
     buf_release(&too_deep);
     buf_release(&bottomless);
 }
-END_TEST
 
-START_TEST(depth_is_not_breadth)
+TEST(depth_is_not_breadth)
 {
     struct buf flat = {0};
     struct err err = {0};
@@ -351,9 +346,8 @@ START_TEST(depth_is_not_breadth)
     ck_assert_msg(!json_grammar_check(NULL, flat.bytes, flat.size, &err), "%s", err.text);
     buf_release(&flat);
 }
-END_TEST
 
-START_TEST(a_document_that_is_cut_short_is_refused)
+TEST(a_document_that_is_cut_short_is_refused)
 {
     static const char document[] =
         "{\"a\\u00e9\\ud834\\udd1e\":[-1.5e+3,true,null,{\"\":\"\xE7\x88\xB1\"}]}";
@@ -362,21 +356,4 @@ START_TEST(a_document_that_is_cut_short_is_refused)
         ck_assert_int_eq(parse(&root, (struct text){document, size}, NULL), -1);
     ck_assert_int_eq(parse(&root, (struct text){document, sizeof document - 1}, NULL), 0);
     json_free(root);
-}
-END_TEST
-
-Suite *json_grammar_suite(void);
-
-Suite *json_grammar_suite(void)
-{
-    Suite *suite = suite_create("json_grammar");
-    TCase *tests = tcase_create("json_grammar");
-    tcase_add_test(tests, json_is_accepted);
-    tcase_add_test(tests, what_is_no_json_is_refused_at_its_byte);
-    tcase_add_test(tests, the_escape_of_zero_is_json_all_the_same);
-    tcase_add_test(tests, nesting_is_bounded);
-    tcase_add_test(tests, depth_is_not_breadth);
-    tcase_add_test(tests, a_document_that_is_cut_short_is_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

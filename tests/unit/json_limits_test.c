@@ -1,7 +1,7 @@
-#include <check.h>
-
 #include "base/buf.h"
 #include "format/json.h"
+
+#include "unit.h"
 
 /* "[1,1, ... 1]", or "xx ... x". */
 static struct buf repeated(const char *open, const char *piece, size_t count, const char *close)
@@ -14,7 +14,7 @@ static struct buf repeated(const char *open, const char *piece, size_t count, co
     return text;
 }
 
-START_TEST(a_tree_is_bounded)
+TEST(a_tree_is_bounded)
 {
     static const struct {
         const char *open, *piece, *close;
@@ -40,16 +40,4 @@ START_TEST(a_tree_is_bounded)
         buf_release(&most);
         buf_release(&more);
     }
-}
-END_TEST
-
-Suite *json_limits_suite(void);
-
-Suite *json_limits_suite(void)
-{
-    Suite *suite = suite_create("json_limits");
-    TCase *tests = tcase_create("json_limits");
-    tcase_add_test(tests, a_tree_is_bounded);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

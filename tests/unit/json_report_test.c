@@ -1,9 +1,9 @@
-#include <check.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "format/json.h"
 #include "report_fixture.h"
+#include "unit.h"
 
 #define LIFE_TOKENS                                                \
     "[{\"id\": 0, \"text\": \"Life\", \"start\": 0, \"end\": 4}, " \
@@ -27,23 +27,19 @@
     " [0.5, 0.5, 0],\n"                              \
     " [0.3, 0.3, 0.4]]]}}"
 
-Suite *json_report_suite(void);
-
-START_TEST(a_sentence_is_one_object)
+TEST(a_sentence_is_one_object)
 {
     ck_assert_str_eq(fixture_written(json_report_write, &fixture_plain, &fixture_alone),
                      PLAIN "\n");
 }
-END_TEST
 
-START_TEST(selected_heads_are_named)
+TEST(selected_heads_are_named)
 {
     ck_assert_str_eq(fixture_written(json_report_write, &fixture_selected, &fixture_alone),
                      SELECTED "\n");
 }
-END_TEST
 
-START_TEST(tensors_are_nested_in_their_axes_and_infinities_null)
+TEST(tensors_are_nested_in_their_axes_and_infinities_null)
 {
     const char *text = fixture_written(json_report_write, &fixture_layers, &fixture_alone);
     ck_assert_ptr_ne(strstr(text, " \"tensors\": {\"embedding\": [[0.5, -0.5],\n"
@@ -65,9 +61,8 @@ START_TEST(tensors_are_nested_in_their_axes_and_infinities_null)
                                   " [4, 5, 6]]],\n"),
                      NULL);
 }
-END_TEST
 
-START_TEST(ids_have_no_sentence_and_no_place_in_it)
+TEST(ids_have_no_sentence_and_no_place_in_it)
 {
     ck_assert_str_eq(
         fixture_written(json_report_write, &fixture_cross, &fixture_alone),
@@ -82,9 +77,8 @@ START_TEST(ids_have_no_sentence_and_no_place_in_it)
         " \"h.0.weights\": [[[0.5, 0.25, 0.25],\n"
         " [0, 0, 1]]]}}\n");
 }
-END_TEST
 
-START_TEST(texts_are_escaped)
+TEST(texts_are_escaped)
 {
     const char *text = fixture_written(json_report_write, &fixture_odd, &fixture_alone);
     static const char *const parts[] = {
@@ -99,18 +93,16 @@ START_TEST(texts_are_escaped)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         ck_assert_msg(strstr(text, parts[i]) != NULL, "no %s in\n%s", parts[i], text);
 }
-END_TEST
 
-START_TEST(several_sentences_are_an_array)
+TEST(several_sentences_are_an_array)
 {
     static const struct report *const reports[] = {&fixture_plain, &fixture_selected,
                                                    &fixture_plain};
     ck_assert_str_eq(fixture_several(json_report_write, reports, 3),
                      "[" PLAIN ",\n" SELECTED ",\n" PLAIN "]\n");
 }
-END_TEST
 
-START_TEST(a_line_of_jsonl_is_a_sentence)
+TEST(a_line_of_jsonl_is_a_sentence)
 {
     static const struct report *const reports[] = {&fixture_plain, &fixture_selected};
     ck_assert_str_eq(
@@ -121,9 +113,8 @@ START_TEST(a_line_of_jsonl_is_a_sentence)
         ", \"heads\": [1], "
         "\"tensors\": {\"h.0.weights\": [[[1, 0, 0], [0.5, 0.5, 0], [0.3, 0.3, 0.4]]]}}\n");
 }
-END_TEST
 
-START_TEST(a_report_without_tensors_still_has_its_tokens)
+TEST(a_report_without_tensors_still_has_its_tokens)
 {
     struct report report = fixture_plain;
     report.tensor_count = 0;
@@ -131,9 +122,8 @@ START_TEST(a_report_without_tensors_still_has_its_tokens)
                      "{\"model\": \"life\", \"sentence\": \"Life is Life\", "
                      "\"tokens\": " LIFE_TOKENS ", \"tensors\": {}}\n");
 }
-END_TEST
 
-START_TEST(our_own_parser_reads_it)
+TEST(our_own_parser_reads_it)
 {
     static const struct report *const reports[] = {&fixture_odd, &fixture_layers, &fixture_cross};
     const char *text = fixture_several(json_report_write, reports, 3);
@@ -142,22 +132,4 @@ START_TEST(our_own_parser_reads_it)
     ck_assert_msg(json_parse(&root, text, fixture_size(), &err) == 0, "%s", err.text);
     ck_assert_uint_eq(json_count(root), 3);
     json_free(root);
-}
-END_TEST
-
-Suite *json_report_suite(void)
-{
-    Suite *suite = suite_create("json_report");
-    TCase *tests = tcase_create("json_report");
-    tcase_add_test(tests, a_sentence_is_one_object);
-    tcase_add_test(tests, selected_heads_are_named);
-    tcase_add_test(tests, tensors_are_nested_in_their_axes_and_infinities_null);
-    tcase_add_test(tests, ids_have_no_sentence_and_no_place_in_it);
-    tcase_add_test(tests, texts_are_escaped);
-    tcase_add_test(tests, several_sentences_are_an_array);
-    tcase_add_test(tests, a_line_of_jsonl_is_a_sentence);
-    tcase_add_test(tests, a_report_without_tensors_still_has_its_tokens);
-    tcase_add_test(tests, our_own_parser_reads_it);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

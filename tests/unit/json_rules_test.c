@@ -1,14 +1,12 @@
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "format/json.h"
 #include "format/json_cursor.h"
+#include "unit.h"
 
 /* RFC 8259 section by section, with what it leaves to the parser, beside the tables of
  * json_grammar_test.c: as a tree and as a cursor has it. */
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* A rule's name, and bytes that keep it or break it. */
 #define RULE(what, literal)               \
@@ -207,34 +205,18 @@ static void expect_all(const struct rule *rules, size_t count, bool accepted)
         ck_assert_msg(is_accepted(&rules[i]) == accepted, "%s: %s", rules[i].what, rules[i].bytes);
 }
 
-START_TEST(what_every_parser_must_accept_is_accepted)
+TEST(what_every_parser_must_accept_is_accepted)
 {
     expect_all(must_accept, COUNT(must_accept), true);
 }
-END_TEST
 
-START_TEST(what_every_parser_must_refuse_is_refused)
+TEST(what_every_parser_must_refuse_is_refused)
 {
     expect_all(must_refuse, COUNT(must_refuse), false);
 }
-END_TEST
 
-START_TEST(what_is_left_open_is_settled)
+TEST(what_is_left_open_is_settled)
 {
     expect_all(accepted_here, COUNT(accepted_here), true);
     expect_all(refused_here, COUNT(refused_here), false);
-}
-END_TEST
-
-Suite *json_rules_suite(void);
-
-Suite *json_rules_suite(void)
-{
-    Suite *suite = suite_create("json_rules");
-    TCase *tests = tcase_create("json_rules");
-    tcase_add_test(tests, what_every_parser_must_accept_is_accepted);
-    tcase_add_test(tests, what_every_parser_must_refuse_is_refused);
-    tcase_add_test(tests, what_is_left_open_is_settled);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

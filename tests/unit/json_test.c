@@ -1,14 +1,12 @@
 #include "format/json.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/heap.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static struct json *parsed(const char *text)
 {
@@ -18,7 +16,7 @@ static struct json *parsed(const char *text)
     return root;
 }
 
-START_TEST(texts_come_without_their_escapes)
+TEST(texts_come_without_their_escapes)
 {
     static const struct {
         const char *json;
@@ -41,9 +39,8 @@ START_TEST(texts_come_without_their_escapes)
         json_free(root);
     }
 }
-END_TEST
 
-START_TEST(numbers_come_as_the_nearest_double)
+TEST(numbers_come_as_the_nearest_double)
 {
     static const struct {
         const char *json;
@@ -70,9 +67,8 @@ START_TEST(numbers_come_as_the_nearest_double)
         json_free(root);
     }
 }
-END_TEST
 
-START_TEST(an_integer_is_whole_and_in_its_range)
+TEST(an_integer_is_whole_and_in_its_range)
 {
     static const struct {
         const char *json;
@@ -109,9 +105,8 @@ START_TEST(an_integer_is_whole_and_in_its_range)
         json_free(root);
     }
 }
-END_TEST
 
-START_TEST(a_value_of_another_type_leaves_the_result_alone)
+TEST(a_value_of_another_type_leaves_the_result_alone)
 {
     static const char *const cases[] = {"null", "true", "1", "\"a\"", "[]", "{}"};
     enum { NOTHING, TRUTH, NUMBER, TEXT, ARRAY, OBJECT };
@@ -132,9 +127,8 @@ START_TEST(a_value_of_another_type_leaves_the_result_alone)
         json_free(root);
     }
 }
-END_TEST
 
-START_TEST(values_are_described_for_messages)
+TEST(values_are_described_for_messages)
 {
     static const struct {
         const char *json;
@@ -166,9 +160,8 @@ START_TEST(values_are_described_for_messages)
     }
     ck_assert_str_eq(json_describe(NULL, text, sizeof text), "nothing");
 }
-END_TEST
 
-START_TEST(a_description_stays_within_its_room)
+TEST(a_description_stays_within_its_room)
 {
     static const char *const cases[] = {"\"a longer text\"", "1.2345678901234567", "[]"};
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -181,9 +174,8 @@ START_TEST(a_description_stays_within_its_room)
         json_free(root);
     }
 }
-END_TEST
 
-START_TEST(members_are_found_by_their_exact_name)
+TEST(members_are_found_by_their_exact_name)
 {
     struct json *root =
         parsed("{\"n_head\":1,\"N_HEAD\":2,\"a.b\":{\"c\":3},\"\":4,\"\\u00e9\":5}");
@@ -203,9 +195,8 @@ START_TEST(members_are_found_by_their_exact_name)
     ck_assert_ptr_null(json_member(NULL, "a"));
     json_free(root);
 }
-END_TEST
 
-START_TEST(containers_are_walked_in_order)
+TEST(containers_are_walked_in_order)
 {
     struct json *root = parsed("{\"b\":[10,11,12],\"a\":[],\"c\":3}");
     const struct json *member = json_first(root);
@@ -231,9 +222,8 @@ START_TEST(containers_are_walked_in_order)
     ck_assert_uint_eq(json_count(NULL), 0);
     json_free(root);
 }
-END_TEST
 
-START_TEST(a_name_that_stands_twice_is_named)
+TEST(a_name_that_stands_twice_is_named)
 {
     static const struct {
         const char *json;
@@ -253,12 +243,11 @@ START_TEST(a_name_that_stands_twice_is_named)
         json_free(root);
     }
 }
-END_TEST
 
 static const char fields[] =
     "{\"n\":12,\"x\":0.5,\"t\":true,\"s\":\"gelu\",\"z\":null,\"w\":\"twelve\"}";
 
-START_TEST(typed_members_are_read_or_keep_their_default)
+TEST(typed_members_are_read_or_keep_their_default)
 {
     struct json *root = parsed(fields);
     long long n = 0, n_default = 7;
@@ -283,9 +272,8 @@ START_TEST(typed_members_are_read_or_keep_their_default)
     ck_assert_str_eq(s_default, "none");
     json_free(root);
 }
-END_TEST
 
-START_TEST(a_member_of_the_wrong_type_or_range_is_named)
+TEST(a_member_of_the_wrong_type_or_range_is_named)
 {
     struct json *root = parsed(fields);
     struct err err[6] = {0};
@@ -309,9 +297,8 @@ START_TEST(a_member_of_the_wrong_type_or_range_is_named)
     ck_assert(n == 7 && x == 7 && t && strcmp(s, "none") == 0);
     json_free(root);
 }
-END_TEST
 
-START_TEST(an_infinite_number_is_in_no_range)
+TEST(an_infinite_number_is_in_no_range)
 {
     struct json *root = parsed("{\"x\":1e999}");
     struct err err = {0};
@@ -322,10 +309,9 @@ START_TEST(an_infinite_number_is_in_no_range)
     ck_assert_double_eq(x, 7);
     json_free(root);
 }
-END_TEST
 
 /* Comparing each name with each other would run into the time limit of the suite. */
-START_TEST(fifty_thousand_members_take_no_time)
+TEST(fifty_thousand_members_take_no_time)
 {
     struct buf text = {0};
     struct json *root = NULL;
@@ -340,9 +326,8 @@ START_TEST(fifty_thousand_members_take_no_time)
     json_free(root);
     buf_release(&text);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     static const char text[] = "{\"a\":[1,\"two\",{\"three\":null}],\"b\":1.5}";
     struct json *root = NULL;
@@ -360,29 +345,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
     }
     ck_assert_uint_gt(nth, 10);
     json_free(root);
-}
-END_TEST
-
-Suite *json_suite(void);
-
-Suite *json_suite(void)
-{
-    Suite *suite = suite_create("json");
-    TCase *tests = tcase_create("json");
-    tcase_add_test(tests, texts_come_without_their_escapes);
-    tcase_add_test(tests, numbers_come_as_the_nearest_double);
-    tcase_add_test(tests, an_integer_is_whole_and_in_its_range);
-    tcase_add_test(tests, a_value_of_another_type_leaves_the_result_alone);
-    tcase_add_test(tests, values_are_described_for_messages);
-    tcase_add_test(tests, a_description_stays_within_its_room);
-    tcase_add_test(tests, members_are_found_by_their_exact_name);
-    tcase_add_test(tests, containers_are_walked_in_order);
-    tcase_add_test(tests, a_name_that_stands_twice_is_named);
-    tcase_add_test(tests, typed_members_are_read_or_keep_their_default);
-    tcase_add_test(tests, a_member_of_the_wrong_type_or_range_is_named);
-    tcase_add_test(tests, an_infinite_number_is_in_no_range);
-    tcase_add_test(tests, fifty_thousand_members_take_no_time);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,14 +1,13 @@
 #include "format/json_writer.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "format/json.h"
 #include "memory_stream.h"
+#include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define BYTES(text) text, sizeof text - 1
 
 /* What was written to a stream is this. */
@@ -42,7 +41,7 @@ static const struct {
     {BYTES("\xF0\x9F\x8D"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""},
 };
 
-START_TEST(texts_are_written_with_their_escapes)
+TEST(texts_are_written_with_their_escapes)
 {
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct stream out = {0};
@@ -51,9 +50,8 @@ START_TEST(texts_are_written_with_their_escapes)
         expect(&out, texts[i].json);
     }
 }
-END_TEST
 
-START_TEST(texts_in_memory_are_the_same)
+TEST(texts_in_memory_are_the_same)
 {
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct buf out = {0};
@@ -62,9 +60,8 @@ START_TEST(texts_in_memory_are_the_same)
         buf_release(&out);
     }
 }
-END_TEST
 
-START_TEST(every_character_reads_back)
+TEST(every_character_reads_back)
 {
     struct buf out = {0};
     struct json *root = NULL;
@@ -80,9 +77,8 @@ START_TEST(every_character_reads_back)
     json_free(root);
     buf_release(&out);
 }
-END_TEST
 
-START_TEST(numbers_are_json_and_others_are_null)
+TEST(numbers_are_json_and_others_are_null)
 {
     static const struct {
         float value;
@@ -113,9 +109,8 @@ START_TEST(numbers_are_json_and_others_are_null)
         file_release(&written);
     }
 }
-END_TEST
 
-START_TEST(several_numbers_are_an_array)
+TEST(several_numbers_are_an_array)
 {
     static const float values[] = {1, -0.5f, -INFINITY};
     static const char *const arrays[] = {"[]", "[1]", "[1, -0.5]", "[1, -0.5, null]"};
@@ -126,7 +121,6 @@ START_TEST(several_numbers_are_an_array)
         expect(&out, arrays[count]);
     }
 }
-END_TEST
 
 /* A value of every kind, with names and without. */
 static void put_all(struct json_writer *json)
@@ -155,7 +149,7 @@ static void put_all(struct json_writer *json)
     json_put_close(json, '}');
 }
 
-START_TEST(commas_and_blanks_come_by_themselves)
+TEST(commas_and_blanks_come_by_themselves)
 {
     struct stream out = {0};
     memory_stream_open(&out);
@@ -164,9 +158,8 @@ START_TEST(commas_and_blanks_come_by_themselves)
                  "\"no\": false, \"number\": -3, \"shape\": [6, 4],\n  \"rows\": [1e3,\n   [],"
                  "\n   {\"\\n\": 0.5, \"\": []}]}");
 }
-END_TEST
 
-START_TEST(lines_need_not_break)
+TEST(lines_need_not_break)
 {
     struct buf out = {0};
     put_all(&(struct json_writer){.buf = &out, .one_line = true});
@@ -176,9 +169,8 @@ START_TEST(lines_need_not_break)
                      "{\"\\n\": 0.5, \"\": []}]}");
     buf_release(&out);
 }
-END_TEST
 
-START_TEST(compact_json_has_no_blanks)
+TEST(compact_json_has_no_blanks)
 {
     struct buf out = {0};
     put_all(&(struct json_writer){.buf = &out, .one_line = true, .compact = true});
@@ -187,9 +179,8 @@ START_TEST(compact_json_has_no_blanks)
                                 "{\"\\n\":0.5,\"\":[]}]}");
     buf_release(&out);
 }
-END_TEST
 
-START_TEST(texts_in_html_cannot_end_their_element)
+TEST(texts_in_html_cannot_end_their_element)
 {
     struct buf out = {0};
     json_put_text(&(struct json_writer){.buf = &out, .in_html = true}, NULL,
@@ -197,9 +188,8 @@ START_TEST(texts_in_html_cannot_end_their_element)
     ck_assert_str_eq(out.bytes, "\"\\u003c/a>\xE2\x80\xA7\\u2028\\u2029&\"");
     buf_release(&out);
 }
-END_TEST
 
-START_TEST(memory_that_is_missing_sticks_to_the_buffer)
+TEST(memory_that_is_missing_sticks_to_the_buffer)
 {
     struct buf out = {0};
     heap_fail_at(1, true);
@@ -207,25 +197,4 @@ START_TEST(memory_that_is_missing_sticks_to_the_buffer)
     heap_fail_at(0, false);
     ck_assert_int_eq(buf_check(&out, NULL), -1);
     buf_release(&out);
-}
-END_TEST
-
-Suite *json_writer_suite(void);
-
-Suite *json_writer_suite(void)
-{
-    Suite *suite = suite_create("json_writer");
-    TCase *tests = tcase_create("json_writer");
-    tcase_add_test(tests, texts_are_written_with_their_escapes);
-    tcase_add_test(tests, texts_in_memory_are_the_same);
-    tcase_add_test(tests, every_character_reads_back);
-    tcase_add_test(tests, numbers_are_json_and_others_are_null);
-    tcase_add_test(tests, several_numbers_are_an_array);
-    tcase_add_test(tests, commas_and_blanks_come_by_themselves);
-    tcase_add_test(tests, lines_need_not_break);
-    tcase_add_test(tests, compact_json_has_no_blanks);
-    tcase_add_test(tests, texts_in_html_cannot_end_their_element);
-    tcase_add_test(tests, memory_that_is_missing_sticks_to_the_buffer);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "math/kernel.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,10 +9,7 @@
 #include "math/bf16.h"
 #include "pair_judge.h"
 #include "patience.h"
-
-Suite *kernel_pairs_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { ROWS_MAX = 129, COLUMNS_MAX = 129, PAD = 5 };
 
@@ -37,6 +33,8 @@ static void close_judge(void)
     guarded_close(&c_memory);
     pair_judge_close(&judge);
 }
+
+FIXTURE_ONCE(open_judge, close_judge)
 
 static struct kernels *opened(const char *target)
 {
@@ -125,7 +123,7 @@ static struct kernel_shape shape_of(size_t m, size_t n, size_t depth, size_t for
 }
 
 /* Widths with code, and a few of those that are left to plain C, which takes its time. */
-START_TEST(this_processors_kernels_are_one_chain_an_element)
+TEST(this_processors_kernels_are_one_chain_an_element)
 {
     static const size_t widths[] = {17, 33, 63, 64, 1, 16, 65, 80, 129};
     struct kernels *kernels = opened(NULL);
@@ -141,9 +139,8 @@ START_TEST(this_processors_kernels_are_one_chain_an_element)
     }
     kernels_free(kernels);
 }
-END_TEST
 
-START_TEST(plain_c_is_one_chain_an_element)
+TEST(plain_c_is_one_chain_an_element)
 {
     static const size_t widths[] = {1, 16, 65};
     static const size_t heights[] = {1, 3, 16};
@@ -157,10 +154,9 @@ START_TEST(plain_c_is_one_chain_an_element)
     }
     kernels_free(kernels);
 }
-END_TEST
 
 /* Panels of 64 columns are what everything is made of: they must not fall back to plain C. */
-START_TEST(where_there_are_instructions_panels_are_generated_code)
+TEST(where_there_are_instructions_panels_are_generated_code)
 {
     struct kernels *kernels = opened(NULL);
     for (size_t n = 1; n <= 64 && kernels_have_bf16(kernels); n++) {
@@ -172,9 +168,8 @@ START_TEST(where_there_are_instructions_panels_are_generated_code)
     }
     kernels_free(kernels);
 }
-END_TEST
 
-START_TEST(older_processors_have_no_instructions_for_it)
+TEST(older_processors_have_no_instructions_for_it)
 {
     static const char *const targets[] = {"generic", "snb", "hsw", "skx", "clx"};
     for (size_t i = 0; i < COUNT(targets); i++) {
@@ -183,7 +178,6 @@ START_TEST(older_processors_have_no_instructions_for_it)
         kernels_free(kernels);
     }
 }
-END_TEST
 
 /* One element: start + x[0] · w[0] + x[1] · w[1]. */
 static float element(struct kernels *kernels, const float x[2], const float w[2], float start)
@@ -233,7 +227,7 @@ static void check_special_numbers(struct kernels *kernels)
     ck_assert(isnan(element(kernels, (float[2]){1, 1}, (float[2]){1, 1}, NAN)));
 }
 
-START_TEST(subnormal_numbers_are_0_and_nothing_else_is_lost)
+TEST(subnormal_numbers_are_0_and_nothing_else_is_lost)
 {
     static const char *const targets[] = {NULL, "generic"};
     for (size_t i = 0; i < COUNT(targets); i++) {
@@ -241,19 +235,4 @@ START_TEST(subnormal_numbers_are_0_and_nothing_else_is_lost)
         check_special_numbers(kernels);
         kernels_free(kernels);
     }
-}
-END_TEST
-
-Suite *kernel_pairs_suite(void)
-{
-    Suite *suite = suite_create("kernel_pairs");
-    TCase *tests = tcase_create("kernel_pairs");
-    tcase_add_unchecked_fixture(tests, open_judge, close_judge);
-    tcase_add_test(tests, this_processors_kernels_are_one_chain_an_element);
-    tcase_add_test(tests, plain_c_is_one_chain_an_element);
-    tcase_add_test(tests, where_there_are_instructions_panels_are_generated_code);
-    tcase_add_test(tests, older_processors_have_no_instructions_for_it);
-    tcase_add_test(tests, subnormal_numbers_are_0_and_nothing_else_is_lost);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

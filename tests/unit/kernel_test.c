@@ -1,6 +1,5 @@
 #include "math/kernel.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +8,7 @@
 #include "guarded.h"
 #include "patience.h"
 #include "product_judge.h"
-
-Suite *kernel_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { ROWS_MAX = 129, COLUMNS_MAX = 129, PAD = 5 };
 
@@ -36,6 +32,8 @@ static void close_judge(void)
     guarded_close(&c_memory);
     product_judge_close(&judge);
 }
+
+FIXTURE_ONCE(open_judge, close_judge)
 
 static struct kernels *opened(const char *target)
 {
@@ -133,17 +131,15 @@ static void check_shapes(const char *target)
     kernels_free(kernels);
 }
 
-START_TEST(this_processors_kernels_are_one_chain_an_element)
+TEST(this_processors_kernels_are_one_chain_an_element)
 {
     check_shapes(NULL);
 }
-END_TEST
 
-START_TEST(kernels_of_avx2_are_one_chain_an_element)
+TEST(kernels_of_avx2_are_one_chain_an_element)
 {
     check_shapes("hsw");
 }
-END_TEST
 
 static void check_plain(const char *target)
 {
@@ -157,18 +153,16 @@ static void check_plain(const char *target)
     kernels_free(kernels);
 }
 
-START_TEST(plain_c_is_one_chain_an_element)
+TEST(plain_c_is_one_chain_an_element)
 {
     check_plain("generic");
 }
-END_TEST
 
 /* Older processors have no instruction for it: C computes what it would. */
-START_TEST(without_fused_multiply_add_it_is_the_same_chain)
+TEST(without_fused_multiply_add_it_is_the_same_chain)
 {
     check_plain("snb");
 }
-END_TEST
 
 /* Within the rounding errors of k terms. */
 static void check_near(struct kernels *kernels, size_t m, size_t n, size_t depth)
@@ -187,7 +181,7 @@ static void check_near(struct kernels *kernels, size_t m, size_t n, size_t depth
     check_pads(&shape, c);
 }
 
-START_TEST(every_target_computes_the_product)
+TEST(every_target_computes_the_product)
 {
     static const char *const targets[] = {NULL, "hsw", "snb", "generic"};
     static const size_t sizes[] = {1, 5, 12, 16, 31, 64, 129};
@@ -199,9 +193,8 @@ START_TEST(every_target_computes_the_product)
         kernels_free(kernels);
     }
 }
-END_TEST
 
-START_TEST(a_target_is_chosen_by_libxsmms_names)
+TEST(a_target_is_chosen_by_libxsmms_names)
 {
     static const struct {
         const char *wish;
@@ -226,9 +219,8 @@ START_TEST(a_target_is_chosen_by_libxsmms_names)
     }
     kernels_free(best);
 }
-END_TEST
 
-START_TEST(a_wish_that_is_no_target_changes_nothing)
+TEST(a_wish_that_is_no_target_changes_nothing)
 {
     static const char *const wishes[] = {"", "zen9", "avx2 ", "1"};
     struct kernels *best = opened(NULL);
@@ -239,15 +231,13 @@ START_TEST(a_wish_that_is_no_target_changes_nothing)
     }
     kernels_free(best);
 }
-END_TEST
 
-START_TEST(the_library_says_its_version)
+TEST(the_library_says_its_version)
 {
     ck_assert_int_eq(strncmp(kernels_library(), "libxsmm 1.", 10), 0);
 }
-END_TEST
 
-START_TEST(a_kernel_is_generated_once)
+TEST(a_kernel_is_generated_once)
 {
     struct kernels *kernels = opened(NULL);
     struct kernel_shape shape = shape_of(64, 16, 4, 0, 0);
@@ -260,10 +250,9 @@ START_TEST(a_kernel_is_generated_once)
     ck_assert_int_eq(first.code != NULL, strcmp(kernels_target(kernels), "c") != 0);
     kernels_free(kernels);
 }
-END_TEST
 
 /* Work adds up; code is for much of it, and has the bits that C had before. */
-START_TEST(code_is_written_when_there_is_work_for_it)
+TEST(code_is_written_when_there_is_work_for_it)
 {
     static const double work[] = {1, 1e6, 1e6, 1e6};
     struct kernels *kernels = NULL;
@@ -284,10 +273,9 @@ START_TEST(code_is_written_when_there_is_work_for_it)
     }
     kernels_free(kernels);
 }
-END_TEST
 
 /* Shapes that differ in one number only are different kernels. */
-START_TEST(every_number_of_a_shape_counts)
+TEST(every_number_of_a_shape_counts)
 {
     struct kernel_shape shapes[10];
     struct kernel kernels_of[COUNT(shapes)];
@@ -307,9 +295,8 @@ START_TEST(every_number_of_a_shape_counts)
     }
     kernels_free(kernels);
 }
-END_TEST
 
-START_TEST(three_thousand_shapes_need_no_more_memory_than_one)
+TEST(three_thousand_shapes_need_no_more_memory_than_one)
 {
     struct kernels *kernels = opened(NULL);
     heap_fail_at(1, 1);
@@ -318,9 +305,8 @@ START_TEST(three_thousand_shapes_need_no_more_memory_than_one)
     heap_fail_at(0, 0);
     kernels_free(kernels);
 }
-END_TEST
 
-START_TEST(kernels_fetched_together_stay_valid_together)
+TEST(kernels_fetched_together_stay_valid_together)
 {
     struct kernels *kernels = opened(NULL);
     for (size_t round = 0; round < 40;
@@ -342,9 +328,8 @@ START_TEST(kernels_fetched_together_stay_valid_together)
     }
     kernels_free(kernels);
 }
-END_TEST
 
-START_TEST(a_table_without_memory_is_an_error)
+TEST(a_table_without_memory_is_an_error)
 {
     struct kernels *kernels = NULL;
     for (size_t nth = 1; nth <= 2; nth++) {
@@ -354,28 +339,4 @@ START_TEST(a_table_without_memory_is_an_error)
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
     }
     kernels_free(NULL);
-}
-END_TEST
-
-Suite *kernel_suite(void)
-{
-    Suite *suite = suite_create("kernel");
-    TCase *tests = tcase_create("kernel");
-    tcase_add_unchecked_fixture(tests, open_judge, close_judge);
-    tcase_add_test(tests, this_processors_kernels_are_one_chain_an_element);
-    tcase_add_test(tests, kernels_of_avx2_are_one_chain_an_element);
-    tcase_add_test(tests, plain_c_is_one_chain_an_element);
-    tcase_add_test(tests, every_target_computes_the_product);
-    tcase_add_test(tests, a_target_is_chosen_by_libxsmms_names);
-    tcase_add_test(tests, a_wish_that_is_no_target_changes_nothing);
-    tcase_add_test(tests, the_library_says_its_version);
-    tcase_add_test(tests, a_kernel_is_generated_once);
-    tcase_add_test(tests, code_is_written_when_there_is_work_for_it);
-    tcase_add_test(tests, without_fused_multiply_add_it_is_the_same_chain);
-    tcase_add_test(tests, every_number_of_a_shape_counts);
-    tcase_add_test(tests, three_thousand_shapes_need_no_more_memory_than_one);
-    tcase_add_test(tests, kernels_fetched_together_stay_valid_together);
-    tcase_add_test(tests, a_table_without_memory_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,12 +1,10 @@
 #include "text/label.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "base/utf8.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const struct {
     const char *bytes;
@@ -36,7 +34,7 @@ static const struct {
     {"\xF0\x9D\x85\xB3", 4, "\\xf0\\x9d\\x85\\xb3"},
 };
 
-START_TEST(what_cannot_be_seen_is_made_visible)
+TEST(what_cannot_be_seen_is_made_visible)
 {
     for (size_t i = 0; i < COUNT(labels); i++) {
         struct buf buf = {0};
@@ -46,9 +44,8 @@ START_TEST(what_cannot_be_seen_is_made_visible)
         buf_release(&buf);
     }
 }
-END_TEST
 
-START_TEST(a_token_that_is_part_of_a_character_says_so)
+TEST(a_token_that_is_part_of_a_character_says_so)
 {
     static const struct {
         const char *bytes;
@@ -82,9 +79,8 @@ START_TEST(a_token_that_is_part_of_a_character_says_so)
     ck_assert(!label_is_rest("\xF0\x9F", 2));
     ck_assert(!label_is_rest("", 0));
 }
-END_TEST
 
-START_TEST(a_short_word_is_its_own_excerpt)
+TEST(a_short_word_is_its_own_excerpt)
 {
     for (size_t i = 0; i < COUNT(labels); i++) {
         char text[LABEL_EXCERPT_BYTES];
@@ -92,9 +88,8 @@ START_TEST(a_short_word_is_its_own_excerpt)
         ck_assert_str_eq(text, labels[i].label);
     }
 }
-END_TEST
 
-START_TEST(a_long_word_is_cut_between_characters)
+TEST(a_long_word_is_cut_between_characters)
 {
     static const char *const units[] = {"a", "é", "爱", "🍰", "\x01", "\xC2\x80", " "};
     for (size_t i = 0; i < COUNT(units); i++) {
@@ -120,29 +115,12 @@ START_TEST(a_long_word_is_cut_between_characters)
         }
     }
 }
-END_TEST
 
-START_TEST(a_label_that_finds_no_memory_marks_the_buffer)
+TEST(a_label_that_finds_no_memory_marks_the_buffer)
 {
     struct buf buf = {0};
     heap_fail_at(1, 0);
     label_visible(&buf, "word", 4);
     ck_assert_int_eq(buf_check(&buf, NULL), -1);
     buf_release(&buf);
-}
-END_TEST
-
-Suite *label_suite(void);
-
-Suite *label_suite(void)
-{
-    Suite *suite = suite_create("label");
-    TCase *tests = tcase_create("label");
-    tcase_add_test(tests, what_cannot_be_seen_is_made_visible);
-    tcase_add_test(tests, a_token_that_is_part_of_a_character_says_so);
-    tcase_add_test(tests, a_short_word_is_its_own_excerpt);
-    tcase_add_test(tests, a_long_word_is_cut_between_characters);
-    tcase_add_test(tests, a_label_that_finds_no_memory_marks_the_buffer);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

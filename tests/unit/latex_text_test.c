@@ -1,13 +1,10 @@
 #include "explain/markup_text.h"
 
-#include <check.h>
 #include <string.h>
 
-Suite *latex_text_suite(void);
+#include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-START_TEST(whatever_is_in_a_text_is_shown_as_it_is)
+TEST(whatever_is_in_a_text_is_shown_as_it_is)
 {
     static const char *const cases[][2] = {
         {"", "\\texttt{}"},
@@ -29,23 +26,11 @@ START_TEST(whatever_is_in_a_text_is_shown_as_it_is)
         buf_release(&out);
     }
 }
-END_TEST
 
-START_TEST(the_preamble_defines_what_texts_use)
+TEST(the_preamble_defines_what_texts_use)
 {
     struct buf out = {0};
     latex_preamble_signs(&out);
     ck_assert_ptr_nonnull(strstr(out.bytes, "\\DeclareRobustCommand{\\sign}[2]"));
     buf_release(&out);
-}
-END_TEST
-
-Suite *latex_text_suite(void)
-{
-    Suite *suite = suite_create("latex_text");
-    TCase *tests = tcase_create("latex_text");
-    tcase_add_test(tests, whatever_is_in_a_text_is_shown_as_it_is);
-    tcase_add_test(tests, the_preamble_defines_what_texts_use);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,25 +1,21 @@
 #include "draw/letters.h"
 
-#include <check.h>
+#include "unit.h"
 
-Suite *letters_suite(void);
-
-START_TEST(letters_have_their_own_widths)
+TEST(letters_have_their_own_widths)
 {
     ck_assert_double_eq_tol(letters_width("i", 10), 2.78, 1e-9);
     ck_assert_double_eq_tol(letters_width("Life", 10), 5.57 + 2.78 + 3.52 + 6.15, 1e-9);
     ck_assert_double_eq(letters_width("", 10), 0);
 }
-END_TEST
 
-START_TEST(wide_characters_are_wide_and_accents_take_nothing)
+TEST(wide_characters_are_wide_and_accents_take_nothing)
 {
     ck_assert_double_gt(letters_width("爱", 10), 10);
     ck_assert_double_gt(letters_width("🍰", 10), 10);
     ck_assert_double_lt(letters_width("👨‍👩‍👧", 10), 15);
     ck_assert_double_eq(letters_width("e\xcc\x81", 10), letters_width("é", 10));
 }
-END_TEST
 
 static void check_fit(const char *text, double width, const char *expected)
 {
@@ -29,7 +25,7 @@ static void check_fit(const char *text, double width, const char *expected)
     buf_release(&out);
 }
 
-START_TEST(what_has_no_room_ends_in_an_ellipsis)
+TEST(what_has_no_room_ends_in_an_ellipsis)
 {
     check_fit("Life", 18.02, "Life");
     check_fit("Life", 18, "L…");
@@ -38,16 +34,4 @@ START_TEST(what_has_no_room_ends_in_an_ellipsis)
     check_fit("👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧", 22,
               "👨‍👩‍👧…");
     check_fit("Life", 1, "…");
-}
-END_TEST
-
-Suite *letters_suite(void)
-{
-    Suite *suite = suite_create("letters");
-    TCase *tests = tcase_create("letters");
-    tcase_add_test(tests, letters_have_their_own_widths);
-    tcase_add_test(tests, wide_characters_are_wide_and_accents_take_nothing);
-    tcase_add_test(tests, what_has_no_room_ends_in_an_ellipsis);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "base/line_reader.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +7,11 @@
 
 #include "base/heap.h"
 #include "scratch.h"
+#include "unit.h"
 
-Suite *line_reader_suite(void);
+FIXTURE(scratch_enter, scratch_leave)
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-START_TEST(lines_come_one_by_one)
+TEST(lines_come_one_by_one)
 {
     static const struct {
         const char *text;
@@ -47,9 +45,8 @@ START_TEST(lines_come_one_by_one)
         line_reader_release(&reader);
     }
 }
-END_TEST
 
-START_TEST(lines_may_be_longer_than_any_buffer)
+TEST(lines_may_be_longer_than_any_buffer)
 {
     enum { LINES = 40 };
     FILE *file = fopen("text", "w");
@@ -73,9 +70,8 @@ START_TEST(lines_may_be_longer_than_any_buffer)
     close(reader.descriptor);
     line_reader_release(&reader);
 }
-END_TEST
 
-START_TEST(what_cannot_be_read_is_an_error)
+TEST(what_cannot_be_read_is_an_error)
 {
     struct err err = {0};
     struct line_reader reader = {.descriptor = open(".", O_RDONLY), .name = "here"};
@@ -87,17 +83,4 @@ START_TEST(what_cannot_be_read_is_an_error)
     heap_fail_at(1, 0);
     ck_assert_int_eq(line_reader_next(&reader, &more, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
-}
-END_TEST
-
-Suite *line_reader_suite(void)
-{
-    Suite *suite = suite_create("line_reader");
-    TCase *tests = tcase_create("line_reader");
-    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
-    tcase_add_test(tests, lines_come_one_by_one);
-    tcase_add_test(tests, lines_may_be_longer_than_any_buffer);
-    tcase_add_test(tests, what_cannot_be_read_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

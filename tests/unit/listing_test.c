@@ -1,14 +1,14 @@
 #include "base/listing.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "scratch.h"
+#include "unit.h"
 
-Suite *listing_suite(void);
+FIXTURE(scratch_enter, scratch_leave)
 
-START_TEST(names_come_in_the_order_of_their_bytes)
+TEST(names_come_in_the_order_of_their_bytes)
 {
     static const char *const expected[] = {".hidden", "B", "a", "b"};
     struct arena arena = {0};
@@ -23,9 +23,8 @@ START_TEST(names_come_in_the_order_of_their_bytes)
         ck_assert_str_eq(listing.names[i], expected[i]);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(what_is_no_directory_is_an_error)
+TEST(what_is_no_directory_is_an_error)
 {
     struct arena arena = {0};
     struct listing listing;
@@ -35,9 +34,8 @@ START_TEST(what_is_no_directory_is_an_error)
     ck_assert_uint_eq(listing.count, 0);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     int failed = -1;
     for (char name = 'a'; name <= 'e'; name++)
@@ -54,17 +52,4 @@ START_TEST(every_allocation_may_fail)
         ck_assert(failed || nth > 5);
         arena_release(&arena);
     }
-}
-END_TEST
-
-Suite *listing_suite(void)
-{
-    Suite *suite = suite_create("listing");
-    TCase *tests = tcase_create("listing");
-    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
-    tcase_add_test(tests, names_come_in_the_order_of_their_bytes);
-    tcase_add_test(tests, what_is_no_directory_is_an_error);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

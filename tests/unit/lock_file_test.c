@@ -1,6 +1,5 @@
 #include "base/lock_file.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -10,8 +9,7 @@
 #include <unistd.h>
 
 #include "scratch.h"
-
-Suite *lock_file_suite(void);
+#include "unit.h"
 
 static struct lock_file lock;
 static struct err err;
@@ -22,7 +20,9 @@ static void take(void)
     ck_assert_msg(!lock_file_take(&lock, "lock", "there", &err), "%s", err.text);
 }
 
-START_TEST(one_process_at_a_time_holds_it)
+FIXTURE(scratch_enter, scratch_leave)
+
+TEST(one_process_at_a_time_holds_it)
 {
     char expected[400];
     char host[256] = "";
@@ -41,9 +41,8 @@ START_TEST(one_process_at_a_time_holds_it)
     take();
     lock_file_release(&lock);
 }
-END_TEST
 
-START_TEST(what_a_killed_process_leaves_is_taken)
+TEST(what_a_killed_process_leaves_is_taken)
 {
     int ready[2];
     char byte;
@@ -63,10 +62,9 @@ START_TEST(what_a_killed_process_leaves_is_taken)
     take();
     lock_file_release(&lock);
 }
-END_TEST
 
 /* Its holder lets go between our opening the file and our locking it. */
-START_TEST(a_file_without_its_name_is_no_lock)
+TEST(a_file_without_its_name_is_no_lock)
 {
     take();
     ck_assert_int_eq(unlink("lock"), 0);
@@ -75,17 +73,15 @@ START_TEST(a_file_without_its_name_is_no_lock)
     ck_assert_int_eq(access("lock", F_OK), 0);
     lock_file_release(&second);
 }
-END_TEST
 
-START_TEST(a_folder_that_is_gone_is_to_be_made)
+TEST(a_folder_that_is_gone_is_to_be_made)
 {
     ck_assert_int_eq(lock_file_take(&lock, "no/lock", "there", &err), LOCK_FILE_LOST);
     ck_assert_int_eq(err.kind, ERR_NONE);
     lock_file_release(&lock);
 }
-END_TEST
 
-START_TEST(who_holds_it_is_told_in_plain_letters_alone)
+TEST(who_holds_it_is_told_in_plain_letters_alone)
 {
     static const char *const texts[] = {"", "process 1 \033[2J\n", "boo\n", "process 1"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -99,9 +95,8 @@ START_TEST(who_holds_it_is_told_in_plain_letters_alone)
         close(other);
     }
 }
-END_TEST
 
-START_TEST(links_pipes_and_folders_are_refused)
+TEST(links_pipes_and_folders_are_refused)
 {
     scratch_write("mine", "mine");
     ck_assert_int_eq(symlink("mine", "link"), 0);
@@ -115,20 +110,4 @@ START_TEST(links_pipes_and_folders_are_refused)
         lock_file_release(&lock);
     }
     scratch_expect("mine", "mine");
-}
-END_TEST
-
-Suite *lock_file_suite(void)
-{
-    Suite *suite = suite_create("lock_file");
-    TCase *tests = tcase_create("lock_file");
-    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
-    tcase_add_test(tests, one_process_at_a_time_holds_it);
-    tcase_add_test(tests, what_a_killed_process_leaves_is_taken);
-    tcase_add_test(tests, a_file_without_its_name_is_no_lock);
-    tcase_add_test(tests, a_folder_that_is_gone_is_to_be_made);
-    tcase_add_test(tests, who_holds_it_is_told_in_plain_letters_alone);
-    tcase_add_test(tests, links_pipes_and_folders_are_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

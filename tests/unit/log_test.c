@@ -1,14 +1,12 @@
 #include "math/portable_math.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "dice.h"
-
-Suite *log_suite(void);
+#include "unit.h"
 
 /* How far a result is off, in units of the right one's last place. */
 static double units_off(double x)
@@ -29,7 +27,7 @@ static double allowed(void)
     return more > 1 ? 2 : 3;
 }
 
-START_TEST(logarithms_are_within_two_units)
+TEST(logarithms_are_within_two_units)
 {
     uint32_t state = 1;
     double worst = 0;
@@ -46,9 +44,8 @@ START_TEST(logarithms_are_within_two_units)
     }
     ck_assert_msg(worst < allowed(), "off by %g units", worst);
 }
-END_TEST
 
-START_TEST(weights_of_attention_are_within_two_units)
+TEST(weights_of_attention_are_within_two_units)
 {
     double worst = 0;
     for (float x = 1; x > 1e-30f; x = x * 0.99999f) {
@@ -57,24 +54,11 @@ START_TEST(weights_of_attention_are_within_two_units)
     }
     ck_assert_msg(worst < allowed(), "off by %g units", worst);
 }
-END_TEST
 
-START_TEST(one_has_none_and_powers_of_two_are_multiples)
+TEST(one_has_none_and_powers_of_two_are_multiples)
 {
     ck_assert(log_double(1) == 0);
     ck_assert(log_double(2) == log(2));
     ck_assert(log_double(0.5) == -log(2));
     ck_assert(log_double(0x1p-149) == log(0x1p-149));
-}
-END_TEST
-
-Suite *log_suite(void)
-{
-    Suite *suite = suite_create("log");
-    TCase *tests = tcase_create("log");
-    tcase_add_test(tests, logarithms_are_within_two_units);
-    tcase_add_test(tests, weights_of_attention_are_within_two_units);
-    tcase_add_test(tests, one_has_none_and_powers_of_two_are_multiples);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

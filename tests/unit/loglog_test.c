@@ -1,6 +1,5 @@
 #include "draw/loglog.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +8,7 @@
 #include "canvas_witness.h"
 #include "draw/svg_canvas.h"
 #include "memory_stream.h"
-
-Suite *loglog_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const size_t places[] = {256, 512, 1024, 2048, 4096};
 static const double square[] = {1e-4, 4e-4, 16e-4, 64e-4, 256e-4};
@@ -58,7 +54,7 @@ static void draw(const struct loglog *plot)
     canvas_witness_check();
 }
 
-START_TEST(everything_has_its_place)
+TEST(everything_has_its_place)
 {
     for (size_t count = 2; count <= COUNT(places); count++) {
         struct loglog plot = plot_of(count, 2);
@@ -72,9 +68,8 @@ START_TEST(everything_has_its_place)
     }
     ck_assert_double_le(plot_of(5, 1).width, plot_of(5, 2).width / 1.8);
 }
-END_TEST
 
-START_TEST(axes_have_whole_powers)
+TEST(axes_have_whole_powers)
 {
     struct loglog plot = plot_of(5, 2);
     draw(&plot);
@@ -85,7 +80,6 @@ START_TEST(axes_have_whole_powers)
     ck_assert_uint_eq(canvas_witness_texts("2 s"), 1); /* around 3, all there is */
     ck_assert_uint_eq(canvas_witness_texts("4 s"), 1);
 }
-END_TEST
 
 /* The points of each path of two, in the order they are drawn. */
 static size_t read_paths(const char *svg, double (*found)[4], size_t most)
@@ -100,7 +94,7 @@ static size_t read_paths(const char *svg, double (*found)[4], size_t most)
     return count;
 }
 
-START_TEST(a_power_is_straight_and_its_slope_is_the_power)
+TEST(a_power_is_straight_and_its_slope_is_the_power)
 {
     static double found[16][4];
     struct stream out = {0};
@@ -122,9 +116,8 @@ START_TEST(a_power_is_straight_and_its_slope_is_the_power)
     }
     file_release(&file);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     struct loglog plot = plot_of(5, 2);
     int failed = -1;
@@ -139,17 +132,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
             ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "'%s'", err.text);
         ck_assert(failed || nth > 3);
     }
-}
-END_TEST
-
-Suite *loglog_suite(void)
-{
-    Suite *suite = suite_create("loglog");
-    TCase *tests = tcase_create("loglog");
-    tcase_add_test(tests, everything_has_its_place);
-    tcase_add_test(tests, axes_have_whole_powers);
-    tcase_add_test(tests, a_power_is_straight_and_its_slope_is_the_power);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,10 +1,7 @@
-
-#include <check.h>
 #include <math.h>
 
 #include "model/sampler.h"
-
-Suite *logprob_suite(void);
+#include "unit.h"
 
 enum { WORDS = 5000 };
 
@@ -16,7 +13,7 @@ static void make_logits(size_t count, float spread, uint64_t seed)
         logits[i] = ((float)(sampler_random(&seed) >> 50) / (float)(1 << 14) - 0.5f) * spread;
 }
 
-START_TEST(the_total_is_libms_to_a_part_in_ten_million)
+TEST(the_total_is_libms_to_a_part_in_ten_million)
 {
     static const float spreads[] = {0, 1e-6f, 1, 10, 80, 1000, 1e6f};
     static const size_t counts[] = {1, 2, 3, 64, WORDS};
@@ -32,25 +29,22 @@ START_TEST(the_total_is_libms_to_a_part_in_ten_million)
             ck_assert_double_eq_tol(logsumexp(logits, counts[c]), max + log(total), 1e-7);
         }
 }
-END_TEST
 
-START_TEST(equal_words_are_equally_likely)
+TEST(equal_words_are_equally_likely)
 {
     make_logits(WORDS, 0, 1);
     for (size_t count = 1; count <= WORDS; count++) /* the logarithm of every whole number */
         ck_assert_double_eq_tol(logsumexp(logits, count), log((double)count), 4e-15);
 }
-END_TEST
 
-START_TEST(a_word_that_is_all_but_certain_keeps_its_doubt)
+TEST(a_word_that_is_all_but_certain_keeps_its_doubt)
 {
     logits[0] = 0;
     logits[1] = -30;
     ck_assert_double_eq_tol(logsumexp(logits, 2), log1p(exp(-30)), 1e-15);
 }
-END_TEST
 
-START_TEST(the_best_come_in_their_order)
+TEST(the_best_come_in_their_order)
 {
     enum { BEST = 5 };
     static const size_t counts[] = {5, 6, 50, WORDS};
@@ -67,17 +61,4 @@ START_TEST(the_best_come_in_their_order)
                 ck_assert_uint_eq(before, b);
             }
         }
-}
-END_TEST
-
-Suite *logprob_suite(void)
-{
-    Suite *suite = suite_create("logprob");
-    TCase *tests = tcase_create("logprob");
-    tcase_add_test(tests, the_total_is_libms_to_a_part_in_ten_million);
-    tcase_add_test(tests, equal_words_are_equally_likely);
-    tcase_add_test(tests, a_word_that_is_all_but_certain_keeps_its_doubt);
-    tcase_add_test(tests, the_best_come_in_their_order);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "model/attention.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,10 +8,7 @@
 #include "pass_record.h"
 #include "patience.h"
 #include "random_model.h"
-
-Suite *long_texts_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { TOKENS = 600, FAR = 3000 }; /* more than two chains of keys; and many */
 
@@ -63,7 +59,7 @@ static void grow(const struct record *whole, struct cache *cache, size_t count,
 }
 
 /* A part that ends where a chain of keys does and one that does not; token by token; the rest. */
-START_TEST(a_long_text_that_grows_has_the_bits_of_the_whole)
+TEST_LOOP(a_long_text_that_grows_has_the_bits_of_the_whole, PRECISIONS)
 {
     static struct record whole;
     const struct record_watch watch = {.sites = site_bit(SITE_CONTEXT)};
@@ -82,9 +78,8 @@ START_TEST(a_long_text_that_grows_has_the_bits_of_the_whole)
         random_model_release(&model);
     }
 }
-END_TEST
 
-START_TEST(what_is_watched_of_a_long_text_does_not_change_it)
+TEST_LOOP(what_is_watched_of_a_long_text_does_not_change_it, PRECISIONS)
 {
     static struct record whole, watched;
     const struct record_watch watch = {.sites = site_bit(SITE_CONTEXT)};
@@ -100,9 +95,8 @@ START_TEST(what_is_watched_of_a_long_text_does_not_change_it)
         random_model_release(&model);
     }
 }
-END_TEST
 
-START_TEST(every_instruction_set_gives_a_long_text_the_same_bits)
+TEST_LOOP(every_instruction_set_gives_a_long_text_the_same_bits, PRECISIONS)
 {
     static const char *const targets[] = {"hsw", "snb", "generic"};
     static struct record whole, other;
@@ -122,9 +116,8 @@ START_TEST(every_instruction_set_gives_a_long_text_the_same_bits)
         random_model_release(&model);
     }
 }
-END_TEST
 
-START_TEST(a_pattern_of_all_keys_has_the_bits_of_dense_attention)
+TEST(a_pattern_of_all_keys_has_the_bits_of_dense_attention)
 {
     static const char *const all[] = {"window:600", "global:600", "window:400+global:200",
                                       "strided:1"};
@@ -142,7 +135,6 @@ START_TEST(a_pattern_of_all_keys_has_the_bits_of_dense_attention)
     }
     record_release(&dense);
 }
-END_TEST
 
 /* How far the last token's context is from the sum of its values in double, as a share of its
  * largest number. */
@@ -164,7 +156,7 @@ static double error_of(const struct record *values, const struct record *last)
     return worst / largest;
 }
 
-START_TEST(a_sum_over_thousands_of_keys_loses_little)
+TEST(a_sum_over_thousands_of_keys_loses_little)
 {
     static const char *const some[] = {"dense", "window:3000", "strided:1", "blocked:64"};
     static struct record values, last;
@@ -188,19 +180,4 @@ START_TEST(a_sum_over_thousands_of_keys_loses_little)
         record_release(&last);
         random_model_release(&model);
     }
-}
-END_TEST
-
-Suite *long_texts_suite(void)
-{
-    Suite *suite = suite_create("long_texts");
-    TCase *tests = tcase_create("long_texts");
-    tcase_add_loop_test(tests, a_long_text_that_grows_has_the_bits_of_the_whole, 0, PRECISIONS);
-    tcase_add_loop_test(tests, what_is_watched_of_a_long_text_does_not_change_it, 0, PRECISIONS);
-    tcase_add_loop_test(tests, every_instruction_set_gives_a_long_text_the_same_bits, 0,
-                        PRECISIONS);
-    tcase_add_test(tests, a_pattern_of_all_keys_has_the_bits_of_dense_attention);
-    tcase_add_test(tests, a_sum_over_thousands_of_keys_loses_little);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,11 @@
 #include "math/machine.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "unit.h"
 
-Suite *machine_suite(void);
-
-START_TEST(it_has_the_threads_that_were_asked_for)
+TEST(it_has_the_threads_that_were_asked_for)
 {
     static const size_t threads[] = {1, 2, 7, POOL_THREADS_MAX};
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
@@ -17,18 +15,16 @@ START_TEST(it_has_the_threads_that_were_asked_for)
         machine_release(&machine);
     }
 }
-END_TEST
 
-START_TEST(no_number_means_one_thread_a_processor)
+TEST(no_number_means_one_thread_a_processor)
 {
     struct machine machine;
     ck_assert_int_eq(machine_open(&machine, 0, NULL), 0);
     ck_assert_uint_eq(pool_threads(machine.pool), pool_processors());
     machine_release(&machine);
 }
-END_TEST
 
-START_TEST(releasing_twice_or_nothing_is_harmless)
+TEST(releasing_twice_or_nothing_is_harmless)
 {
     struct machine machine = {0};
     machine_release(&machine);
@@ -38,9 +34,8 @@ START_TEST(releasing_twice_or_nothing_is_harmless)
     ck_assert_ptr_null(machine.pool);
     ck_assert_ptr_null(machine.kernels);
 }
-END_TEST
 
-START_TEST(without_memory_nothing_is_held)
+TEST(without_memory_nothing_is_held)
 {
     for (size_t nth = 1;; nth++) {
         struct machine machine;
@@ -57,17 +52,4 @@ START_TEST(without_memory_nothing_is_held)
         ck_assert_ptr_null(machine.pool);
         ck_assert_ptr_null(machine.kernels);
     }
-}
-END_TEST
-
-Suite *machine_suite(void)
-{
-    Suite *suite = suite_create("machine");
-    TCase *tests = tcase_create("machine");
-    tcase_add_test(tests, it_has_the_threads_that_were_asked_for);
-    tcase_add_test(tests, no_number_means_one_thread_a_processor);
-    tcase_add_test(tests, releasing_twice_or_nothing_is_harmless);
-    tcase_add_test(tests, without_memory_nothing_is_held);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

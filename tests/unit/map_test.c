@@ -1,11 +1,11 @@
 #include "base/map.h"
 
-#include <check.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "unit.h"
 
 enum { MANY = 50000, KEY_BYTES = 32 };
 
@@ -15,7 +15,7 @@ static void fill(char (*keys)[KEY_BYTES], size_t count)
         snprintf(keys[i], KEY_BYTES, "word%zu", i);
 }
 
-START_TEST(what_was_put_is_found)
+TEST(what_was_put_is_found)
 {
     static char keys[MANY][KEY_BYTES];
     struct map map = {0};
@@ -31,9 +31,8 @@ START_TEST(what_was_put_is_found)
     map_release(&map);
     ck_assert_uint_eq(map.count, 0);
 }
-END_TEST
 
-START_TEST(what_was_not_put_is_not_found)
+TEST(what_was_not_put_is_not_found)
 {
     struct map map = {0};
     uint32_t value = 5;
@@ -47,9 +46,8 @@ START_TEST(what_was_not_put_is_not_found)
     ck_assert(map_get(&map, "is", 2, NULL));
     map_release(&map);
 }
-END_TEST
 
-START_TEST(a_key_may_hold_any_byte_or_none)
+TEST(a_key_may_hold_any_byte_or_none)
 {
     static const char *const keys[] = {"", "\0", "\0\0", "a\0b", "a\0c", "\xff\xfe\xfd"};
     static const size_t sizes[] = {0, 1, 2, 3, 3, 3};
@@ -64,9 +62,8 @@ START_TEST(a_key_may_hold_any_byte_or_none)
     }
     map_release(&map);
 }
-END_TEST
 
-START_TEST(a_key_that_is_put_again_takes_the_new_value)
+TEST(a_key_that_is_put_again_takes_the_new_value)
 {
     struct map map = {0};
     uint32_t value = 0;
@@ -77,9 +74,8 @@ START_TEST(a_key_that_is_put_again_takes_the_new_value)
     ck_assert_uint_eq(value, UINT32_MAX);
     map_release(&map);
 }
-END_TEST
 
-START_TEST(a_reserved_map_does_not_grow)
+TEST(a_reserved_map_does_not_grow)
 {
     static char keys[1000][KEY_BYTES];
     struct map map = {0};
@@ -92,9 +88,8 @@ START_TEST(a_reserved_map_does_not_grow)
     heap_fail_at(0, 0);
     map_release(&map);
 }
-END_TEST
 
-START_TEST(a_map_that_cannot_grow_keeps_what_it_has)
+TEST(a_map_that_cannot_grow_keeps_what_it_has)
 {
     static char keys[100][KEY_BYTES];
     struct map map = {0};
@@ -115,9 +110,8 @@ START_TEST(a_map_that_cannot_grow_keeps_what_it_has)
     }
     map_release(&map);
 }
-END_TEST
 
-START_TEST(a_count_that_overflows_is_refused)
+TEST(a_count_that_overflows_is_refused)
 {
     static const size_t counts[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4};
     struct map map = {0};
@@ -127,22 +121,4 @@ START_TEST(a_count_that_overflows_is_refused)
         ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "%s", err.text);
     }
     ck_assert_uint_eq(map.slot_count, 0);
-}
-END_TEST
-
-Suite *map_suite(void);
-
-Suite *map_suite(void)
-{
-    Suite *suite = suite_create("map");
-    TCase *tests = tcase_create("map");
-    tcase_add_test(tests, what_was_put_is_found);
-    tcase_add_test(tests, what_was_not_put_is_not_found);
-    tcase_add_test(tests, a_key_may_hold_any_byte_or_none);
-    tcase_add_test(tests, a_key_that_is_put_again_takes_the_new_value);
-    tcase_add_test(tests, a_reserved_map_does_not_grow);
-    tcase_add_test(tests, a_map_that_cannot_grow_keeps_what_it_has);
-    tcase_add_test(tests, a_count_that_overflows_is_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,11 @@
 #include "base/mapping_list.h"
 
-#include <check.h>
 #include <stdio.h>
 
 #include "base/heap.h"
+#include "unit.h"
 
-Suite *mapping_list_suite(void);
-
-START_TEST(an_address_in_a_file_has_its_path)
+TEST(an_address_in_a_file_has_its_path)
 {
     static const char first[10] = "first";
     static const char second[10] = "second";
@@ -22,9 +20,8 @@ START_TEST(an_address_in_a_file_has_its_path)
     mapping_list_remove(second);
     ck_assert_ptr_null(mapping_list_path(second));
 }
-END_TEST
 
-START_TEST(what_finds_no_place_has_no_path)
+TEST(what_finds_no_place_has_no_path)
 {
     static const char bytes[200][2];
     for (size_t i = 0; i < 200; i++)
@@ -39,15 +36,4 @@ START_TEST(what_finds_no_place_has_no_path)
     mapping_list_add(bytes[199], sizeof bytes[199], "more");
     ck_assert_str_eq(mapping_list_path(bytes[199]), "more");
     mapping_list_remove(bytes[199]);
-}
-END_TEST
-
-Suite *mapping_list_suite(void)
-{
-    Suite *suite = suite_create("mapping_list");
-    TCase *tests = tcase_create("mapping_list");
-    tcase_add_test(tests, an_address_in_a_file_has_its_path);
-    tcase_add_test(tests, what_finds_no_place_has_no_path);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,10 @@
 #include "explain/markup_text.h"
 
-#include <check.h>
 #include <string.h>
 
-Suite *markdown_text_suite(void);
+#include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-START_TEST(nothing_in_a_text_is_markup)
+TEST(nothing_in_a_text_is_markup)
 {
     static const char *const cases[][2] = {
         {"Life is short, eat dessert first.", "Life is short, eat dessert first."},
@@ -26,14 +23,4 @@ START_TEST(nothing_in_a_text_is_markup)
         ck_assert_str_eq(out.bytes, cases[i][1]);
         buf_release(&out);
     }
-}
-END_TEST
-
-Suite *markdown_text_suite(void)
-{
-    Suite *suite = suite_create("markdown_text");
-    TCase *tests = tcase_create("markdown_text");
-    tcase_add_test(tests, nothing_in_a_text_is_markup);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

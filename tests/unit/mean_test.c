@@ -1,11 +1,9 @@
 #include "lens/derive.h"
 
-#include <check.h>
 #include <math.h>
 
 #include "report_fixture.h"
-
-Suite *mean_suite(void);
+#include "unit.h"
 
 static struct arena arena;
 
@@ -13,6 +11,8 @@ static void release(void)
 {
     arena_release(&arena);
 }
+
+FIXTURE(NULL, release)
 
 static const struct kept *find(const struct report *report, enum site site)
 {
@@ -23,7 +23,7 @@ static const struct kept *find(const struct report *report, enum site site)
     return NULL;
 }
 
-START_TEST(heads_become_their_mean)
+TEST(heads_become_their_mean)
 {
     struct report report = fixture_layers;
     ck_assert_int_eq(derive_mean_of_heads(&report, &arena, NULL), 0);
@@ -36,18 +36,16 @@ START_TEST(heads_become_their_mean)
     ck_assert_float_eq(weights->data[3], 0.375f);
     ck_assert_float_eq(weights->data[8], (float)(((double)0.7f + (double)0.4f) / 2));
 }
-END_TEST
 
-START_TEST(what_has_no_heads_stays)
+TEST(what_has_no_heads_stays)
 {
     struct report report = fixture_layers;
     ck_assert_int_eq(derive_mean_of_heads(&report, &arena, NULL), 0);
     ck_assert_mem_eq(find(&report, SITE_EMBEDDING), &fixture_layers.tensors[0],
                      sizeof(struct kept));
 }
-END_TEST
 
-START_TEST(minus_infinity_stays_what_it_is)
+TEST(minus_infinity_stays_what_it_is)
 {
     struct report report = fixture_layers;
     ck_assert_int_eq(derive_mean_of_heads(&report, &arena, NULL), 0);
@@ -55,9 +53,8 @@ START_TEST(minus_infinity_stays_what_it_is)
     ck_assert(isinf(masked->data[1]) && masked->data[1] < 0);
     ck_assert_float_eq(masked->data[0], 0.75f);
 }
-END_TEST
 
-START_TEST(layers_become_their_mean_where_the_first_stood)
+TEST(layers_become_their_mean_where_the_first_stood)
 {
     static const enum site sites[] = {SITE_EMBEDDING, SITE_K, SITE_WEIGHTS, SITE_MASKED};
     struct report report = fixture_layers;
@@ -71,9 +68,8 @@ START_TEST(layers_become_their_mean_where_the_first_stood)
     ck_assert_float_eq(weights->data[3], 0.125f);
     ck_assert_float_eq(weights->data[9 + 3], 0.75f);
 }
-END_TEST
 
-START_TEST(means_say_so_in_their_names)
+TEST(means_say_so_in_their_names)
 {
     static const struct {
         bool heads, layers;
@@ -98,19 +94,4 @@ START_TEST(means_say_so_in_their_names)
         ck_assert_str_eq(sheet_title(text, &sheet), cases[i].title);
         ck_assert_str_eq(sheet_stem(text, &sheet), cases[i].stem);
     }
-}
-END_TEST
-
-Suite *mean_suite(void)
-{
-    Suite *suite = suite_create("mean");
-    TCase *tests = tcase_create("mean");
-    tcase_add_checked_fixture(tests, NULL, release);
-    tcase_add_test(tests, heads_become_their_mean);
-    tcase_add_test(tests, what_has_no_heads_stays);
-    tcase_add_test(tests, minus_infinity_stays_what_it_is);
-    tcase_add_test(tests, layers_become_their_mean_where_the_first_stood);
-    tcase_add_test(tests, means_say_so_in_their_names);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

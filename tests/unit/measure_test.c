@@ -1,12 +1,9 @@
 #include "lens/measure.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
-Suite *measure_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static double of_row(enum measure measure, const float *weights, size_t keys, size_t query)
 {
@@ -14,7 +11,7 @@ static double of_row(enum measure measure, const float *weights, size_t keys, si
     return measure_rows[measure].of_row(&row);
 }
 
-START_TEST(every_measure_is_found_by_its_name)
+TEST(every_measure_is_found_by_its_name)
 {
     enum measure found;
     for (int i = 0; i < MEASURE_COUNT; i++) {
@@ -26,9 +23,8 @@ START_TEST(every_measure_is_found_by_its_name)
     ck_assert(!measure_find("entropy,max", 11, &found));
     ck_assert(measure_find("entropy,max", 7, &found));
 }
-END_TEST
 
-START_TEST(the_entropy_of_an_even_look_is_the_logarithm_of_its_keys)
+TEST(the_entropy_of_an_even_look_is_the_logarithm_of_its_keys)
 {
     float weights[200];
     for (size_t keys = 1; keys <= COUNT(weights); keys++) {
@@ -37,16 +33,14 @@ START_TEST(the_entropy_of_an_even_look_is_the_logarithm_of_its_keys)
         ck_assert_double_eq_tol(of_row(MEASURE_ENTROPY, weights, keys, 0), log((double)keys), 2e-6);
     }
 }
-END_TEST
 
-START_TEST(a_look_at_one_key_has_no_entropy)
+TEST(a_look_at_one_key_has_no_entropy)
 {
     static const float weights[] = {0, 0, 1, 0};
     ck_assert(of_row(MEASURE_ENTROPY, weights, COUNT(weights), 2) == 0);
 }
-END_TEST
 
-START_TEST(the_entropy_is_that_of_the_c_library)
+TEST(the_entropy_is_that_of_the_c_library)
 {
     float weights[150];
     double right = 0;
@@ -56,9 +50,8 @@ START_TEST(the_entropy_is_that_of_the_c_library)
     }
     ck_assert_double_eq_tol(of_row(MEASURE_ENTROPY, weights, COUNT(weights), 0), right, 1e-13);
 }
-END_TEST
 
-START_TEST(single_keys_and_distances_are_read_off)
+TEST(single_keys_and_distances_are_read_off)
 {
     static const float weights[] = {0.5f, 0.25f, 0.125f, 0.125f};
     ck_assert(of_row(MEASURE_FIRST_TOKEN, weights, 4, 3) == 0.5);
@@ -67,18 +60,4 @@ START_TEST(single_keys_and_distances_are_read_off)
     ck_assert(of_row(MEASURE_DISTANCE, weights, 4, 3) == 1.5 + 0.5 + 0.125);
     ck_assert(of_row(MEASURE_DISTANCE, weights, 4, 1) == 0.5 + 0.125 + 0.25);
     ck_assert_uint_eq(measure_rows[MEASURE_PREVIOUS_TOKEN].first_query, 1);
-}
-END_TEST
-
-Suite *measure_suite(void)
-{
-    Suite *suite = suite_create("measure");
-    TCase *tests = tcase_create("measure");
-    tcase_add_test(tests, every_measure_is_found_by_its_name);
-    tcase_add_test(tests, the_entropy_of_an_even_look_is_the_logarithm_of_its_keys);
-    tcase_add_test(tests, a_look_at_one_key_has_no_entropy);
-    tcase_add_test(tests, the_entropy_is_that_of_the_c_library);
-    tcase_add_test(tests, single_keys_and_distances_are_read_off);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

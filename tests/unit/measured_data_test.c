@@ -1,11 +1,8 @@
 #include "write/measured_data.h"
 
-#include <check.h>
-
 #include "lens/tally.h"
 #include "memory_stream.h"
-
-Suite *measured_data_suite(void);
+#include "unit.h"
 
 enum { MEASURES = 1 << MEASURE_MEAN | 1 << MEASURE_PREVIOUS_TOKEN };
 
@@ -40,6 +37,8 @@ static void release(void)
     arena_release(&arena);
 }
 
+FIXTURE(setup, release)
+
 static void expect(int failed, struct stream *out, const char *text)
 {
     ck_assert_int_eq(failed, 0);
@@ -49,7 +48,7 @@ static void expect(int failed, struct stream *out, const char *text)
     file_release(&file);
 }
 
-START_TEST(tidy_has_a_line_for_every_number)
+TEST(tidy_has_a_line_for_every_number)
 {
     struct stream out = {0};
     memory_stream_open(&out);
@@ -60,9 +59,8 @@ START_TEST(tidy_has_a_line_for_every_number)
            "mean,\"a,b\",,0,1,1,1,1,0.75\n"
            "previous-token,\"a,b\",,0,1,,,1,0.25\n");
 }
-END_TEST
 
-START_TEST(json_has_null_where_nothing_was_counted)
+TEST(json_has_null_where_nothing_was_counted)
 {
     struct stream out = {0};
     memory_stream_open(&out);
@@ -77,9 +75,8 @@ START_TEST(json_has_null_where_nothing_was_counted)
            "  \"previous-token\": {\"basis\": \"mean over up to 1 query\", \"layers\": [0], "
            "\"heads\": [1], \"values\": [[0.25]]}}}]}\n");
 }
-END_TEST
 
-START_TEST(a_measure_without_numbers_is_empty)
+TEST(a_measure_without_numbers_is_empty)
 {
     struct measurement nothing = {.name = "entropy", .about = "", .basis = "none"};
     struct stream out = {0};
@@ -89,17 +86,4 @@ START_TEST(a_measure_without_numbers_is_empty)
     measured_json_measures(&out, &measured);
     expect(0, &out,
            "{\"entropy\": {\"basis\": \"none\", \"layers\": [], \"heads\": [], \"values\": []}}");
-}
-END_TEST
-
-Suite *measured_data_suite(void)
-{
-    Suite *suite = suite_create("measured_data");
-    TCase *tests = tcase_create("measured_data");
-    tcase_add_checked_fixture(tests, setup, release);
-    tcase_add_test(tests, tidy_has_a_line_for_every_number);
-    tcase_add_test(tests, json_has_null_where_nothing_was_counted);
-    tcase_add_test(tests, a_measure_without_numbers_is_empty);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

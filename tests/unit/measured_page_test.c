@@ -1,14 +1,12 @@
 #include "write/measured_page.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "lens/tally.h"
 #include "memory_stream.h"
+#include "unit.h"
 #include "write/measured_data.h"
-
-Suite *measured_page_suite(void);
 
 static const float weights[] = {1, 0, 0, 0.25f, 0.75f, 0, 0.5f, 0.25f, 0.25f};
 
@@ -69,7 +67,7 @@ static void expect(writer write, const char *title, struct place place, const ch
 
 static const struct place page = {.count = 1, .columns = 80, .lines = 24};
 
-START_TEST(measures_of_rows_are_layers_and_heads)
+TEST(measures_of_rows_are_layers_and_heads)
 {
     count(1u << MEASURE_FIRST_TOKEN, true);
     expect(write_page, NULL, page,
@@ -80,9 +78,8 @@ START_TEST(measures_of_rows_are_layers_and_heads)
            "0      0.5833\n"
            "1              0.5833\n");
 }
-END_TEST
 
-START_TEST(a_narrow_page_has_fewer_decimals)
+TEST(a_narrow_page_has_fewer_decimals)
 {
     count(1u << MEASURE_DISTANCE, true);
     expect(write_page, NULL, (struct place){.count = 1, .columns = 19},
@@ -94,9 +91,8 @@ START_TEST(a_narrow_page_has_fewer_decimals)
            "0      0.500\n"
            "1             0.500\n");
 }
-END_TEST
 
-START_TEST(a_narrower_page_has_the_other_heads_below)
+TEST(a_narrower_page_has_the_other_heads_below)
 {
     count(1u << MEASURE_DISTANCE, true);
     expect(write_page, "model=life", (struct place){.count = 1, .columns = 16},
@@ -115,9 +111,8 @@ START_TEST(a_narrower_page_has_the_other_heads_below)
            "0\n"
            "1      0.50\n");
 }
-END_TEST
 
-START_TEST(measures_of_cells_are_queries_and_keys)
+TEST(measures_of_cells_are_queries_and_keys)
 {
     count(1u << MEASURE_MEAN, true);
     expect(write_page, NULL, (struct place){.count = 1, .columns = 80, .lines = 3},
@@ -138,9 +133,8 @@ START_TEST(measures_of_cells_are_queries_and_keys)
            "1      0.2500  0.7500\n"
            "2      0.5000  0.2500  0.2500\n");
 }
-END_TEST
 
-START_TEST(a_terminal_with_colours_has_heat)
+TEST(a_terminal_with_colours_has_heat)
 {
     struct style style = {.depth = DEPTH_16};
     struct place place = page;
@@ -174,9 +168,8 @@ START_TEST(a_terminal_with_colours_has_heat)
            "1     ░░░░░░░ ▓▓▓▓▓▓▓\n"
            "2     ▒▒▒▒▒▒▒ ░░░░░░░ ░░░░░░░\n");
 }
-END_TEST
 
-START_TEST(one_matrix_of_csv_stands_alone)
+TEST(one_matrix_of_csv_stands_alone)
 {
     count(1u << MEASURE_FIRST_TOKEN, true);
     expect(write_csv, "model=life", page,
@@ -184,9 +177,8 @@ START_TEST(one_matrix_of_csv_stands_alone)
            "0,0.5833333,nan\n"
            "1,nan,0.5833333\n");
 }
-END_TEST
 
-START_TEST(several_matrices_of_csv_are_one_table)
+TEST(several_matrices_of_csv_are_one_table)
 {
     count(1u << MEASURE_MAX | 1u << MEASURE_PREVIOUS_TOKEN, false);
     expect(write_csv, "model=life", page,
@@ -200,9 +192,8 @@ START_TEST(several_matrices_of_csv_are_one_table)
            "previous-token,0,,,0.25,,nan\n"
            "previous-token,1,,,nan,,0.25\n");
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     static const writer writers[] = {write_page, write_csv};
     for (size_t i = 0; i < 2; i++) {
@@ -222,21 +213,4 @@ START_TEST(every_allocation_may_fail)
         }
         arena_release(&arena);
     }
-}
-END_TEST
-
-Suite *measured_page_suite(void)
-{
-    Suite *suite = suite_create("measured_page");
-    TCase *tests = tcase_create("measured_page");
-    tcase_add_test(tests, measures_of_rows_are_layers_and_heads);
-    tcase_add_test(tests, a_narrow_page_has_fewer_decimals);
-    tcase_add_test(tests, a_narrower_page_has_the_other_heads_below);
-    tcase_add_test(tests, measures_of_cells_are_queries_and_keys);
-    tcase_add_test(tests, a_terminal_with_colours_has_heat);
-    tcase_add_test(tests, one_matrix_of_csv_stands_alone);
-    tcase_add_test(tests, several_matrices_of_csv_are_one_table);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,14 +1,12 @@
 #include "draw/measured_picture.h"
 
-#include <check.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/heap.h"
 #include "lens/tally.h"
 #include "memory_stream.h"
-
-Suite *measured_picture_suite(void);
+#include "unit.h"
 
 static const float weights[] = {1, 0, 0, 0.25f, 0.75f, 0, 0.5f, 0.25f, 0.25f};
 
@@ -26,6 +24,8 @@ static void teardown(void)
     file_release(&file);
     arena_release(&arena);
 }
+
+FIXTURE(setup, teardown)
 
 /* Head 0 of layer 0 and head `other` of layer 1 were counted, of `heads`. */
 static struct tally count(unsigned measures, size_t heads, size_t other)
@@ -80,7 +80,7 @@ static size_t count_text(const char *text)
     return found;
 }
 
-START_TEST(parts_stand_side_by_side_on_one_scale)
+TEST(parts_stand_side_by_side_on_one_scale)
 {
     struct tally tally = count(1u << MEASURE_ENTROPY, 1, 0);
     struct part parts[] = {{tally, "attention=dense"}, {tally, "attention=\x01window"}};
@@ -90,9 +90,8 @@ START_TEST(parts_stand_side_by_side_on_one_scale)
     ck_assert_uint_eq(count_text("\x01"), 0); /* a control character would be no XML */
     ck_assert_uint_eq(count_text("how evenly a query looks"), 1);
 }
-END_TEST
 
-START_TEST(parts_of_other_sizes_have_their_own_place)
+TEST(parts_of_other_sizes_have_their_own_place)
 {
     struct part parts[] = {{count(1u << MEASURE_ENTROPY, 1, 0), "model=a"},
                            {count(1u << MEASURE_ENTROPY, 3, 2), "model=b"},
@@ -102,27 +101,24 @@ START_TEST(parts_of_other_sizes_have_their_own_place)
     ck_assert_uint_eq(count_text(">model=b</text>"), 1);
     ck_assert_uint_eq(count_text(">model=c</text>"), 1);
 }
-END_TEST
 
-START_TEST(measures_of_cells_are_a_grid_of_layers_and_heads)
+TEST(measures_of_cells_are_a_grid_of_layers_and_heads)
 {
     struct part parts[] = {{count(1u << MEASURE_MEAN, 1, 0), "a"}};
     ck_assert_int_eq(draw(parts, 1, NULL), 0);
     ck_assert_uint_eq(count_text(">mean · head 0 · rows: query, columns: key</text>"), 1);
     ck_assert_uint_eq(count_text("<title>mean layer 1 head 0</title>"), 1);
 }
-END_TEST
 
-START_TEST(heads_that_make_no_grid_have_names)
+TEST(heads_that_make_no_grid_have_names)
 {
     struct part parts[] = {{count(1u << MEASURE_MAX, 4, 2), "a"}};
     ck_assert_int_eq(draw(parts, 1, NULL), 0);
     ck_assert_uint_eq(count_text(">max layer 0 head 0</text>"), 1);
     ck_assert_uint_eq(count_text(">max layer 1 head 2</text>"), 1);
 }
-END_TEST
 
-START_TEST(what_nothing_was_counted_of_is_left_out)
+TEST(what_nothing_was_counted_of_is_left_out)
 {
     struct tally full = count(1u << MEASURE_ENTROPY, 1, 0);
     struct tally empty;
@@ -133,9 +129,8 @@ START_TEST(what_nothing_was_counted_of_is_left_out)
     ck_assert_int_eq(draw(parts, 1, NULL), 0); /* a title alone */
     ck_assert_uint_eq(count_text(">tiny</text>"), 1);
 }
-END_TEST
 
-START_TEST(a_measure_of_which_nothing_was_counted_is_left_out)
+TEST(a_measure_of_which_nothing_was_counted_is_left_out)
 {
     /* a text of one token has no token before its query */
     struct tally_size size = {.layers = 1, .heads = 1, .queries = 1, .keys = 1, .causal = true};
@@ -148,9 +143,8 @@ START_TEST(a_measure_of_which_nothing_was_counted_is_left_out)
     ck_assert_uint_eq(count_text(">entropy · rows: layer, columns: head</text>"), 1);
     ck_assert_uint_eq(count_text("previous-token"), 0);
 }
-END_TEST
 
-START_TEST(missing_memory_is_an_error_everywhere)
+TEST(missing_memory_is_an_error_everywhere)
 {
     struct part parts[] = {{count(1u << MEASURE_ENTROPY | 1u << MEASURE_MAX, 4, 2), "a"},
                            {count(1u << MEASURE_ENTROPY | 1u << MEASURE_MAX, 4, 2), "b"}};
@@ -170,21 +164,4 @@ START_TEST(missing_memory_is_an_error_everywhere)
         close(descriptor);
     }
     ck_assert_uint_gt(nth, 5);
-}
-END_TEST
-
-Suite *measured_picture_suite(void)
-{
-    Suite *suite = suite_create("measured_picture");
-    TCase *tests = tcase_create("measured_picture");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, parts_stand_side_by_side_on_one_scale);
-    tcase_add_test(tests, parts_of_other_sizes_have_their_own_place);
-    tcase_add_test(tests, measures_of_cells_are_a_grid_of_layers_and_heads);
-    tcase_add_test(tests, heads_that_make_no_grid_have_names);
-    tcase_add_test(tests, what_nothing_was_counted_of_is_left_out);
-    tcase_add_test(tests, a_measure_of_which_nothing_was_counted_is_left_out);
-    tcase_add_test(tests, missing_memory_is_an_error_everywhere);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "model/mechanism.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,10 +7,7 @@
 #include "forward_rig.h"
 #include "model/cache.h"
 #include "patience.h"
-
-Suite *mechanism_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* clang-format off */
 static const char gpt2[] =
@@ -79,7 +75,7 @@ static void judge(const char *config, struct mechanism mechanism)
     }
 }
 
-START_TEST(scale_and_temperature_are_as_the_formulas_say)
+TEST(scale_and_temperature_are_as_the_formulas_say)
 {
     static const struct mechanism cases[] = {
         {.scale_method = SCALE_SQRT},
@@ -96,9 +92,8 @@ START_TEST(scale_and_temperature_are_as_the_formulas_say)
         judge(post, cases[i]);
     }
 }
-END_TEST
 
-START_TEST(every_choice_of_parts_is_as_the_formulas_say)
+TEST(every_choice_of_parts_is_as_the_formulas_say)
 {
     for (unsigned without = 0; without < 1U << BLOCK_PARTS; without += (unsigned)one_of(3)) {
         judge(gpt2, (struct mechanism){.without = without});
@@ -106,17 +101,15 @@ START_TEST(every_choice_of_parts_is_as_the_formulas_say)
         judge(pre, (struct mechanism){.without = without});
     }
 }
-END_TEST
 
-START_TEST(the_mask_behind_the_softmax_is_as_the_formulas_say)
+TEST(the_mask_behind_the_softmax_is_as_the_formulas_say)
 {
     judge(gpt2, (struct mechanism){.renormalise = true});
     judge(causal, (struct mechanism){.renormalise = true, .temperature = 2});
     judge(pre, (struct mechanism){.renormalise = true});
 }
-END_TEST
 
-START_TEST(both_ways_to_mask_agree)
+TEST(both_ways_to_mask_agree)
 {
     static struct recording before, behind;
     open_rig(causal, (struct mechanism){0}, 1);
@@ -135,10 +128,9 @@ START_TEST(both_ways_to_mask_agree)
     recording_release(&before);
     recording_release(&behind);
 }
-END_TEST
 
 /* Where all the weight lies in the future, nothing is left to divide. */
-START_TEST(a_row_that_the_late_mask_empties_is_an_error)
+TEST(a_row_that_the_late_mask_empties_is_an_error)
 {
     struct err err = {0};
     open_rig(causal,
@@ -153,7 +145,6 @@ START_TEST(a_row_that_the_late_mask_empties_is_an_error)
     recording_release(&seen);
     close_rig();
 }
-END_TEST
 
 /* --- dropout ---------------------------------------------------------------------------------- */
 
@@ -195,7 +186,7 @@ static const struct mechanism droppable[] = {
     {.kind = ATTENTION_BLOCKED, .block = 7},
 };
 
-START_TEST(dropout_leaves_weights_out_and_makes_the_others_heavier)
+TEST(dropout_leaves_weights_out_and_makes_the_others_heavier)
 {
     static struct recording plain, dropped;
     for (size_t i = 0; i < COUNT(droppable); i++) {
@@ -212,9 +203,8 @@ START_TEST(dropout_leaves_weights_out_and_makes_the_others_heavier)
         recording_release(&dropped);
     }
 }
-END_TEST
 
-START_TEST(a_seed_drops_the_same_whatever_the_threads_and_the_batch)
+TEST(a_seed_drops_the_same_whatever_the_threads_and_the_batch)
 {
     static struct recording batch, alone;
     for (size_t i = 0; i < COUNT(droppable); i++) {
@@ -239,9 +229,8 @@ START_TEST(a_seed_drops_the_same_whatever_the_threads_and_the_batch)
         recording_release(&alone);
     }
 }
-END_TEST
 
-START_TEST(heads_and_seeds_lose_other_weights_and_texts_the_same)
+TEST(heads_and_seeds_lose_other_weights_and_texts_the_same)
 {
     static struct recording one, other;
     struct mechanism mechanism = {.dropout = 0.5f, .seed = 1};
@@ -273,11 +262,10 @@ START_TEST(heads_and_seeds_lose_other_weights_and_texts_the_same)
     recording_release(&one);
     recording_release(&other);
 }
-END_TEST
 
 /* --- what does not fit ------------------------------------------------------------------------ */
 
-START_TEST(what_does_not_fit_is_refused)
+TEST(what_does_not_fit_is_refused)
 {
     static const struct config bare = {.kind = MODEL_ATTENTION};
     static const struct config masked = {.kind = MODEL_GPT2, .causal = true};
@@ -320,9 +308,8 @@ START_TEST(what_does_not_fit_is_refused)
         ck_assert_int_eq(err.kind, ERR_USAGE);
     }
 }
-END_TEST
 
-START_TEST(a_text_does_not_grow_under_a_mask_behind_the_softmax)
+TEST(a_text_does_not_grow_under_a_mask_behind_the_softmax)
 {
     struct config config = {.causal = true, .mechanism.renormalise = true};
     struct cache cache;
@@ -331,23 +318,4 @@ START_TEST(a_text_does_not_grow_under_a_mask_behind_the_softmax)
     ck_assert_str_eq(err.text, "--mask-method renormalise: its softmax sees keys to come, which "
                                "are not known while a text grows: 'attn-cli run' shows it");
     ck_assert_int_eq(err.kind, ERR_USAGE);
-}
-END_TEST
-
-Suite *mechanism_suite(void)
-{
-    Suite *suite = suite_create("mechanism");
-    TCase *tests = tcase_create("mechanism");
-    tcase_add_test(tests, scale_and_temperature_are_as_the_formulas_say);
-    tcase_add_test(tests, every_choice_of_parts_is_as_the_formulas_say);
-    tcase_add_test(tests, the_mask_behind_the_softmax_is_as_the_formulas_say);
-    tcase_add_test(tests, both_ways_to_mask_agree);
-    tcase_add_test(tests, a_row_that_the_late_mask_empties_is_an_error);
-    tcase_add_test(tests, dropout_leaves_weights_out_and_makes_the_others_heavier);
-    tcase_add_test(tests, a_seed_drops_the_same_whatever_the_threads_and_the_batch);
-    tcase_add_test(tests, heads_and_seeds_lose_other_weights_and_texts_the_same);
-    tcase_add_test(tests, what_does_not_fit_is_refused);
-    tcase_add_test(tests, a_text_does_not_grow_under_a_mask_behind_the_softmax);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

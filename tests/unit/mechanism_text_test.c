@@ -1,12 +1,9 @@
 #include "model/mechanism.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
-Suite *mechanism_text_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static struct mechanism mechanism;
 static struct err err;
@@ -17,6 +14,8 @@ static void begin(void)
     err = (struct err){0};
 }
 
+FIXTURE(begin, NULL)
+
 static void expect_words(const char *expected)
 {
     struct buf words = {0};
@@ -26,7 +25,7 @@ static void expect_words(const char *expected)
 }
 
 /* What is read is written back. */
-START_TEST(every_kind_of_attention_is_read)
+TEST(every_kind_of_attention_is_read)
 {
     static const struct {
         const char *text, *words;
@@ -66,7 +65,6 @@ START_TEST(every_kind_of_attention_is_read)
         expect_words(cases[i].words);
     }
 }
-END_TEST
 
 #define KINDS                                                                                 \
     "--attention: expected dense, window:W, strided:S, global:G, random:K[:SEED], linear or " \
@@ -77,7 +75,7 @@ END_TEST
     "--attention random: expected a seed from 0 to 9223372036854775807 after the second colon, " \
     "found "
 
-START_TEST(what_is_no_attention_is_refused)
+TEST(what_is_no_attention_is_refused)
 {
     static const struct {
         const char *text, *message;
@@ -120,9 +118,8 @@ START_TEST(what_is_no_attention_is_refused)
         ck_assert_int_eq(err.kind, ERR_USAGE);
     }
 }
-END_TEST
 
-START_TEST(the_mask_comes_before_or_behind)
+TEST(the_mask_comes_before_or_behind)
 {
     ck_assert_int_eq(mechanism_set_mask_method(&mechanism, "renormalise", &err), 0);
     ck_assert(mechanism.renormalise);
@@ -134,9 +131,8 @@ START_TEST(the_mask_comes_before_or_behind)
     ck_assert_str_eq(err.text, "--mask-method: expected one of before, renormalise, found 'after': "
                                "did you mean 'renormalise'?");
 }
-END_TEST
 
-START_TEST(a_scale_is_a_number_or_has_a_name)
+TEST(a_scale_is_a_number_or_has_a_name)
 {
     static const struct {
         const char *text, *words;
@@ -167,9 +163,8 @@ START_TEST(a_scale_is_a_number_or_has_a_name)
         ck_assert_msg(strncmp(err.text, expected, strlen(expected)) == 0, "%s", err.text);
     }
 }
-END_TEST
 
-START_TEST(parts_are_left_out_by_name)
+TEST(parts_are_left_out_by_name)
 {
     ck_assert_int_eq(mechanism_set_without(&mechanism, "residual,mlp,mlp", &err), 0);
     ck_assert_uint_eq(mechanism.without, 1U << PART_RESIDUAL | 1U << PART_MLP);
@@ -189,9 +184,8 @@ START_TEST(parts_are_left_out_by_name)
         ck_assert_msg(strncmp(err.text, expected, strlen(expected)) == 0, "%s", err.text);
     }
 }
-END_TEST
 
-START_TEST(all_that_differs_is_told)
+TEST(all_that_differs_is_told)
 {
     mechanism.temperature = 0.5f;
     mechanism.dropout = 0.1f;
@@ -200,20 +194,4 @@ START_TEST(all_that_differs_is_told)
     ck_assert_int_eq(mechanism_set_without(&mechanism, "norm", &err), 0);
     expect_words("attention window:2, scale sqrt, temperature 0.5, dropout 0.1 seed 7, "
                  "without norm");
-}
-END_TEST
-
-Suite *mechanism_text_suite(void)
-{
-    Suite *suite = suite_create("mechanism_text");
-    TCase *tests = tcase_create("mechanism_text");
-    tcase_add_checked_fixture(tests, begin, NULL);
-    tcase_add_test(tests, every_kind_of_attention_is_read);
-    tcase_add_test(tests, what_is_no_attention_is_refused);
-    tcase_add_test(tests, the_mask_comes_before_or_behind);
-    tcase_add_test(tests, a_scale_is_a_number_or_has_a_name);
-    tcase_add_test(tests, parts_are_left_out_by_name);
-    tcase_add_test(tests, all_that_differs_is_told);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,10 +1,8 @@
 #include "base/amount.h"
 
-#include <check.h>
+#include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-START_TEST(the_middle_one_is_found_or_the_mean_of_two)
+TEST(the_middle_one_is_found_or_the_mean_of_two)
 {
     static const struct {
         size_t count;
@@ -24,9 +22,8 @@ START_TEST(the_middle_one_is_found_or_the_mean_of_two)
         ck_assert_double_eq(found, cases[i].expected);
     }
 }
-END_TEST
 
-START_TEST(it_is_that_of_one_member_and_moves_nothing)
+TEST(it_is_that_of_one_member_and_moves_nothing)
 {
     static const struct row {
         double other, value;
@@ -35,17 +32,4 @@ START_TEST(it_is_that_of_one_member_and_moves_nothing)
     ck_assert_double_eq(median(&rows[0].value, sizeof *rows, 3, sorted), 2);
     ck_assert_double_eq(median(&rows[0].other, sizeof *rows, 3, sorted), 200);
     ck_assert_double_eq(rows[0].value, 3);
-}
-END_TEST
-
-Suite *median_suite(void);
-
-Suite *median_suite(void)
-{
-    Suite *suite = suite_create("median");
-    TCase *tests = tcase_create("median");
-    tcase_add_test(tests, the_middle_one_is_found_or_the_mean_of_two);
-    tcase_add_test(tests, it_is_that_of_one_member_and_moves_nothing);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,12 +1,10 @@
 #include "text/bpe.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* ids: 0 a, 1 b, 2 c, 3 a blank, 4 ab, 5 abc, 6 " a", 7 "a b" (a text), 8 爱, 9 爱a (texts) */
 static const char vocab[] =
@@ -55,7 +53,7 @@ static void expect_merges(const struct bpe *bpe, const struct bpe_merge *merges,
 
 static const struct bpe_merge three[] = {{0, 1, 4}, {4, 2, 5}, {3, 0, 6}};
 
-START_TEST(lines_are_merges_in_the_order_of_their_ranks)
+TEST(lines_are_merges_in_the_order_of_their_ranks)
 {
     static const char *const forms[] = {
         "#version: 0.2\na b\nab c\nĠ a\n",
@@ -74,9 +72,8 @@ START_TEST(lines_are_merges_in_the_order_of_their_ranks)
         bpe_release(&bpe);
     }
 }
-END_TEST
 
-START_TEST(a_file_may_hold_no_merges)
+TEST(a_file_may_hold_no_merges)
 {
     static const char *const forms[] = {"", "#version: 0.2", "#version: 0.2\n", "\n"};
     for (size_t i = 0; i < COUNT(forms); i++) {
@@ -87,9 +84,8 @@ START_TEST(a_file_may_hold_no_merges)
         bpe_release(&bpe);
     }
 }
-END_TEST
 
-START_TEST(both_forms_of_json_are_read)
+TEST(both_forms_of_json_are_read)
 {
     static const char *const forms[] = {
         "[\"a b\", \"ab c\", \"\\u0120 a\"]",
@@ -108,9 +104,8 @@ START_TEST(both_forms_of_json_are_read)
     ck_assert_uint_eq(none.count, 0);
     bpe_release(&none);
 }
-END_TEST
 
-START_TEST(words_outside_the_alphabet_are_merged_as_texts)
+TEST(words_outside_the_alphabet_are_merged_as_texts)
 {
     static const struct bpe_merge expected[] = {{8, 0, 9}};
     struct bpe bpe;
@@ -121,9 +116,8 @@ START_TEST(words_outside_the_alphabet_are_merged_as_texts)
     expect_merges(&bpe, expected, 1);
     bpe_release(&bpe);
 }
-END_TEST
 
-START_TEST(a_line_that_is_no_merge_is_refused_with_its_number)
+TEST(a_line_that_is_no_merge_is_refused_with_its_number)
 {
     static const struct {
         const char *lines;
@@ -157,9 +151,8 @@ START_TEST(a_line_that_is_no_merge_is_refused_with_its_number)
         ck_assert_ptr_null(bpe.merges);
     }
 }
-END_TEST
 
-START_TEST(an_item_that_is_no_merge_is_refused_with_its_number)
+TEST(an_item_that_is_no_merge_is_refused_with_its_number)
 {
     static const struct {
         const char *json;
@@ -185,9 +178,8 @@ START_TEST(an_item_that_is_no_merge_is_refused_with_its_number)
         ck_assert_ptr_null(bpe.merges);
     }
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     struct word_table words = {0};
     size_t nth = 1;
@@ -206,22 +198,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
     }
     ck_assert_uint_ge(nth, 3);
     word_table_release(&words);
-}
-END_TEST
-
-Suite *merges_suite(void);
-
-Suite *merges_suite(void)
-{
-    Suite *suite = suite_create("merges");
-    TCase *tests = tcase_create("merges");
-    tcase_add_test(tests, lines_are_merges_in_the_order_of_their_ranks);
-    tcase_add_test(tests, a_file_may_hold_no_merges);
-    tcase_add_test(tests, both_forms_of_json_are_read);
-    tcase_add_test(tests, words_outside_the_alphabet_are_merged_as_texts);
-    tcase_add_test(tests, a_line_that_is_no_merge_is_refused_with_its_number);
-    tcase_add_test(tests, an_item_that_is_no_merge_is_refused_with_its_number);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,16 +1,12 @@
 #include "model/model.h"
 
-#include <check.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/heap.h"
 #include "model/bundled.h"
 #include "scratch.h"
-
-Suite *model_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static struct folder folder;
 static struct err err;
@@ -21,15 +17,16 @@ static void find(const char *name)
     ck_assert_msg(!model_find(&folder, name, &err), "%s", err.text);
 }
 
-START_TEST(no_name_finds_the_default_model)
+FIXTURE(scratch_enter, scratch_leave)
+
+TEST(no_name_finds_the_default_model)
 {
     find(NULL);
     ck_assert_str_eq(folder.path, bundled_default);
     ck_assert_ptr_nonnull(folder.files);
 }
-END_TEST
 
-START_TEST(a_bundled_name_counts_more_than_a_directory)
+TEST(a_bundled_name_counts_more_than_a_directory)
 {
     ck_assert_int_eq(mkdir("life", 0777), 0);
     find("life");
@@ -38,7 +35,6 @@ START_TEST(a_bundled_name_counts_more_than_a_directory)
     ck_assert_ptr_null(folder.files);
     ck_assert_str_eq(folder.path, "./life");
 }
-END_TEST
 
 /* All names of the table stand in the message. */
 static void expect_refusal(const char *name, const char *found)
@@ -58,7 +54,7 @@ static void expect_refusal(const char *name, const char *found)
     ck_assert_int_eq(err.kind, ERR_INPUT);
 }
 
-START_TEST(what_is_neither_is_refused_with_the_names_there_are)
+TEST(what_is_neither_is_refused_with_the_names_there_are)
 {
     scratch_write("file", "");
     expect_refusal("nowhere", "nothing");
@@ -66,9 +62,8 @@ START_TEST(what_is_neither_is_refused_with_the_names_there_are)
     expect_refusal("Tiny", "nothing: did you mean 'tiny'?");
     expect_refusal("file", "a file: did you mean '.', which it is in?");
 }
-END_TEST
 
-START_TEST(every_bundled_model_opens)
+TEST(every_bundled_model_opens)
 {
     for (size_t i = 0; i < bundled_count; i++) {
         struct model model;
@@ -79,9 +74,8 @@ START_TEST(every_bundled_model_opens)
         model_release(&model);
     }
 }
-END_TEST
 
-START_TEST(the_default_model_knows_its_name)
+TEST(the_default_model_knows_its_name)
 {
     struct model model;
     ck_assert_int_eq(model_open(&model, NULL, NULL), 0);
@@ -90,9 +84,8 @@ START_TEST(the_default_model_knows_its_name)
     ck_assert_ptr_null(model.name);
     model_release(&model);
 }
-END_TEST
 
-START_TEST(a_directory_is_a_model_when_its_files_are)
+TEST(a_directory_is_a_model_when_its_files_are)
 {
     struct model model;
     ck_assert_int_eq(mkdir("mine", 0777), 0);
@@ -105,9 +98,8 @@ START_TEST(a_directory_is_a_model_when_its_files_are)
     ck_assert_str_eq(err.text, "cannot open 'mine/model.safetensors': No such file or directory");
     ck_assert_ptr_null(model.name);
 }
-END_TEST
 
-START_TEST(without_memory_nothing_is_held)
+TEST(without_memory_nothing_is_held)
 {
     int failed = -1;
     for (size_t nth = 1; failed; nth++) {
@@ -121,9 +113,8 @@ START_TEST(without_memory_nothing_is_held)
         model_release(&model);
     }
 }
-END_TEST
 
-START_TEST(bare_attention_has_no_sites_of_a_transformer_block)
+TEST(bare_attention_has_no_sites_of_a_transformer_block)
 {
     static const struct config gpt2 = {.kind = MODEL_GPT2, .final_norm = true};
     static const struct config attention = {.kind = MODEL_ATTENTION};
@@ -142,9 +133,8 @@ START_TEST(bare_attention_has_no_sites_of_a_transformer_block)
         ck_assert_int_eq(site_exists(&cross, (enum site)site), is_shared || of_source);
     }
 }
-END_TEST
 
-START_TEST(a_mechanism_brings_sites_and_takes_others_away)
+TEST(a_mechanism_brings_sites_and_takes_others_away)
 {
     struct config gpt2 = {.kind = MODEL_GPT2, .final_norm = true};
     gpt2.mechanism.without = 1U << PART_MLP | 1U << PART_NORM;
@@ -156,9 +146,8 @@ START_TEST(a_mechanism_brings_sites_and_takes_others_away)
     struct config attention = {.kind = MODEL_ATTENTION, .mechanism.renormalise = true};
     ck_assert(site_exists(&attention, SITE_SOFTMAX));
 }
-END_TEST
 
-START_TEST(an_encoder_and_decoder_has_all_sites_but_norms_that_it_lacks)
+TEST(an_encoder_and_decoder_has_all_sites_but_norms_that_it_lacks)
 {
     struct config config = {.kind = MODEL_TRANSFORMER, .n_encoder_layer = 1, .cross = true};
     for (int site = 0; site < SITE_COUNT; site++) {
@@ -168,24 +157,4 @@ START_TEST(an_encoder_and_decoder_has_all_sites_but_norms_that_it_lacks)
         config.final_norm = false;
         ck_assert_int_eq(site_exists(&config, (enum site)site), !final && site != SITE_SOFTMAX);
     }
-}
-END_TEST
-
-Suite *model_suite(void)
-{
-    Suite *suite = suite_create("model");
-    TCase *tests = tcase_create("model");
-    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
-    tcase_add_test(tests, no_name_finds_the_default_model);
-    tcase_add_test(tests, a_bundled_name_counts_more_than_a_directory);
-    tcase_add_test(tests, what_is_neither_is_refused_with_the_names_there_are);
-    tcase_add_test(tests, every_bundled_model_opens);
-    tcase_add_test(tests, the_default_model_knows_its_name);
-    tcase_add_test(tests, a_directory_is_a_model_when_its_files_are);
-    tcase_add_test(tests, without_memory_nothing_is_held);
-    tcase_add_test(tests, bare_attention_has_no_sites_of_a_transformer_block);
-    tcase_add_test(tests, a_mechanism_brings_sites_and_takes_others_away);
-    tcase_add_test(tests, an_encoder_and_decoder_has_all_sites_but_norms_that_it_lacks);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

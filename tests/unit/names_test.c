@@ -1,7 +1,8 @@
 #include "base/names.h"
 
-#include <check.h>
 #include <string.h>
+
+#include "unit.h"
 
 static const struct row {
     int before;
@@ -18,7 +19,7 @@ static struct names of_rows(void)
     return NAMES(rows, sizeof rows / sizeof *rows);
 }
 
-START_TEST(a_name_is_found_in_a_table_of_rows)
+TEST(a_name_is_found_in_a_table_of_rows)
 {
     size_t index = 9;
     ck_assert(names_find(&index, of_rows(), "log,sqrt", 3));
@@ -30,9 +31,8 @@ START_TEST(a_name_is_found_in_a_table_of_rows)
     ck_assert_uint_eq(index, 0);
     ck_assert_str_eq(names_at(NAMES_LIST(list), 1), "pdf");
 }
-END_TEST
 
-START_TEST(what_is_none_is_refused_with_what_was_meant)
+TEST(what_is_none_is_refused_with_what_was_meant)
 {
     size_t index = 0;
     struct err err = {0};
@@ -44,9 +44,8 @@ START_TEST(what_is_none_is_refused_with_what_was_meant)
     ck_assert_int_eq(names_choose_item(&index, of_rows(), "--scale", "cubic,log", 5, &err), -1);
     ck_assert_str_eq(err.text, "--scale: expected one of linear, sqrt, log, found 'cubic'");
 }
-END_TEST
 
-START_TEST(a_synonym_counts_where_its_name_is_there)
+TEST(a_synonym_counts_where_its_name_is_there)
 {
     struct names names = NAMES_LIST(list);
     names.synonyms = synonyms;
@@ -54,18 +53,4 @@ START_TEST(a_synonym_counts_where_its_name_is_there)
     ck_assert_str_eq(names_nearest(names, "JPG", 3), "png");
     ck_assert_ptr_null(names_nearest(names, "sqrt", 4));
     ck_assert_ptr_null(names_nearest(names, "jp", 2));
-}
-END_TEST
-
-Suite *names_suite(void);
-
-Suite *names_suite(void)
-{
-    Suite *suite = suite_create("names");
-    TCase *tests = tcase_create("names");
-    tcase_add_test(tests, a_name_is_found_in_a_table_of_rows);
-    tcase_add_test(tests, what_is_none_is_refused_with_what_was_meant);
-    tcase_add_test(tests, a_synonym_counts_where_its_name_is_there);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

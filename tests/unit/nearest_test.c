@@ -1,9 +1,8 @@
 #include "base/names.h"
 
-#include <check.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { NAMES_MAX = 4 };
 
@@ -32,7 +31,7 @@ static void must_mean(const struct meaning *meanings, size_t count)
     }
 }
 
-START_TEST(a_letter_too_many_too_few_or_another_is_a_step)
+TEST(a_letter_too_many_too_few_or_another_is_a_step)
 {
     static const struct meaning meanings[] = {
         {"tinny", {"life", "tiny"}, "tiny"}, {"tin", {"life", "tiny"}, "tiny"},
@@ -41,9 +40,8 @@ START_TEST(a_letter_too_many_too_few_or_another_is_a_step)
     };
     must_mean(meanings, COUNT(meanings));
 }
-END_TEST
 
-START_TEST(neighbours_that_changed_places_are_one_step)
+TEST(neighbours_that_changed_places_are_one_step)
 {
     static const struct meaning meanings[] = {
         {"rnu", {"run", "corpus"}, "run"},
@@ -54,9 +52,8 @@ START_TEST(neighbours_that_changed_places_are_one_step)
     };
     must_mean(meanings, COUNT(meanings));
 }
-END_TEST
 
-START_TEST(a_word_that_a_name_begins_with_means_it)
+TEST(a_word_that_a_name_begins_with_means_it)
 {
     static const struct meaning meanings[] = {
         {"gen", {"explain", "generate"}, "generate"},
@@ -71,9 +68,8 @@ START_TEST(a_word_that_a_name_begins_with_means_it)
     };
     must_mean(meanings, COUNT(meanings));
 }
-END_TEST
 
-START_TEST(large_and_small_letters_decide_between_equals)
+TEST(large_and_small_letters_decide_between_equals)
 {
     static const struct meaning meanings[] = {
         {"TINY", {"life", "tiny"}, "tiny"},
@@ -84,9 +80,8 @@ START_TEST(large_and_small_letters_decide_between_equals)
     };
     must_mean(meanings, COUNT(meanings));
 }
-END_TEST
 
-START_TEST(characters_count_not_their_bytes)
+TEST(characters_count_not_their_bytes)
 {
     static const struct meaning meanings[] = {
         {"naive", {"naïve", "native"}, "naïve"}, {"größe", {"Größe"}, "Größe"},
@@ -95,9 +90,8 @@ START_TEST(characters_count_not_their_bytes)
     };
     must_mean(meanings, COUNT(meanings));
 }
-END_TEST
 
-START_TEST(what_differs_in_more_than_a_third_is_near_nothing)
+TEST(what_differs_in_more_than_a_third_is_near_nothing)
 {
     static const struct meaning meanings[] = {
         {"prompt", {"format"}, NULL}, {"moon", {"book"}, NULL}, {"desrt", {"dessert"}, "dessert"},
@@ -106,9 +100,8 @@ START_TEST(what_differs_in_more_than_a_third_is_near_nothing)
     };
     must_mean(meanings, COUNT(meanings));
 }
-END_TEST
 
-START_TEST(a_word_longer_than_any_name_is_near_nothing)
+TEST(a_word_longer_than_any_name_is_near_nothing)
 {
     char word[NEAREST_CHARACTERS + 2];
     char name[NEAREST_CHARACTERS + 2];
@@ -121,22 +114,4 @@ START_TEST(a_word_longer_than_any_name_is_near_nothing)
     word[NEAREST_CHARACTERS + 1] = '\0';
     ck_assert_ptr_null(nearest_of(&(struct meaning){word, {name}, NULL}));
     ck_assert_ptr_null(nearest_of(&(struct meaning){name, {word}, NULL}));
-}
-END_TEST
-
-Suite *nearest_suite(void);
-
-Suite *nearest_suite(void)
-{
-    Suite *suite = suite_create("nearest");
-    TCase *tests = tcase_create("nearest");
-    tcase_add_test(tests, a_letter_too_many_too_few_or_another_is_a_step);
-    tcase_add_test(tests, neighbours_that_changed_places_are_one_step);
-    tcase_add_test(tests, a_word_that_a_name_begins_with_means_it);
-    tcase_add_test(tests, large_and_small_letters_decide_between_equals);
-    tcase_add_test(tests, characters_count_not_their_bytes);
-    tcase_add_test(tests, what_differs_in_more_than_a_third_is_near_nothing);
-    tcase_add_test(tests, a_word_longer_than_any_name_is_near_nothing);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

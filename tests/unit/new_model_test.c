@@ -1,6 +1,5 @@
 #include "model/new_model.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
@@ -8,8 +7,7 @@
 #include "model/model.h"
 #include "scratch.h"
 #include "tiny_model.h"
-
-Suite *new_model_suite(void);
+#include "unit.h"
 
 /* clang-format off */
 static const char gpt2[] =
@@ -42,7 +40,9 @@ static const struct new_model_tensor *named(const char *name)
     return NULL;
 }
 
-START_TEST(every_tensor_of_the_config_is_there)
+FIXTURE(scratch_enter, scratch_leave)
+
+TEST(every_tensor_of_the_config_is_there)
 {
     open_draft(gpt2);
     ck_assert_uint_eq(new_model.count, 4 + 3 * 12);
@@ -60,10 +60,9 @@ START_TEST(every_tensor_of_the_config_is_there)
     ck_assert_uint_eq(named("h.1.mlp.c_fc.bias")->count, 7);
     new_model_release(&new_model);
 }
-END_TEST
 
 /* The layers of the decoder, then those of the encoder, which have less. */
-START_TEST(an_encoder_stands_behind_its_decoder)
+TEST(an_encoder_stands_behind_its_decoder)
 {
     open_draft(encoder);
     ck_assert_uint_eq(new_model.count, 1 + 2 * 26 + 3 * 16 + 4);
@@ -76,10 +75,9 @@ START_TEST(an_encoder_stands_behind_its_decoder)
     ck_assert_str_eq(new_model.tensors[new_model.count - 4].name, "enc.ln_f.weight");
     new_model_release(&new_model);
 }
-END_TEST
 
 /* What is written into a tensor is what a model reads. */
-START_TEST(a_draft_is_a_model_at_any_time)
+TEST(a_draft_is_a_model_at_any_time)
 {
     struct model model = {0};
     open_draft(attention);
@@ -101,9 +99,8 @@ START_TEST(a_draft_is_a_model_at_any_time)
     model_release(&model);
     new_model_release(&new_model);
 }
-END_TEST
 
-START_TEST(files_are_saved_with_the_config_last)
+TEST(files_are_saved_with_the_config_last)
 {
     open_draft(attention);
     new_model_add_file(&new_model, "vocab.json", "{}", 2);
@@ -122,10 +119,9 @@ START_TEST(files_are_saved_with_the_config_last)
     scratch_expect("saved/vocab.json", "{}");
     new_model_release(&new_model);
 }
-END_TEST
 
 /* transformers looks for it. */
-START_TEST(a_gpt2_says_for_which_library_it_is)
+TEST(a_gpt2_says_for_which_library_it_is)
 {
     static const struct {
         const char *config;
@@ -139,9 +135,8 @@ START_TEST(a_gpt2_says_for_which_library_it_is)
         new_model_release(&new_model);
     }
 }
-END_TEST
 
-START_TEST(a_config_that_is_none_is_refused)
+TEST(a_config_that_is_none_is_refused)
 {
     static const struct {
         const char *text, *message;
@@ -162,9 +157,8 @@ START_TEST(a_config_that_is_none_is_refused)
         ck_assert_ptr_null(new_model.tensors);
     }
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     size_t nth = 1;
     for (;; nth++) {
@@ -178,21 +172,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
         ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
     }
     ck_assert_uint_gt(nth, 4);
-}
-END_TEST
-
-Suite *new_model_suite(void)
-{
-    Suite *suite = suite_create("new_model");
-    TCase *tests = tcase_create("new_model");
-    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
-    tcase_add_test(tests, every_tensor_of_the_config_is_there);
-    tcase_add_test(tests, an_encoder_stands_behind_its_decoder);
-    tcase_add_test(tests, a_draft_is_a_model_at_any_time);
-    tcase_add_test(tests, files_are_saved_with_the_config_last);
-    tcase_add_test(tests, a_gpt2_says_for_which_library_it_is);
-    tcase_add_test(tests, a_config_that_is_none_is_refused);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,11 +1,8 @@
 #include "math/nontemporal.h"
 
-#include <check.h>
 #include <string.h>
 
-Suite *nontemporal_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { ROOM = 2200, LINE = 16 };
 
@@ -24,7 +21,7 @@ static void prepare(void)
     }
 }
 
-START_TEST(a_copy_is_whole_wherever_it_begins)
+TEST(a_copy_is_whole_wherever_it_begins)
 {
     for (size_t i = 0; i < COUNT(counts); i++) {
         for (size_t shift = 0; shift < 2 * LINE; shift++) {
@@ -36,9 +33,8 @@ START_TEST(a_copy_is_whole_wherever_it_begins)
         }
     }
 }
-END_TEST
 
-START_TEST(what_is_filled_is_filled_whole_and_no_further)
+TEST(what_is_filled_is_filled_whole_and_no_further)
 {
     for (size_t i = 0; i < COUNT(counts); i++) {
         for (size_t shift = 0; shift < 2 * LINE; shift++) {
@@ -50,15 +46,4 @@ START_TEST(what_is_filled_is_filled_whole_and_no_further)
             ck_assert_mem_eq(to, expected, sizeof to);
         }
     }
-}
-END_TEST
-
-Suite *nontemporal_suite(void)
-{
-    Suite *suite = suite_create("nontemporal");
-    TCase *tests = tcase_create("nontemporal");
-    tcase_add_test(tests, a_copy_is_whole_wherever_it_begins);
-    tcase_add_test(tests, what_is_filled_is_filled_whole_and_no_further);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,11 +1,9 @@
-#include <check.h>
 #include <string.h>
 
 #include "report_fixture.h"
+#include "unit.h"
 
-Suite *npy_report_suite(void);
-
-START_TEST(the_one_tensor_is_written_with_its_shape)
+TEST(the_one_tensor_is_written_with_its_shape)
 {
     const char *bytes = fixture_written(npy_report_write, &fixture_plain, &fixture_alone);
     size_t data_size = 9 * sizeof(float);
@@ -14,9 +12,8 @@ START_TEST(the_one_tensor_is_written_with_its_shape)
     ck_assert_uint_eq(fixture_size() % 64, data_size);
     ck_assert_mem_eq(bytes + fixture_size() - data_size, fixture_plain.tensors[0].data, data_size);
 }
-END_TEST
 
-START_TEST(any_other_number_of_tensors_is_refused_with_the_number)
+TEST(any_other_number_of_tensors_is_refused_with_the_number)
 {
     static const struct {
         size_t count;
@@ -36,15 +33,4 @@ START_TEST(any_other_number_of_tensors_is_refused_with_the_number)
         ck_assert_int_eq(err.kind, ERR_USAGE);
         ck_assert_str_eq(err.text, cases[i].message);
     }
-}
-END_TEST
-
-Suite *npy_report_suite(void)
-{
-    Suite *suite = suite_create("npy_report");
-    TCase *tests = tcase_create("npy_report");
-    tcase_add_test(tests, the_one_tensor_is_written_with_its_shape);
-    tcase_add_test(tests, any_other_number_of_tensors_is_refused_with_the_number);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,11 +1,9 @@
 #include "format/npy.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "memory_stream.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const float numbers[24] = {0, 1, -2.5f, 0.1f, 4, 5, 6, 7, 8, 9, 10, 11};
 
@@ -18,7 +16,7 @@ static struct file written(size_t rank, const size_t *shape)
 }
 
 /* The whole file of a matrix of 2 × 3, as numpy 1.24's np.save writes it. */
-START_TEST(a_matrix_is_numpys_file_to_the_byte)
+TEST(a_matrix_is_numpys_file_to_the_byte)
 {
     static const char expected[] = "\x93NUMPY\x01\x00\x76\x00"
                                    "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
@@ -30,9 +28,8 @@ START_TEST(a_matrix_is_numpys_file_to_the_byte)
     ck_assert_mem_eq(file.bytes, expected, file.size);
     file_release(&file);
 }
-END_TEST
 
-START_TEST(every_shape_has_its_tuple_and_aligned_data)
+TEST(every_shape_has_its_tuple_and_aligned_data)
 {
     static const struct {
         size_t rank;
@@ -61,9 +58,8 @@ START_TEST(every_shape_has_its_tuple_and_aligned_data)
         file_release(&file);
     }
 }
-END_TEST
 
-START_TEST(a_header_beyond_255_bytes_has_its_length)
+TEST(a_header_beyond_255_bytes_has_its_length)
 {
     size_t shape[16] = {0};
     for (size_t i = 1; i < COUNT(shape); i++)
@@ -73,18 +69,4 @@ START_TEST(a_header_beyond_255_bytes_has_its_length)
     ck_assert_mem_eq(file.bytes, "\x93NUMPY\x01\x00\x76\x01{", 11);
     ck_assert_int_eq(file.bytes[383], '\n');
     file_release(&file);
-}
-END_TEST
-
-Suite *npy_suite(void);
-
-Suite *npy_suite(void)
-{
-    Suite *suite = suite_create("npy");
-    TCase *tests = tcase_create("npy");
-    tcase_add_test(tests, a_matrix_is_numpys_file_to_the_byte);
-    tcase_add_test(tests, every_shape_has_its_tuple_and_aligned_data);
-    tcase_add_test(tests, a_header_beyond_255_bytes_has_its_length);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "base/num.h"
 
-#include <check.h>
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -8,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
-START_TEST(doubles_have_the_fewest_digits_that_read_back)
+TEST(doubles_have_the_fewest_digits_that_read_back)
 {
     static const struct {
         double value;
@@ -30,9 +29,8 @@ START_TEST(doubles_have_the_fewest_digits_that_read_back)
         ck_assert_str_eq(text, cases[i].text);
     }
 }
-END_TEST
 
-START_TEST(sizes_are_added_and_multiplied_with_a_check)
+TEST(sizes_are_added_and_multiplied_with_a_check)
 {
     static const struct {
         size_t a, b;
@@ -57,9 +55,8 @@ START_TEST(sizes_are_added_and_multiplied_with_a_check)
         ck_assert_uint_eq(product, cases[i].multiplies ? cases[i].a * cases[i].b : 77);
     }
 }
-END_TEST
 
-START_TEST(an_integer_is_the_whole_text_and_in_its_range)
+TEST(an_integer_is_the_whole_text_and_in_its_range)
 {
     static const struct {
         const char *text;
@@ -97,9 +94,8 @@ START_TEST(an_integer_is_the_whole_text_and_in_its_range)
     ck_assert_int_eq(value, LLONG_MAX);
     ck_assert(!num_parse_integer("9223372036854775808", LLONG_MIN, LLONG_MAX, &value));
 }
-END_TEST
 
-START_TEST(a_double_is_the_whole_text_and_in_its_range)
+TEST(a_double_is_the_whole_text_and_in_its_range)
 {
     static const struct {
         const char *text;
@@ -121,9 +117,8 @@ START_TEST(a_double_is_the_whole_text_and_in_its_range)
         ck_assert_double_eq(value, cases[i].good ? cases[i].value : 77);
     }
 }
-END_TEST
 
-START_TEST(floats_are_written_for_readers)
+TEST(floats_are_written_for_readers)
 {
     static const struct {
         float value;
@@ -161,7 +156,6 @@ START_TEST(floats_are_written_for_readers)
         ck_assert_str_eq(text, cases[i].text);
     }
 }
-END_TEST
 
 /* The digits of a number's text, without the zeros at either end. */
 static int count_digits(const char *text)
@@ -224,7 +218,7 @@ static int enough_to_try(float value)
     return count > 1 ? count - 1 : 1;
 }
 
-START_TEST(floats_of_every_sign_and_exponent_are_read_back_the_same)
+TEST(floats_of_every_sign_and_exponent_are_read_back_the_same)
 {
     uint32_t tried = 0;
     for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 2777) {
@@ -239,17 +233,15 @@ START_TEST(floats_of_every_sign_and_exponent_are_read_back_the_same)
     }
     ck_assert_uint_gt(tried, 1500000);
 }
-END_TEST
 
-START_TEST(powers_of_two_are_written_in_the_fewest_digits)
+TEST(powers_of_two_are_written_in_the_fewest_digits)
 {
     for (int power = -149; power < 128; power++)
         expect_shortest(ldexpf(1, power), 1);
 }
-END_TEST
 
 /* Decimals of few digits may lie halfway between two floats, and are read as one of them. */
-START_TEST(short_decimals_and_their_neighbours_are_written_in_the_fewest_digits)
+TEST(short_decimals_and_their_neighbours_are_written_in_the_fewest_digits)
 {
     for (int power = -45; power < 39; power++) {
         for (int digits = 1; digits < 400; digits += 2) {
@@ -263,9 +255,8 @@ START_TEST(short_decimals_and_their_neighbours_are_written_in_the_fewest_digits)
         }
     }
 }
-END_TEST
 
-START_TEST(counts_are_written_in_digits)
+TEST(counts_are_written_in_digits)
 {
     static const struct {
         uint64_t count;
@@ -284,9 +275,8 @@ START_TEST(counts_are_written_in_digits)
         ck_assert_mem_eq(text, cases[i].text, strlen(cases[i].text));
     }
 }
-END_TEST
 
-START_TEST(sizes_are_written_for_people)
+TEST(sizes_are_written_for_people)
 {
     static const struct {
         uint64_t bytes;
@@ -307,25 +297,4 @@ START_TEST(sizes_are_written_for_people)
         char text[NUM_SIZE_BYTES];
         ck_assert_str_eq(num_size(text, cases[i].bytes), cases[i].text);
     }
-}
-END_TEST
-
-Suite *num_suite(void);
-
-Suite *num_suite(void)
-{
-    Suite *suite = suite_create("num");
-    TCase *tests = tcase_create("num");
-    tcase_add_test(tests, doubles_have_the_fewest_digits_that_read_back);
-    tcase_add_test(tests, sizes_are_added_and_multiplied_with_a_check);
-    tcase_add_test(tests, an_integer_is_the_whole_text_and_in_its_range);
-    tcase_add_test(tests, a_double_is_the_whole_text_and_in_its_range);
-    tcase_add_test(tests, floats_are_written_for_readers);
-    tcase_add_test(tests, floats_of_every_sign_and_exponent_are_read_back_the_same);
-    tcase_add_test(tests, powers_of_two_are_written_in_the_fewest_digits);
-    tcase_add_test(tests, short_decimals_and_their_neighbours_are_written_in_the_fewest_digits);
-    tcase_add_test(tests, counts_are_written_in_digits);
-    tcase_add_test(tests, sizes_are_written_for_people);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,18 +1,14 @@
 #include "lens/numeral.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "dice.h"
+#include "unit.h"
 
-Suite *numeral_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-START_TEST(numbers_of_one_kind_are_written_alike)
+TEST(numbers_of_one_kind_are_written_alike)
 {
     static const struct {
         float low, high;
@@ -45,9 +41,8 @@ START_TEST(numbers_of_one_kind_are_written_alike)
         ck_assert_uint_eq(size, strlen(text));
     }
 }
-END_TEST
 
-START_TEST(what_is_not_finite_does_not_count)
+TEST(what_is_not_finite_does_not_count)
 {
     static const float values[] = {NAN, -INFINITY, 0.25f, INFINITY, 2000};
     char text[NUMERAL_BYTES];
@@ -58,9 +53,8 @@ START_TEST(what_is_not_finite_does_not_count)
     numeral_write(text, few, -INFINITY);
     ck_assert_str_eq(text, "-inf");
 }
-END_TEST
 
-START_TEST(in_latex_infinity_is_a_sign_and_exponents_have_no_blanks)
+TEST(in_latex_infinity_is_a_sign_and_exponents_have_no_blanks)
 {
     static const char *const cases[][2] = {
         {"-0.0386", "-0.0386"},
@@ -77,10 +71,9 @@ START_TEST(in_latex_infinity_is_a_sign_and_exponents_have_no_blanks)
         buf_release(&latex);
     }
 }
-END_TEST
 
 /* Of all sizes, signs and numbers of decimals; many of these are halfway between two numerals. */
-START_TEST(decimals_are_those_of_printf)
+TEST(decimals_are_those_of_printf)
 {
     static const float edges[] = {0,       -0.0f,   0.5f,        1.5f,   2.5f,
                                   -0.125f, 0.375f,  999.9995f,   1e6f,   999999.94f,
@@ -98,18 +91,16 @@ START_TEST(decimals_are_those_of_printf)
         }
     }
 }
-END_TEST
 
-START_TEST(the_longest_number_has_room)
+TEST(the_longest_number_has_room)
 {
     char text[NUMERAL_BYTES];
     struct numeral plain = {.digits = NUMERAL_DIGITS_MAX};
     ck_assert_uint_lt(numeral_write(text, plain, -FLT_MAX), NUMERAL_BYTES);
 }
-END_TEST
 
 /* Every width is measured on what is written; a range knows only its ends. */
-START_TEST(no_number_of_a_range_is_wider_than_it_says)
+TEST(no_number_of_a_range_is_wider_than_it_says)
 {
     static const float odd[] = {0,        -0.0f,    1e-45f, -1e-45f,  FLT_MIN, 9.99996f, -9.99996f,
                                 999.999f, -0.0001f, 1e38f,  -FLT_MAX, NAN,     -INFINITY};
@@ -132,9 +123,8 @@ START_TEST(no_number_of_a_range_is_wider_than_it_says)
         }
     }
 }
-END_TEST
 
-START_TEST(a_minus_before_zero_has_its_column)
+TEST(a_minus_before_zero_has_its_column)
 {
     static const float zeros[2][2] = {{0, -0.0f}, {-0.0f, 0}};
     for (size_t i = 0; i < COUNT(zeros); i++) {
@@ -143,20 +133,4 @@ START_TEST(a_minus_before_zero_has_its_column)
         numeral_range_add(&range, zeros[i][1]);
         ck_assert_uint_eq(numeral_width(&range, numeral_of_range(&range, 4)), strlen("-0.0000"));
     }
-}
-END_TEST
-
-Suite *numeral_suite(void)
-{
-    Suite *suite = suite_create("numeral");
-    TCase *tests = tcase_create("numeral");
-    tcase_add_test(tests, numbers_of_one_kind_are_written_alike);
-    tcase_add_test(tests, what_is_not_finite_does_not_count);
-    tcase_add_test(tests, in_latex_infinity_is_a_sign_and_exponents_have_no_blanks);
-    tcase_add_test(tests, decimals_are_those_of_printf);
-    tcase_add_test(tests, the_longest_number_has_room);
-    tcase_add_test(tests, no_number_of_a_range_is_wider_than_it_says);
-    tcase_add_test(tests, a_minus_before_zero_has_its_column);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

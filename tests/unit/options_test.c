@@ -4,15 +4,11 @@
 #include "../../cmd/option_table.c"
 #include "../../cmd/unknown_option.c"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/heap.h"
-
-Suite *options_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* What messages name; the functions of commands are not called. */
 const struct command command_rows[] = {{.name = "run", .bit = FOR_RUN},
@@ -36,6 +32,8 @@ static void release(void)
     arena_release(&arena);
 }
 
+FIXTURE(empty, release)
+
 /* Parse the words up to NULL. */
 static int parse(int command, char **words)
 {
@@ -51,7 +49,7 @@ static void must_parse(int command, char **words)
     ck_assert_msg(!parse(command, words), "%s", err.text);
 }
 
-START_TEST(a_value_stands_behind_its_option_in_every_form)
+TEST(a_value_stands_behind_its_option_in_every_form)
 {
     char **const forms[] = {
         WORDS("--model", "life"), WORDS("--model=life"),
@@ -65,9 +63,8 @@ START_TEST(a_value_stands_behind_its_option_in_every_form)
         ck_assert_uint_eq(options.operands.count, 0);
     }
 }
-END_TEST
 
-START_TEST(a_value_may_look_like_anything)
+TEST(a_value_may_look_like_anything)
 {
     static const char *const values[] = {"", "-1", "--quiet", "--", "a=b", "=", "\xff", " "};
     for (size_t i = 0; i < COUNT(values); i++) {
@@ -80,18 +77,16 @@ START_TEST(a_value_may_look_like_anything)
     }
     ck_assert(!options.quiet);
 }
-END_TEST
 
-START_TEST(flags_are_set_alone_and_in_groups)
+TEST(flags_are_set_alone_and_in_groups)
 {
     must_parse(FOR_RUN, WORDS("-qv"));
     ck_assert(options.quiet && options.verbose && !options.help);
     must_parse(FOR_RUN, WORDS("--quiet", "-h", "--quiet"));
     ck_assert(options.quiet && !options.verbose && options.help);
 }
-END_TEST
 
-START_TEST(texts_are_kept_in_their_order)
+TEST(texts_are_kept_in_their_order)
 {
     char *words[2 * 9 + 1] = {0};
     char texts[9][2];
@@ -105,9 +100,8 @@ START_TEST(texts_are_kept_in_their_order)
     for (size_t i = 0; i < COUNT(texts); i++)
         ck_assert_ptr_eq(options.sentences.items[i], texts[i]);
 }
-END_TEST
 
-START_TEST(what_is_no_option_is_an_operand)
+TEST(what_is_no_option_is_an_operand)
 {
     must_parse(FOR_RUN, WORDS("a", "-q", "-", "", "--", "-q", "--model", "--"));
     static const char *const operands[] = {"a", "-", "", "-q", "--model", "--"};
@@ -116,9 +110,8 @@ START_TEST(what_is_no_option_is_an_operand)
         ck_assert_str_eq(options.operands.items[i], operands[i]);
     ck_assert(options.quiet && !options.model);
 }
-END_TEST
 
-START_TEST(numbers_are_read_whole_and_in_their_range)
+TEST(numbers_are_read_whole_and_in_their_range)
 {
     must_parse(FOR_RUN, WORDS("-t3", "--width=100000"));
     ck_assert_int_eq(options.threads, 3);
@@ -134,9 +127,8 @@ START_TEST(numbers_are_read_whole_and_in_their_range)
         ck_assert_int_eq(err.kind, ERR_USAGE);
     }
 }
-END_TEST
 
-START_TEST(fractions_are_read_whole_and_in_their_range)
+TEST(fractions_are_read_whole_and_in_their_range)
 {
     static char *const good[] = {"0", "1", "0.5", ".25", "1e-3", "0.999999999"};
     static char *const bad[] = {"", "-0.1", "1.000001", "x", "0.5x", "nan", "inf", "0x1", " 1"};
@@ -155,9 +147,8 @@ START_TEST(fractions_are_read_whole_and_in_their_range)
     const struct options untouched = OPTIONS_DEFAULT;
     ck_assert_double_eq(untouched.top_p, 1);
 }
-END_TEST
 
-START_TEST(one_name_may_mean_one_thing_here_and_another_there)
+TEST(one_name_may_mean_one_thing_here_and_another_there)
 {
     must_parse(FOR_RUN, WORDS("--ids", "3,1"));
     ck_assert_str_eq(options.ids, "3,1");
@@ -166,9 +157,8 @@ START_TEST(one_name_may_mean_one_thing_here_and_another_there)
     ck_assert(options.only_ids && !options.ids);
     ck_assert_str_eq(options.operands.items[0], "3,1");
 }
-END_TEST
 
-START_TEST(what_is_wrong_is_said)
+TEST(what_is_wrong_is_said)
 {
     const struct {
         int command;
@@ -205,9 +195,8 @@ START_TEST(what_is_wrong_is_said)
         ck_assert_int_eq(err.kind, ERR_USAGE);
     }
 }
-END_TEST
 
-START_TEST(every_option_of_the_table_is_known_to_its_commands)
+TEST(every_option_of_the_table_is_known_to_its_commands)
 {
     for (size_t i = 0; i < option_count; i++) {
         char name[64], letter[] = {'-', option_rows[i].letter, '\0'};
@@ -224,9 +213,8 @@ START_TEST(every_option_of_the_table_is_known_to_its_commands)
     ck_assert(!option_is_known(FOR_ALL, "--mode"));
     ck_assert(!option_is_known(FOR_ALL, "--models"));
 }
-END_TEST
 
-START_TEST(what_others_call_an_option_is_known)
+TEST(what_others_call_an_option_is_known)
 {
     static const struct {
         int command;
@@ -260,9 +248,8 @@ START_TEST(what_others_call_an_option_is_known)
                       "expected %s, found %s", expected, err.text);
     }
 }
-END_TEST
 
-START_TEST(every_alias_names_an_option)
+TEST(every_alias_names_an_option)
 {
     for (size_t i = 0; i < COUNT(aliases); i++) {
         const struct alias *alias = &aliases[i];
@@ -278,9 +265,8 @@ START_TEST(every_alias_names_an_option)
         }
     }
 }
-END_TEST
 
-START_TEST(dashes_of_another_kind_are_seen)
+TEST(dashes_of_another_kind_are_seen)
 {
     static const struct {
         char *word;
@@ -300,9 +286,8 @@ START_TEST(dashes_of_another_kind_are_seen)
     must_parse(FOR_RUN, WORDS("— Life", "–", "layer", "-sLife", "--", "–layer", "-layer"));
     ck_assert_uint_eq(options.operands.count, 5);
 }
-END_TEST
 
-START_TEST(words_of_any_length_are_compared)
+TEST(words_of_any_length_are_compared)
 {
     static char word[100000];
     memset(word, 'm', sizeof word - 1);
@@ -311,10 +296,9 @@ START_TEST(words_of_any_length_are_compared)
     ck_assert_msg(strncmp(err.text, "unknown option '--mmm", 21) == 0, "%.40s", err.text);
     ck_assert_str_eq(err.text + strlen(err.text) - 3, "...");
 }
-END_TEST
 
 /* One name or letter means one thing in a command, and its field has the kind's type. */
-START_TEST(the_table_is_sound)
+TEST(the_table_is_sound)
 {
     for (size_t i = 0; i < option_count; i++) {
         const struct option_row *row = &option_rows[i];
@@ -333,9 +317,8 @@ START_TEST(the_table_is_sound)
     }
     ck_assert_uint_le(option_count, OPTIONS_MAX);
 }
-END_TEST
 
-START_TEST(formats_of_pages_are_text_and_json)
+TEST(formats_of_pages_are_text_and_json)
 {
     static const char *const good[] = {NULL, "text", "json"};
     bool json = false;
@@ -349,39 +332,11 @@ START_TEST(formats_of_pages_are_text_and_json)
     ck_assert_str_eq(err.text, "--format: expected one of text, json, found 'csv'");
     ck_assert_int_eq(err.kind, ERR_USAGE);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     heap_fail_at(1, 0);
     ck_assert_int_eq(parse(FOR_RUN, WORDS("-s", "x")), -1);
     heap_fail_at(0, 0);
     ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
-}
-END_TEST
-
-Suite *options_suite(void)
-{
-    Suite *suite = suite_create("options");
-    TCase *tests = tcase_create("options");
-    tcase_add_checked_fixture(tests, empty, release);
-    tcase_add_test(tests, a_value_stands_behind_its_option_in_every_form);
-    tcase_add_test(tests, a_value_may_look_like_anything);
-    tcase_add_test(tests, flags_are_set_alone_and_in_groups);
-    tcase_add_test(tests, texts_are_kept_in_their_order);
-    tcase_add_test(tests, what_is_no_option_is_an_operand);
-    tcase_add_test(tests, numbers_are_read_whole_and_in_their_range);
-    tcase_add_test(tests, fractions_are_read_whole_and_in_their_range);
-    tcase_add_test(tests, one_name_may_mean_one_thing_here_and_another_there);
-    tcase_add_test(tests, what_is_wrong_is_said);
-    tcase_add_test(tests, every_option_of_the_table_is_known_to_its_commands);
-    tcase_add_test(tests, what_others_call_an_option_is_known);
-    tcase_add_test(tests, every_alias_names_an_option);
-    tcase_add_test(tests, dashes_of_another_kind_are_seen);
-    tcase_add_test(tests, words_of_any_length_are_compared);
-    tcase_add_test(tests, the_table_is_sound);
-    tcase_add_test(tests, formats_of_pages_are_text_and_json);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

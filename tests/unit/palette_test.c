@@ -1,9 +1,8 @@
 #include "write/palette.h"
 
-#include <check.h>
 #include <math.h>
 
-Suite *palette_suite(void);
+#include "unit.h"
 
 enum { MIDDLE = RAMP_LEVELS / 2 };
 
@@ -26,7 +25,7 @@ static void check_even(const struct ramp *ramp, size_t first, size_t last)
     }
 }
 
-START_TEST(steps_look_equally_large)
+TEST(steps_look_equally_large)
 {
     for (size_t i = 0; i < palette_count; i++) {
         struct ramp ramp;
@@ -39,7 +38,6 @@ START_TEST(steps_look_equally_large)
         }
     }
 }
-END_TEST
 
 /* Lightness goes one way, so that a grey copy keeps the order. */
 static void check_one_way(const struct ramp *ramp, size_t first, size_t last)
@@ -52,7 +50,7 @@ static void check_one_way(const struct ramp *ramp, size_t first, size_t last)
     }
 }
 
-START_TEST(a_grey_copy_keeps_the_order)
+TEST(a_grey_copy_keeps_the_order)
 {
     for (size_t i = 0; i < palette_count; i++) {
         struct ramp ramp;
@@ -65,7 +63,6 @@ START_TEST(a_grey_copy_keeps_the_order)
         }
     }
 }
-END_TEST
 
 /* What people without red or green cones see of it, after Viénot, Brettel and Mollon (1999), with
  * which the two ends of a scale must not fall together. */
@@ -81,7 +78,7 @@ static struct oklab seen_without(struct colour colour, bool red)
     return oklab_of((struct colour){light, light, blue});
 }
 
-START_TEST(the_sides_of_a_scale_differ_without_red_or_green)
+TEST(the_sides_of_a_scale_differ_without_red_or_green)
 {
     for (size_t i = 0; i < palette_count; i++) {
         struct ramp ramp;
@@ -98,9 +95,8 @@ START_TEST(the_sides_of_a_scale_differ_without_red_or_green)
         }
     }
 }
-END_TEST
 
-START_TEST(viridis_is_the_published_one)
+TEST(viridis_is_the_published_one)
 {
     struct ramp ramp;
     ramp_make(&ramp, palette_find("viridis"));
@@ -109,35 +105,18 @@ START_TEST(viridis_is_the_published_one)
     ck_assert_uint_eq(ramp.colours[1].red, 0x44);
     ck_assert_uint_eq(ramp.colours[255].green, 0xe7);
 }
-END_TEST
 
-START_TEST(palettes_are_found_by_name)
+TEST(palettes_are_found_by_name)
 {
     for (size_t i = 0; i < palette_count; i++)
         ck_assert_ptr_eq(palette_find(palette_rows[i].name), &palette_rows[i]);
     ck_assert_ptr_null(palette_find("Blues"));
 }
-END_TEST
 
-START_TEST(signs_and_the_ground_choose_a_palette)
+TEST(signs_and_the_ground_choose_a_palette)
 {
     ck_assert_str_eq(palette_default(false, false)->name, "blues");
     ck_assert_str_eq(palette_default(false, true)->name, "night");
     ck_assert_str_eq(palette_default(true, false)->name, "blue-orange");
     ck_assert_str_eq(palette_default(true, true)->name, "dusk");
-}
-END_TEST
-
-Suite *palette_suite(void)
-{
-    Suite *suite = suite_create("palette");
-    TCase *tests = tcase_create("palette");
-    tcase_add_test(tests, steps_look_equally_large);
-    tcase_add_test(tests, a_grey_copy_keeps_the_order);
-    tcase_add_test(tests, the_sides_of_a_scale_differ_without_red_or_green);
-    tcase_add_test(tests, viridis_is_the_published_one);
-    tcase_add_test(tests, palettes_are_found_by_name);
-    tcase_add_test(tests, signs_and_the_ground_choose_a_palette);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

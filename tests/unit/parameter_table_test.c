@@ -1,16 +1,12 @@
 #include "model/parameter_table.h"
 
-#include <check.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config_text.h"
 #include "tiny_model.h"
-
-Suite *parameter_table_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 struct expected {
     const char *name;
@@ -156,7 +152,7 @@ static void check_table(const char *text, size_t layer, const struct expected *e
     ck_assert_uint_eq(found, count);
 }
 
-START_TEST(a_model_has_these_tensors)
+TEST(a_model_has_these_tensors)
 {
     check_table(gpt2, 2, of_gpt2, COUNT(of_gpt2));
     check_table(attention, 2, of_attention, COUNT(of_attention));
@@ -165,9 +161,8 @@ START_TEST(a_model_has_these_tensors)
     check_table(transformer, 2, of_decoder, COUNT(of_decoder));
     check_table(learned, 3, of_encoder, COUNT(of_encoder));
 }
-END_TEST
 
-START_TEST(only_an_untied_model_may_have_an_unembedding_of_its_own)
+TEST(only_an_untied_model_may_have_an_unembedding_of_its_own)
 {
     struct config config = config_of(untied);
     size_t shape[2];
@@ -178,10 +173,9 @@ START_TEST(only_an_untied_model_may_have_an_unembedding_of_its_own)
     for (int id = 0; id < PARAMETERS; id++)
         ck_assert(id == PARAMETER_LM_HEAD || !parameter_rows[id].optional);
 }
-END_TEST
 
 /* weights.c counts on it: what follows a matrix is its bias, what follows a scale its shift. */
-START_TEST(a_bias_stands_behind_its_matrix)
+TEST(a_bias_stands_behind_its_matrix)
 {
     for (int id = 1; id < PARAMETERS; id++) {
         const char *name = parameter_rows[id].name;
@@ -194,9 +188,8 @@ START_TEST(a_bias_stands_behind_its_matrix)
         ck_assert_str_eq(before + stem, ".weight");
     }
 }
-END_TEST
 
-START_TEST(an_index_leads_to_its_parameter_and_back)
+TEST(an_index_leads_to_its_parameter_and_back)
 {
     struct config config = config_of(transformer);
     ck_assert_uint_eq(parameter_count(&config), PARAMETERS_OF_MODEL + 5 * PARAMETERS_OF_LAYER);
@@ -208,9 +201,8 @@ START_TEST(an_index_leads_to_its_parameter_and_back)
     ck_assert_int_eq(parameter_key(PARAMETER_LN_F).id, PARAMETER_LN_F);
     ck_assert_uint_eq(parameter_key(parameter_count(&config) - 1).layer, 4);
 }
-END_TEST
 
-START_TEST(the_longest_name_has_room)
+TEST(the_longest_name_has_room)
 {
     static const struct config config = {.n_encoder_layer = 16384};
     char name[PARAMETER_NAME_BYTES];
@@ -219,9 +211,8 @@ START_TEST(the_longest_name_has_room)
         ck_assert_uint_lt(strlen(name), PARAMETER_NAME_BYTES - 1);
     }
 }
-END_TEST
 
-START_TEST(shapes_of_every_rank_are_written)
+TEST(shapes_of_every_rank_are_written)
 {
     static const struct {
         size_t rank;
@@ -240,19 +231,4 @@ START_TEST(shapes_of_every_rank_are_written)
         char text[PARAMETER_SHAPE_BYTES];
         ck_assert_str_eq(parameter_shape_text(text, cases[i].rank, cases[i].shape), cases[i].text);
     }
-}
-END_TEST
-
-Suite *parameter_table_suite(void)
-{
-    Suite *suite = suite_create("parameter_table");
-    TCase *tests = tcase_create("parameter_table");
-    tcase_add_test(tests, a_model_has_these_tensors);
-    tcase_add_test(tests, only_an_untied_model_may_have_an_unembedding_of_its_own);
-    tcase_add_test(tests, a_bias_stands_behind_its_matrix);
-    tcase_add_test(tests, an_index_leads_to_its_parameter_and_back);
-    tcase_add_test(tests, the_longest_name_has_room);
-    tcase_add_test(tests, shapes_of_every_rank_are_written);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

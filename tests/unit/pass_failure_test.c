@@ -1,16 +1,12 @@
 #include "model/pass.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "small_models.h"
-
-Suite *pass_failure_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* clang-format off */
 static const char two_heads[] = JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 4,
@@ -82,7 +78,7 @@ static void blame_every_tensor(const char *config, bool of_source)
     tiny_model_release(&model);
 }
 
-START_TEST(a_weight_that_is_not_finite_is_named_with_its_element)
+TEST(a_weight_that_is_not_finite_is_named_with_its_element)
 {
     blame_every_tensor(small_gpt2, false);
     blame_every_tensor(small_self, false);
@@ -90,16 +86,14 @@ START_TEST(a_weight_that_is_not_finite_is_named_with_its_element)
     blame_every_tensor(small_bare, false);
     blame_every_tensor(small_encoder, false);
 }
-END_TEST
 
-START_TEST(an_embedding_that_only_the_source_uses_is_named_too)
+TEST(an_embedding_that_only_the_source_uses_is_named_too)
 {
     blame_every_tensor(small_cross, true);
     blame_every_tensor(small_encoder, true);
 }
-END_TEST
 
-START_TEST(no_activation_swallows_what_is_not_finite)
+TEST(no_activation_swallows_what_is_not_finite)
 {
     static const char *const names[] = {"gelu_new", "gelu", "relu", "silu", "tanh", "quick_gelu"};
     static const char *const tensors[] = {"h.1.mlp.c_fc.weight", "h.1.mlp.c_fc.bias"};
@@ -116,10 +110,9 @@ START_TEST(no_activation_swallows_what_is_not_finite)
         }
     }
 }
-END_TEST
 
 /* Finite weights, and numbers that leave the range of floats on the way. */
-START_TEST(an_overflow_names_the_place_and_the_text)
+TEST(an_overflow_names_the_place_and_the_text)
 {
     struct err err = {0};
     tiny_model_make(&model, two_heads);
@@ -140,9 +133,8 @@ START_TEST(an_overflow_names_the_place_and_the_text)
     rig_close(&rig);
     tiny_model_release(&model);
 }
-END_TEST
 
-START_TEST(an_overflow_of_the_embedding_is_no_announcement)
+TEST(an_overflow_of_the_embedding_is_no_announcement)
 {
     struct err err;
     tiny_model_make(&model, small_gpt2);
@@ -159,9 +151,8 @@ START_TEST(an_overflow_of_the_embedding_is_no_announcement)
     rig_close(&rig);
     tiny_model_release(&model);
 }
-END_TEST
 
-START_TEST(an_error_of_the_sink_ends_the_pass_and_comes_back)
+TEST(an_error_of_the_sink_ends_the_pass_and_comes_back)
 {
     tiny_model_make(&model, small_gpt2);
     rig_open(&rig, &model, 1);
@@ -181,10 +172,9 @@ START_TEST(an_error_of_the_sink_ends_the_pass_and_comes_back)
     rig_close(&rig);
     tiny_model_release(&model);
 }
-END_TEST
 
 /* Types that must be converted need memory while the pass runs. */
-START_TEST(every_allocation_that_fails_is_an_error)
+TEST(every_allocation_that_fails_is_an_error)
 {
     static const char *const configs[] = {small_gpt2, small_self, small_cross, small_bare,
                                           small_encoder};
@@ -209,20 +199,4 @@ START_TEST(every_allocation_that_fails_is_an_error)
         ck_assert_uint_gt(nth, 2);
         tiny_model_release(&model);
     }
-}
-END_TEST
-
-Suite *pass_failure_suite(void)
-{
-    Suite *suite = suite_create("pass_failure");
-    TCase *tests = tcase_create("pass_failure");
-    tcase_add_test(tests, a_weight_that_is_not_finite_is_named_with_its_element);
-    tcase_add_test(tests, an_embedding_that_only_the_source_uses_is_named_too);
-    tcase_add_test(tests, no_activation_swallows_what_is_not_finite);
-    tcase_add_test(tests, an_overflow_names_the_place_and_the_text);
-    tcase_add_test(tests, an_overflow_of_the_embedding_is_no_announcement);
-    tcase_add_test(tests, an_error_of_the_sink_ends_the_pass_and_comes_back);
-    tcase_add_test(tests, every_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,15 +1,11 @@
 #include "model/pass.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "forward_rig.h"
 #include "patience.h"
-
-Suite *pass_heads_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { LENGTH = 70 };
 
@@ -123,7 +119,7 @@ static void check_heads(const struct recording *some, const struct recording *al
 }
 
 /* In bf16 those that share a panel with others may be: it makes no difference. */
-START_TEST(heads_that_nobody_looks_at_are_not_computed)
+TEST_LOOP(heads_that_nobody_looks_at_are_not_computed, PRECISIONS)
 {
     static const char *const configs[] = {gpt2, one_panel_a_head, grouped, bare};
     static struct recording all, some;
@@ -147,10 +143,9 @@ START_TEST(heads_that_nobody_looks_at_are_not_computed)
         recording_release(&all);
     }
 }
-END_TEST
 
 /* No layer before this one has computed them either. */
-START_TEST(what_is_not_computed_need_not_be_a_number)
+TEST_LOOP(what_is_not_computed_need_not_be_a_number, PRECISIONS)
 {
     static struct recording seen;
     struct arena memory = {0};
@@ -162,10 +157,9 @@ START_TEST(what_is_not_computed_need_not_be_a_number)
     arena_release(&memory);
     tiny_model_release(&model);
 }
-END_TEST
 
 /* The layers before the last one, and all that follows attention, are made of every head. */
-START_TEST(heads_that_something_is_made_of_are_computed)
+TEST(heads_that_something_is_made_of_are_computed)
 {
     static const struct {
         enum site site;
@@ -193,16 +187,4 @@ START_TEST(heads_that_something_is_made_of_are_computed)
         rig_close(&rig);
         tiny_model_release(&model);
     }
-}
-END_TEST
-
-Suite *pass_heads_suite(void)
-{
-    Suite *suite = suite_create("pass_heads");
-    TCase *tests = tcase_create("pass_heads");
-    tcase_add_loop_test(tests, heads_that_nobody_looks_at_are_not_computed, 0, PRECISIONS);
-    tcase_add_loop_test(tests, what_is_not_computed_need_not_be_a_number, 0, PRECISIONS);
-    tcase_add_test(tests, heads_that_something_is_made_of_are_computed);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,20 +1,16 @@
-#include <check.h>
 #include <string.h>
 
 #include "small_models.h"
 #include "model/attention.h"
 #include "model/mechanism.h"
 #include "model/pass.h"
-
-Suite *pass_memory_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static struct tiny_model model;
 static struct rig rig;
 static struct recording seen;
 
-START_TEST(what_its_memory_held_before_does_not_show_in_a_pass)
+TEST(what_its_memory_held_before_does_not_show_in_a_pass)
 {
     static const char *const configs[] = {small_gpt2, small_self, small_cross, small_bare,
                                           small_encoder};
@@ -41,7 +37,6 @@ START_TEST(what_its_memory_held_before_does_not_show_in_a_pass)
         tiny_model_release(&model);
     }
 }
-END_TEST
 
 static int ignore(void *context, const struct announcement *announced, struct err *err)
 {
@@ -79,7 +74,7 @@ static size_t small_change(void)
     return model.config.n_encoder_layer ? 3 * 1024 : 1024;
 }
 
-START_TEST(a_pass_takes_the_memory_that_it_says)
+TEST(a_pass_takes_the_memory_that_it_says)
 {
     static const char *const configs[] = {small_gpt2, small_self, small_cross, small_bare,
                                           small_encoder};
@@ -104,10 +99,9 @@ START_TEST(a_pass_takes_the_memory_that_it_says)
         tiny_model_release(&model);
     }
 }
-END_TEST
 
 /* Random keys, which all threads share, are in it. */
-START_TEST(every_way_to_attend_takes_the_memory_that_it_says)
+TEST(every_way_to_attend_takes_the_memory_that_it_says)
 {
     static const char *const ways[] = {"window:4", "strided:3+global:2", "random:5", "random:400",
                                        "linear",   "blocked:8"};
@@ -123,16 +117,4 @@ START_TEST(every_way_to_attend_takes_the_memory_that_it_says)
         ck_assert_uint_le(taken, said + small_change() * threads);
         tiny_model_release(&model);
     }
-}
-END_TEST
-
-Suite *pass_memory_suite(void)
-{
-    Suite *suite = suite_create("pass_memory");
-    TCase *tests = tcase_create("pass_memory");
-    tcase_add_test(tests, what_its_memory_held_before_does_not_show_in_a_pass);
-    tcase_add_test(tests, a_pass_takes_the_memory_that_it_says);
-    tcase_add_test(tests, every_way_to_attend_takes_the_memory_that_it_says);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,15 +1,11 @@
 #include "model/pass.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "small_models.h"
 #include "patience.h"
-
-Suite *pass_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* clang-format off */
 static const char encoder_pre[] =
@@ -58,7 +54,7 @@ static void check_shape(const struct record *record)
     ck_assert_int_eq(record->layer == -1, !site_rows[record->site].in_layer);
 }
 
-START_TEST(views_have_the_axes_of_their_site)
+TEST(views_have_the_axes_of_their_site)
 {
     static const char *const configs[] = {small_gpt2, small_self, small_cross, small_bare,
                                           small_encoder};
@@ -77,7 +73,6 @@ START_TEST(views_have_the_axes_of_their_site)
         tiny_model_release(&model);
     }
 }
-END_TEST
 
 /* Does a pass that watches only the one go on behind the other? */
 static bool comes_after(const struct record *one, const struct record *other)
@@ -108,14 +103,13 @@ static void check_order(const char *config, size_t sites)
     tiny_model_release(&model);
 }
 
-START_TEST(announcements_come_in_the_order_of_the_pass)
+TEST(announcements_come_in_the_order_of_the_pass)
 {
     check_order(small_gpt2, 3 + 2 * 15);
     check_order(small_cross, 2 + 2 * 8);
     check_order(small_encoder, 2 + 2 * 15 + 1 + 2 * 25 + 2);
     check_order(encoder_pre, 2 + 2 * 15 + 2 * 25 + 1);
 }
-END_TEST
 
 /* The part that a tensor belongs to. */
 static enum site_part part_of(const char *tensor)
@@ -206,7 +200,7 @@ static void count_layers(size_t layers[SITE_COUNT], const char *config)
     tiny_model_release(&model);
 }
 
-START_TEST(what_comes_after_the_last_watched_site_is_not_computed)
+TEST(what_comes_after_the_last_watched_site_is_not_computed)
 {
     static const char *const configs[] = {small_gpt2, small_encoder};
     size_t layers[SITE_COUNT];
@@ -223,7 +217,6 @@ START_TEST(what_comes_after_the_last_watched_site_is_not_computed)
         }
     }
 }
-END_TEST
 
 static bool is_of_encoder(const char *tensor, enum site site, size_t layer)
 {
@@ -231,7 +224,7 @@ static bool is_of_encoder(const char *tensor, enum site site, size_t layer)
     return part_of(tensor) == PART_SOURCE;
 }
 
-START_TEST(an_encoder_that_nobody_looks_at_is_not_run)
+TEST(an_encoder_that_nobody_looks_at_is_not_run)
 {
     static const struct {
         enum site site;
@@ -251,9 +244,8 @@ START_TEST(an_encoder_that_nobody_looks_at_is_not_run)
                       cases[i].layer, err.text);
     }
 }
-END_TEST
 
-START_TEST(nothing_watched_is_nothing_announced)
+TEST(nothing_watched_is_nothing_announced)
 {
     struct err err;
     tiny_model_make(&model, small_gpt2);
@@ -262,18 +254,4 @@ START_TEST(nothing_watched_is_nothing_announced)
     ck_assert_uint_eq(seen.count, 0);
     rig_close(&rig);
     tiny_model_release(&model);
-}
-END_TEST
-
-Suite *pass_suite(void)
-{
-    Suite *suite = suite_create("pass");
-    TCase *tests = tcase_create("pass");
-    tcase_add_test(tests, views_have_the_axes_of_their_site);
-    tcase_add_test(tests, announcements_come_in_the_order_of_the_pass);
-    tcase_add_test(tests, what_comes_after_the_last_watched_site_is_not_computed);
-    tcase_add_test(tests, an_encoder_that_nobody_looks_at_is_not_run);
-    tcase_add_test(tests, nothing_watched_is_nothing_announced);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,10 @@
 #include "model/pattern.h"
 
-#include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-Suite *pattern_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { KEYS = 40, DRAWN = 8 };
 
@@ -94,7 +91,7 @@ static void check(const struct pattern *pattern, size_t query, size_t visible)
     ck_assert(sees(pattern, query, query, drawn, view.drawn_count) || query >= pattern->global);
 }
 
-START_TEST(a_query_sees_what_the_definition_says)
+TEST(a_query_sees_what_the_definition_says)
 {
     for (size_t i = 0; i < COUNT(patterns); i++)
         for (size_t query = 0; query < KEYS; query++) {
@@ -102,9 +99,8 @@ START_TEST(a_query_sees_what_the_definition_says)
             check(&patterns[i], query, KEYS);
         }
 }
-END_TEST
 
-START_TEST(drawn_keys_are_different_and_within_sight)
+TEST(drawn_keys_are_different_and_within_sight)
 {
     struct pattern pattern = {.random = 7, .seed = 1};
     uint32_t drawn[DRAWN];
@@ -122,9 +118,8 @@ START_TEST(drawn_keys_are_different_and_within_sight)
         }
     }
 }
-END_TEST
 
-START_TEST(every_other_key_is_drawn_about_as_often)
+TEST(every_other_key_is_drawn_about_as_often)
 {
     enum { ROUNDS = 20000 };
     size_t often[KEYS] = {0};
@@ -142,9 +137,8 @@ START_TEST(every_other_key_is_drawn_about_as_often)
             ck_assert_uint_le(llabs((long long)often[key] - ROUNDS * 4 / 39), 215);
     }
 }
-END_TEST
 
-START_TEST(a_seed_draws_the_same_keys_for_ever_and_another_others)
+TEST(a_seed_draws_the_same_keys_for_ever_and_another_others)
 {
     struct pattern pattern = {.random = 3, .seed = 5};
     uint32_t drawn[DRAWN], again[DRAWN];
@@ -153,17 +147,4 @@ START_TEST(a_seed_draws_the_same_keys_for_ever_and_another_others)
     pattern.seed = 6;
     draw(&pattern, 20, 30, again);
     ck_assert_int_ne(memcmp(drawn, again, 4 * sizeof *drawn), 0);
-}
-END_TEST
-
-Suite *pattern_suite(void)
-{
-    Suite *suite = suite_create("pattern");
-    TCase *tests = tcase_create("pattern");
-    tcase_add_test(tests, a_query_sees_what_the_definition_says);
-    tcase_add_test(tests, drawn_keys_are_different_and_within_sight);
-    tcase_add_test(tests, every_other_key_is_drawn_about_as_often);
-    tcase_add_test(tests, a_seed_draws_the_same_keys_for_ever_and_another_others);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,15 +1,15 @@
 #include "bench/peak.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "unit.h"
 
 /* No time is tested: what is plausible of any machine, however busy. */
 
-START_TEST(every_form_has_a_name_and_vectors_half_as_wide_as_the_one_before)
+TEST(every_form_has_a_name_and_vectors_half_as_wide_as_the_one_before)
 {
     static const char *const names[FMA_FORMS] = {"avx512", "avx2", "plain"};
     for (int form = 0; form < FMA_FORMS; form++) {
@@ -17,10 +17,9 @@ START_TEST(every_form_has_a_name_and_vectors_half_as_wide_as_the_one_before)
         ck_assert_int_eq(fma_lanes((enum fma_form)form), 16 >> form);
     }
 }
-END_TEST
 
 /* Every chain begins at another number and ends at 1, whatever it is made of. */
-START_TEST(a_loop_multiplies_and_adds)
+TEST(a_loop_multiplies_and_adds)
 {
     for (int form = 0; form < FMA_FORMS; form++) {
         fma_loop *loop = fma_loop_find((enum fma_form)form);
@@ -29,14 +28,13 @@ START_TEST(a_loop_multiplies_and_adds)
     }
     ck_assert(fma_loop_find(FMA_PLAIN) != NULL);
 }
-END_TEST
 
 static bool is_plausible(double rate)
 {
     return isfinite(rate) && rate > 1e6 && rate < 1e16;
 }
 
-START_TEST(there_is_a_rate_for_what_the_processor_has)
+TEST(there_is_a_rate_for_what_the_processor_has)
 {
     for (size_t threads = 1; threads <= 3; threads++) {
         struct pool *pool = NULL;
@@ -51,9 +49,8 @@ START_TEST(there_is_a_rate_for_what_the_processor_has)
         pool_free(pool);
     }
 }
-END_TEST
 
-START_TEST(memory_is_larger_than_the_cache_and_is_read)
+TEST(memory_is_larger_than_the_cache_and_is_read)
 {
     struct arena arena = {0};
     struct peak_memory memory;
@@ -69,9 +66,8 @@ START_TEST(memory_is_larger_than_the_cache_and_is_read)
     }
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(memory_that_cannot_be_had_is_an_error)
+TEST(memory_that_cannot_be_had_is_an_error)
 {
     struct arena arena = {0};
     struct peak_memory memory;
@@ -80,20 +76,4 @@ START_TEST(memory_that_cannot_be_had_is_an_error)
     ck_assert_int_eq(peak_memory_init(&memory, &arena, &err), -1);
     ck_assert_int_eq(strncmp(err.text, "out of memory: ", 15), 0);
     arena_release(&arena);
-}
-END_TEST
-
-Suite *peak_suite(void);
-
-Suite *peak_suite(void)
-{
-    Suite *suite = suite_create("peak");
-    TCase *tests = tcase_create("peak");
-    tcase_add_test(tests, every_form_has_a_name_and_vectors_half_as_wide_as_the_one_before);
-    tcase_add_test(tests, a_loop_multiplies_and_adds);
-    tcase_add_test(tests, there_is_a_rate_for_what_the_processor_has);
-    tcase_add_test(tests, memory_is_larger_than_the_cache_and_is_read);
-    tcase_add_test(tests, memory_that_cannot_be_had_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,15 +1,15 @@
 #include "text/bpe.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "unit.h"
 
 enum { TEXT_BYTES = 1 << 20 };
 
 static const struct bpe_token tokens[PIECE_ENTRY_TOKENS + 1] = {{7, 1}, {8, 3}};
 
-START_TEST(a_piece_is_kept_until_another_takes_its_place)
+TEST(a_piece_is_kept_until_another_takes_its_place)
 {
     struct piece_cache cache;
     piece_cache_init(&cache, TEXT_BYTES);
@@ -30,9 +30,8 @@ START_TEST(a_piece_is_kept_until_another_takes_its_place)
     ck_assert(piece_entry_is(entry, "of", 2));
     piece_cache_release(&cache);
 }
-END_TEST
 
-START_TEST(long_pieces_and_those_of_many_tokens_are_not_kept)
+TEST(long_pieces_and_those_of_many_tokens_are_not_kept)
 {
     char piece[PIECE_ENTRY_BYTES + 1];
     struct piece_cache cache;
@@ -47,9 +46,8 @@ START_TEST(long_pieces_and_those_of_many_tokens_are_not_kept)
     ck_assert(piece_entry_is(entry, piece, PIECE_ENTRY_BYTES));
     piece_cache_release(&cache);
 }
-END_TEST
 
-START_TEST(a_cache_is_in_proportion_to_its_text)
+TEST(a_cache_is_in_proportion_to_its_text)
 {
     size_t before = 0;
     for (size_t size = 0; size <= 8 * TEXT_BYTES; size = 2 * size + 1) {
@@ -63,9 +61,8 @@ START_TEST(a_cache_is_in_proportion_to_its_text)
     }
     ck_assert_uint_eq(before, 64 * PIECE_CACHE_ENTRIES_MAX);
 }
-END_TEST
 
-START_TEST(without_memory_there_is_no_cache)
+TEST(without_memory_there_is_no_cache)
 {
     struct piece_cache cache;
     heap_fail_at(1, 0);
@@ -73,19 +70,4 @@ START_TEST(without_memory_there_is_no_cache)
     heap_fail_at(0, 0);
     ck_assert_ptr_null(piece_cache_at(&cache, "the", 3));
     piece_cache_release(&cache);
-}
-END_TEST
-
-Suite *piece_cache_suite(void);
-
-Suite *piece_cache_suite(void)
-{
-    Suite *suite = suite_create("piece_cache");
-    TCase *tests = tcase_create("piece_cache");
-    tcase_add_test(tests, a_piece_is_kept_until_another_takes_its_place);
-    tcase_add_test(tests, long_pieces_and_those_of_many_tokens_are_not_kept);
-    tcase_add_test(tests, a_cache_is_in_proportion_to_its_text);
-    tcase_add_test(tests, without_memory_there_is_no_cache);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

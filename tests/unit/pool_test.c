@@ -1,6 +1,5 @@
 #include "math/pool.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,10 +9,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
-
-Suite *pool_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { ROUNDS_MAX = 5000 };
 
@@ -53,7 +49,7 @@ static void run(struct pool *pool, size_t rounds, double work, struct trace *tra
     pool_run(pool, (struct loop){.rounds = rounds, .work = work, .round = leave_trace}, trace);
 }
 
-START_TEST(every_round_is_run_exactly_once)
+TEST(every_round_is_run_exactly_once)
 {
     static const size_t thread_counts[] = {1, 2, 3, 8, 64};
     static const size_t round_counts[] = {0, 1, 2, 3, 7, 100, ROUNDS_MAX};
@@ -70,9 +66,8 @@ START_TEST(every_round_is_run_exactly_once)
         pool_free(pool);
     }
 }
-END_TEST
 
-START_TEST(many_loops_one_after_the_other_lose_nothing)
+TEST(many_loops_one_after_the_other_lose_nothing)
 {
     static struct trace trace;
     struct pool *pool = opened(3);
@@ -83,7 +78,6 @@ START_TEST(many_loops_one_after_the_other_lose_nothing)
         ck_assert_int_eq(trace.runs[round], 2000);
     pool_free(pool);
 }
-END_TEST
 
 /* Two rounds that wait for each other: they end only if two threads run them. */
 static void meet(void *context, size_t round, size_t thread)
@@ -92,7 +86,7 @@ static void meet(void *context, size_t round, size_t thread)
     pthread_barrier_wait(context);
 }
 
-START_TEST(rounds_run_side_by_side)
+TEST(rounds_run_side_by_side)
 {
     pthread_barrier_t barrier;
     struct pool *pool = opened(2);
@@ -101,9 +95,8 @@ START_TEST(rounds_run_side_by_side)
     pthread_barrier_destroy(&barrier);
     pool_free(pool);
 }
-END_TEST
 
-START_TEST(little_work_stays_with_the_caller)
+TEST(little_work_stays_with_the_caller)
 {
     static struct trace trace;
     struct pool *pool = opened(4);
@@ -112,9 +105,8 @@ START_TEST(little_work_stays_with_the_caller)
     ck_assert_uint_eq(trace.highest_thread, 0);
     pool_free(pool);
 }
-END_TEST
 
-START_TEST(a_pool_of_one_starts_no_thread)
+TEST(a_pool_of_one_starts_no_thread)
 {
     static struct trace trace;
     struct pool *pool = opened(1);
@@ -122,14 +114,12 @@ START_TEST(a_pool_of_one_starts_no_thread)
     ck_assert_int_eq(trace.foreign_rounds, 0);
     pool_free(pool);
 }
-END_TEST
 
-START_TEST(a_pool_that_was_never_used_is_freed)
+TEST(a_pool_that_was_never_used_is_freed)
 {
     pool_free(opened(POOL_THREADS_MAX));
     pool_free(NULL);
 }
-END_TEST
 
 #if !defined(__SANITIZE_ADDRESS__)
 static size_t address_space(void)
@@ -142,7 +132,8 @@ static size_t address_space(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-START_TEST(threads_that_the_system_refuses_are_done_without)
+/* valgrind would starve in the same address space */
+TEST_IF(threads_that_the_system_refuses_are_done_without, !getenv("ATTN_UNIT_FEW"))
 {
     static struct trace trace;
     struct pool *pool = opened(16);
@@ -154,17 +145,15 @@ START_TEST(threads_that_the_system_refuses_are_done_without)
     ck_assert_uint_eq(pool_threads(pool), 1);
     pool_free(pool);
 }
-END_TEST
 #endif
 
-START_TEST(the_processors_are_counted)
+TEST(the_processors_are_counted)
 {
     ck_assert_uint_ge(pool_processors(), 1);
     ck_assert_uint_le(pool_processors(), (size_t)sysconf(_SC_NPROCESSORS_CONF));
 }
-END_TEST
 
-START_TEST(a_pool_without_memory_is_an_error)
+TEST(a_pool_without_memory_is_an_error)
 {
     for (size_t nth = 1;; nth++) {
         struct pool *pool = NULL;
@@ -180,25 +169,4 @@ START_TEST(a_pool_without_memory_is_an_error)
         ck_assert_ptr_null(pool);
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
     }
-}
-END_TEST
-
-Suite *pool_suite(void)
-{
-    Suite *suite = suite_create("pool");
-    TCase *tests = tcase_create("pool");
-    tcase_add_test(tests, every_round_is_run_exactly_once);
-    tcase_add_test(tests, many_loops_one_after_the_other_lose_nothing);
-    tcase_add_test(tests, rounds_run_side_by_side);
-    tcase_add_test(tests, little_work_stays_with_the_caller);
-    tcase_add_test(tests, a_pool_of_one_starts_no_thread);
-    tcase_add_test(tests, a_pool_that_was_never_used_is_freed);
-#if !defined(__SANITIZE_ADDRESS__)
-    if (!getenv("ATTN_UNIT_FEW")) /* valgrind would starve in the same address space */
-        tcase_add_test(tests, threads_that_the_system_refuses_are_done_without);
-#endif
-    tcase_add_test(tests, the_processors_are_counted);
-    tcase_add_test(tests, a_pool_without_memory_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

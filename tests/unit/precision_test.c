@@ -1,14 +1,11 @@
 #include "math/precision.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-Suite *precision_suite(void);
+#include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-START_TEST(each_has_a_name)
+TEST(each_has_a_name)
 {
     static const char *const names[] = {"fp32", "bf16"};
     ck_assert_uint_eq(COUNT(names), PRECISIONS);
@@ -19,9 +16,8 @@ START_TEST(each_has_a_name)
         ck_assert_int_eq(found, i);
     }
 }
-END_TEST
 
-START_TEST(what_is_no_name_finds_nothing)
+TEST(what_is_no_name_finds_nothing)
 {
     static const char *const words[] = {"", "fp", "fp16", "BF16", "bf16 ", "float32"};
     enum precision found = PRECISION_BF16;
@@ -29,9 +25,8 @@ START_TEST(what_is_no_name_finds_nothing)
         ck_assert_msg(precision_choose(&found, "--precision", words[i], NULL), "'%s'", words[i]);
     ck_assert_int_eq(found, PRECISION_BF16);
 }
-END_TEST
 
-START_TEST(bf16_without_instructions_for_it_is_not_supported)
+TEST(bf16_without_instructions_for_it_is_not_supported)
 {
     static const char *const targets[] = {"generic", "hsw", "skx", "clx"};
     for (size_t i = 0; i < COUNT(targets); i++) {
@@ -48,26 +43,12 @@ START_TEST(bf16_without_instructions_for_it_is_not_supported)
         kernels_free(kernels);
     }
 }
-END_TEST
 
-START_TEST(bf16_is_there_where_its_instructions_are)
+TEST(bf16_is_there_where_its_instructions_are)
 {
     struct kernels *kernels = NULL;
     ck_assert_int_eq(kernels_open(&kernels, NULL), 0);
     ck_assert_int_eq(precision_check(PRECISION_BF16, kernels, NULL) == 0,
                      kernels_have_bf16(kernels));
     kernels_free(kernels);
-}
-END_TEST
-
-Suite *precision_suite(void)
-{
-    Suite *suite = suite_create("precision");
-    TCase *tests = tcase_create("precision");
-    tcase_add_test(tests, each_has_a_name);
-    tcase_add_test(tests, what_is_no_name_finds_nothing);
-    tcase_add_test(tests, bf16_without_instructions_for_it_is_not_supported);
-    tcase_add_test(tests, bf16_is_there_where_its_instructions_are);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -2,9 +2,7 @@
  */
 #include "../../cmd/progress.c"
 
-#include <check.h>
-
-Suite *progress_suite(void);
+#include "unit.h"
 
 static char shown[4096];
 
@@ -38,25 +36,23 @@ static struct progress begun(double seconds)
     return progress;
 }
 
-START_TEST(there_is_a_bar_and_what_is_left)
+TEST(there_is_a_bar_and_what_is_left)
 {
     struct progress progress = begun(10);
     ck_assert_str_eq(show(&progress, 4000, NULL),
                      "\r\033[K[#########...............] 4000 of 10000 items, 300/s, 20 s left");
     ck_assert_str_eq(show(&progress, 4001, NULL), ""); /* not yet again */
 }
-END_TEST
 
-START_TEST(what_takes_less_than_a_second_shows_nothing)
+TEST(what_takes_less_than_a_second_shows_nothing)
 {
     struct progress progress = begun(0.9);
     ck_assert_str_eq(show(&progress, 4000, NULL), "");
     progress = begun(1.1);
     ck_assert_str_ne(show(&progress, 4000, NULL), "");
 }
-END_TEST
 
-START_TEST(a_line_is_not_wider_than_a_terminal)
+TEST(a_line_is_not_wider_than_a_terminal)
 {
     struct progress progress = begun(100);
     ck_assert_str_eq(
@@ -68,26 +64,23 @@ START_TEST(a_line_is_not_wider_than_a_terminal)
                      "\r\033[K1250 of 10000 items, 0.2/s, 9 h 43 min left, one thing after the "
                      "other was not…");
 }
-END_TEST
 
-START_TEST(steps_that_say_nothing_are_a_share)
+TEST(steps_that_say_nothing_are_a_share)
 {
     struct progress progress = begun(10);
     progress.things = NULL;
     ck_assert_str_eq(show(&progress, 4000, NULL),
                      "\r\033[K[#########...............] 40 %, 20 s left");
 }
-END_TEST
 
-START_TEST(before_the_first_is_done_the_time_is_not_known)
+TEST(before_the_first_is_done_the_time_is_not_known)
 {
     struct progress progress = begun(100);
     ck_assert_str_eq(show(&progress, 1000, NULL),
                      "\r\033[K[##......................] 1000 of 10000 items");
 }
-END_TEST
 
-START_TEST(pipes_and_quiet_see_nothing)
+TEST(pipes_and_quiet_see_nothing)
 {
     struct options options = OPTIONS_DEFAULT;
     struct progress progress;
@@ -97,19 +90,4 @@ START_TEST(pipes_and_quiet_see_nothing)
     progress.begin -= 10;
     progress.shown -= 10;
     ck_assert_str_eq(show(&progress, 1500, NULL), "");
-}
-END_TEST
-
-Suite *progress_suite(void)
-{
-    Suite *suite = suite_create("progress");
-    TCase *tests = tcase_create("progress");
-    tcase_add_test(tests, there_is_a_bar_and_what_is_left);
-    tcase_add_test(tests, what_takes_less_than_a_second_shows_nothing);
-    tcase_add_test(tests, a_line_is_not_wider_than_a_terminal);
-    tcase_add_test(tests, steps_that_say_nothing_are_a_share);
-    tcase_add_test(tests, before_the_first_is_done_the_time_is_not_known);
-    tcase_add_test(tests, pipes_and_quiet_see_nothing);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,11 @@
 #include "base/removal.h"
 
-#include <check.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "scratch.h"
-
-Suite *removal_suite(void);
+#include "unit.h"
 
 static struct err err;
 
@@ -29,7 +27,9 @@ static bool is_there(const char *path)
     return lstat(path, &status) == 0;
 }
 
-START_TEST(names_lead_below_or_nowhere)
+FIXTURE(scratch_enter, scratch_leave)
+
+TEST(names_lead_below_or_nowhere)
 {
     static const struct {
         const char *name;
@@ -59,9 +59,8 @@ START_TEST(names_lead_below_or_nowhere)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_assert_msg(removal_is_below(cases[i].name) == cases[i].below, "'%s'", cases[i].name);
 }
-END_TEST
 
-START_TEST(a_folder_goes_with_its_last_file)
+TEST(a_folder_goes_with_its_last_file)
 {
     fill();
     ck_assert_int_eq(removal_file("out", "a/one", &err), 0);
@@ -74,9 +73,8 @@ START_TEST(a_folder_goes_with_its_last_file)
     ck_assert_int_eq(removal_file("out", "a/two", &err), 0);
     ck_assert_int_eq(removal_file("nowhere", "a", &err), 0);
 }
-END_TEST
 
-START_TEST(no_link_is_followed)
+TEST(no_link_is_followed)
 {
     fill();
     ck_assert_int_eq(symlink("../mine", "out/link"), 0);
@@ -90,9 +88,8 @@ START_TEST(no_link_is_followed)
     ck_assert(!is_there("out/a/one"));
     scratch_expect("mine/one", "mine");
 }
-END_TEST
 
-START_TEST(what_is_no_file_stays)
+TEST(what_is_no_file_stays)
 {
     fill();
     ck_assert_int_eq(mkfifo("out/pipe", 0666), 0);
@@ -102,9 +99,8 @@ START_TEST(what_is_no_file_stays)
     ck_assert_int_eq(removal_folder("out", "top", &err), 0);
     ck_assert(is_there("out/pipe") && is_there("out/a/one") && is_there("out/top"));
 }
-END_TEST
 
-START_TEST(a_folder_goes_with_all_in_it_but_no_deeper)
+TEST(a_folder_goes_with_all_in_it_but_no_deeper)
 {
     fill();
     ck_assert_int_eq(removal_folder(".", "out", &err), 0);
@@ -119,9 +115,8 @@ START_TEST(a_folder_goes_with_all_in_it_but_no_deeper)
     ck_assert(!is_there("deep/a/one"));
     scratch_expect("deep/a/b/one", "1");
 }
-END_TEST
 
-START_TEST(other_names_are_refused)
+TEST(other_names_are_refused)
 {
     fill();
     ck_assert_int_eq(removal_file("out", "../mine/one", &err), -1);
@@ -132,9 +127,8 @@ START_TEST(other_names_are_refused)
     ck_assert_int_eq(removal_folder("out", "", &err), -1);
     ck_assert(is_there("out/a/one") && is_there("mine/one"));
 }
-END_TEST
 
-START_TEST(what_cannot_be_removed_is_an_error)
+TEST(what_cannot_be_removed_is_an_error)
 {
     if (geteuid() == 0)
         return; /* who may do all */
@@ -145,31 +139,12 @@ START_TEST(what_cannot_be_removed_is_an_error)
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
     ck_assert_int_eq(chmod("out/a", 0777), 0);
 }
-END_TEST
 
-START_TEST(what_may_not_be_replaced_stays)
+TEST(what_may_not_be_replaced_stays)
 {
     fill();
     ck_assert_int_eq(chmod("out/a/one", 0444), 0);
     ck_assert_int_eq(removal_file("out", "a/one", &err), -1);
     ck_assert_str_eq(err.text, "cannot remove 'out/a/one': Operation not permitted");
     ck_assert(is_there("out/a/one"));
-}
-END_TEST
-
-Suite *removal_suite(void)
-{
-    Suite *suite = suite_create("removal");
-    TCase *tests = tcase_create("removal");
-    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
-    tcase_add_test(tests, names_lead_below_or_nowhere);
-    tcase_add_test(tests, a_folder_goes_with_its_last_file);
-    tcase_add_test(tests, no_link_is_followed);
-    tcase_add_test(tests, what_is_no_file_stays);
-    tcase_add_test(tests, a_folder_goes_with_all_in_it_but_no_deeper);
-    tcase_add_test(tests, other_names_are_refused);
-    tcase_add_test(tests, what_cannot_be_removed_is_an_error);
-    tcase_add_test(tests, what_may_not_be_replaced_stays);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

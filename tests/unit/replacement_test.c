@@ -1,6 +1,5 @@
 #include "base/replacement.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/xattr.h>
@@ -10,10 +9,9 @@
 #include "base/heap.h"
 #include "base/stream.h"
 #include "scratch.h"
+#include "unit.h"
 
 enum { SOMEBODY = 4711, THEIR_GROUP = 4712 };
-
-Suite *replacement_suite(void);
 
 static struct stat status_of(const char *path)
 {
@@ -38,7 +36,9 @@ static void read_and_close(const char *path)
     file_release(&file);
 }
 
-START_TEST(what_was_read_is_not_replaced_under_any_name)
+FIXTURE(scratch_enter, scratch_leave)
+
+TEST(what_was_read_is_not_replaced_under_any_name)
 {
     static const char *const names[] = {"input", "./input", "link", "again"};
     scratch_write("input", "old");
@@ -55,10 +55,9 @@ START_TEST(what_was_read_is_not_replaced_under_any_name)
     scratch_expect("input", "old");
     ck_assert_int_eq(write_over("other", NULL), 0);
 }
-END_TEST
 
 /* A model may be saved anew in its folder, from which it was read. */
-START_TEST(a_models_file_is_replaced_as_one_of_its_folder)
+TEST(a_models_file_is_replaced_as_one_of_its_folder)
 {
     struct stream out = {0};
     struct file file = {0};
@@ -71,9 +70,8 @@ START_TEST(a_models_file_is_replaced_as_one_of_its_folder)
     read_and_close("config.json");
     ck_assert_int_eq(stream_open_inside(&out, "config.json", true, NULL), -1);
 }
-END_TEST
 
-START_TEST(a_descriptor_that_is_read_is_guarded_too)
+TEST(a_descriptor_that_is_read_is_guarded_too)
 {
     struct file file = {0};
     scratch_write("input", "old");
@@ -83,9 +81,8 @@ START_TEST(a_descriptor_that_is_read_is_guarded_too)
     close(descriptor);
     ck_assert_int_eq(write_over("input", NULL), -1);
 }
-END_TEST
 
-START_TEST(without_memory_to_guard_it_a_file_is_not_read)
+TEST(without_memory_to_guard_it_a_file_is_not_read)
 {
     struct file file = {0};
     struct err err = {0};
@@ -94,9 +91,8 @@ START_TEST(without_memory_to_guard_it_a_file_is_not_read)
     ck_assert_int_eq(file_map(&file, "input", &err), -1);
     ck_assert(err.out_of_memory);
 }
-END_TEST
 
-START_TEST(a_read_only_file_is_not_replaced)
+TEST(a_read_only_file_is_not_replaced)
 {
     static const mode_t modes[] = {0444, 0400, 0, 0466};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
@@ -113,9 +109,8 @@ START_TEST(a_read_only_file_is_not_replaced)
         ck_assert_int_eq(unlink("mine"), 0);
     }
 }
-END_TEST
 
-START_TEST(the_owner_and_the_group_stay)
+TEST(the_owner_and_the_group_stay)
 {
     scratch_write("theirs", "old");
     if (chown("theirs", SOMEBODY, THEIR_GROUP))
@@ -128,10 +123,9 @@ START_TEST(the_owner_and_the_group_stay)
     ck_assert_uint_eq(status.st_mode & 07777, 0640);
     scratch_expect("theirs", "new");
 }
-END_TEST
 
 /* A group that cannot be given must not lend its rights to another one. */
-START_TEST(who_is_not_root_keeps_a_group_out)
+TEST(who_is_not_root_keeps_a_group_out)
 {
     scratch_write("theirs", "old");
     if (chown("theirs", SOMEBODY, THEIR_GROUP))
@@ -147,9 +141,8 @@ START_TEST(who_is_not_root_keeps_a_group_out)
     ck_assert_uint_eq(status_of("ours").st_mode & 07777, 0644);
     ck_assert_uint_eq(status_of("ours").st_gid, SOMEBODY);
 }
-END_TEST
 
-START_TEST(attributes_stay)
+TEST(attributes_stay)
 {
     char value[8] = "";
     scratch_write("mine", "old");
@@ -161,9 +154,8 @@ START_TEST(attributes_stay)
     ck_assert_str_eq(value, "mine");
     ck_assert_int_eq(getxattr("mine", "user.empty", value, sizeof value), 0);
 }
-END_TEST
 
-START_TEST(what_is_made_later_is_no_more_open)
+TEST(what_is_made_later_is_no_more_open)
 {
     scratch_write("mine", "old");
     ck_assert_int_eq(chmod("mine", 0640), 0);
@@ -173,9 +165,8 @@ START_TEST(what_is_made_later_is_no_more_open)
     scratch_write("new", "");
     ck_assert_uint_eq(status_of("new").st_mode & 07777, 0640);
 }
-END_TEST
 
-START_TEST(a_rename_keeps_what_the_other_file_has)
+TEST(a_rename_keeps_what_the_other_file_has)
 {
     scratch_write("draft", "new");
     scratch_write("mine", "old");
@@ -189,24 +180,4 @@ START_TEST(a_rename_keeps_what_the_other_file_has)
     ck_assert_int_eq(chmod("mine", 0600), 0);
     scratch_expect("mine", "new");
     ck_assert_int_eq(replacement_rename("missing", "mine", NULL), -1);
-}
-END_TEST
-
-Suite *replacement_suite(void)
-{
-    Suite *suite = suite_create("replacement");
-    TCase *tests = tcase_create("replacement");
-    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
-    tcase_add_test(tests, what_was_read_is_not_replaced_under_any_name);
-    tcase_add_test(tests, a_models_file_is_replaced_as_one_of_its_folder);
-    tcase_add_test(tests, a_descriptor_that_is_read_is_guarded_too);
-    tcase_add_test(tests, without_memory_to_guard_it_a_file_is_not_read);
-    tcase_add_test(tests, a_read_only_file_is_not_replaced);
-    tcase_add_test(tests, the_owner_and_the_group_stay);
-    tcase_add_test(tests, who_is_not_root_keeps_a_group_out);
-    tcase_add_test(tests, attributes_stay);
-    tcase_add_test(tests, what_is_made_later_is_no_more_open);
-    tcase_add_test(tests, a_rename_keeps_what_the_other_file_has);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,15 +1,11 @@
 #include "lens/report.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "report_fixture.h"
+#include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-Suite *report_suite(void);
-
-START_TEST(a_tensor_falls_into_a_sheet_for_each_head)
+TEST(a_tensor_falls_into_a_sheet_for_each_head)
 {
     static const char *const titles[] = {
         "embedding",
@@ -29,25 +25,22 @@ START_TEST(a_tensor_falls_into_a_sheet_for_each_head)
         ck_assert_str_eq(sheet_title(title, &sheet), titles[i]);
     }
 }
-END_TEST
 
-START_TEST(a_report_without_tensors_has_no_sheets)
+TEST(a_report_without_tensors_has_no_sheets)
 {
     struct report report = fixture_plain;
     report.tensor_count = 0;
     ck_assert_uint_eq(report_sheet_count(&report), 0);
 }
-END_TEST
 
-START_TEST(a_head_keeps_the_number_it_has_in_the_model)
+TEST(a_head_keeps_the_number_it_has_in_the_model)
 {
     struct sheet sheet = report_sheet(&fixture_selected, 0);
     ck_assert_int_eq(sheet.head, 1);
     ck_assert_float_eq(sheet_cell(&sheet, 2, 2), 0.4f);
 }
-END_TEST
 
-START_TEST(a_sheet_sees_the_numbers_of_its_own_head)
+TEST(a_sheet_sees_the_numbers_of_its_own_head)
 {
     const struct kept *keys = &fixture_layers.tensors[1];
     struct sheet first = kept_sheet(&fixture_layers, keys, 0);
@@ -56,9 +49,8 @@ START_TEST(a_sheet_sees_the_numbers_of_its_own_head)
     ck_assert_float_eq(sheet_cell(&first, 1, 0), 3);
     ck_assert_float_eq(sheet_cell(&second, 1, 0), 7);
 }
-END_TEST
 
-START_TEST(the_tensor_behind_a_sheet_has_its_head_alone)
+TEST(the_tensor_behind_a_sheet_has_its_head_alone)
 {
     struct kept one = report_kept(&fixture_layers, 2);
     ck_assert_int_eq(one.site, SITE_K);
@@ -68,9 +60,8 @@ START_TEST(the_tensor_behind_a_sheet_has_its_head_alone)
     struct kept embedding = report_kept(&fixture_layers, 0);
     ck_assert_mem_eq(&embedding, &fixture_layers.tensors[0], sizeof embedding);
 }
-END_TEST
 
-START_TEST(each_kind_of_site_has_its_axes)
+TEST(each_kind_of_site_has_its_axes)
 {
     static const struct label words[] = {{"one", "0:one", "one"}, {"two", "1:two", "two"}};
     static const size_t heads[] = {0};
@@ -105,10 +96,9 @@ START_TEST(each_kind_of_site_has_its_axes)
         ck_assert_uint_eq(sheet.columns.size, 2);
     }
 }
-END_TEST
 
 /* With an encoder, self-attention stays in its text; what is called cross_… does not. */
-START_TEST(an_encoder_has_tensors_of_its_own_text)
+TEST(an_encoder_has_tensors_of_its_own_text)
 {
     static const float values[6] = {0};
     static const size_t heads[] = {0};
@@ -142,25 +132,22 @@ START_TEST(an_encoder_has_tensors_of_its_own_text)
         ck_assert_int_eq(sheet.causal, site == SITE_WEIGHTS);
     }
 }
-END_TEST
 
-START_TEST(without_a_source_the_sentence_looks_at_itself)
+TEST(without_a_source_the_sentence_looks_at_itself)
 {
     struct sheet weights = report_sheet(&fixture_plain, 0);
     ck_assert_ptr_eq(weights.columns.labels, fixture_plain.sentence.labels);
 }
-END_TEST
 
-START_TEST(without_a_vocabulary_words_are_numbers)
+TEST(without_a_vocabulary_words_are_numbers)
 {
     static const float values[6] = {0};
     struct kept logits = {SITE_LOGITS, -1, 2, {3, 2}, values, NULL};
     struct sheet sheet = kept_sheet(&fixture_plain, &logits, 0);
     ck_assert_str_eq(sheet.columns.labels[1].text, "1");
 }
-END_TEST
 
-START_TEST(only_masked_sites_of_a_causal_report_hide_the_future)
+TEST(only_masked_sites_of_a_causal_report_hide_the_future)
 {
     ck_assert(!report_sheet(&fixture_layers, 0).causal); /* embedding */
     ck_assert(!report_sheet(&fixture_layers, 1).causal); /* k */
@@ -171,9 +158,8 @@ START_TEST(only_masked_sites_of_a_causal_report_hide_the_future)
     ck_assert(!kept_sheet(&fixture_layers, &scores, 0).causal);
     ck_assert(!report_sheet(&fixture_cross, 1).causal);
 }
-END_TEST
 
-START_TEST(a_text_is_made_visible_on_one_line)
+TEST(a_text_is_made_visible_on_one_line)
 {
     static const struct {
         const char *text;
@@ -195,33 +181,11 @@ START_TEST(a_text_is_made_visible_on_one_line)
         buf_release(&out);
     }
 }
-END_TEST
 
-START_TEST(ids_stand_in_for_a_text_that_is_not_known)
+TEST(ids_stand_in_for_a_text_that_is_not_known)
 {
     struct buf out = {0};
     tokenized_visible(&out, &fixture_cross.sentence);
     ck_assert_str_eq(out.bytes, "ids 3,11");
     buf_release(&out);
-}
-END_TEST
-
-Suite *report_suite(void)
-{
-    Suite *suite = suite_create("report");
-    TCase *tests = tcase_create("report");
-    tcase_add_test(tests, a_tensor_falls_into_a_sheet_for_each_head);
-    tcase_add_test(tests, a_report_without_tensors_has_no_sheets);
-    tcase_add_test(tests, a_head_keeps_the_number_it_has_in_the_model);
-    tcase_add_test(tests, a_sheet_sees_the_numbers_of_its_own_head);
-    tcase_add_test(tests, the_tensor_behind_a_sheet_has_its_head_alone);
-    tcase_add_test(tests, each_kind_of_site_has_its_axes);
-    tcase_add_test(tests, an_encoder_has_tensors_of_its_own_text);
-    tcase_add_test(tests, without_a_source_the_sentence_looks_at_itself);
-    tcase_add_test(tests, without_a_vocabulary_words_are_numbers);
-    tcase_add_test(tests, only_masked_sites_of_a_causal_report_hide_the_future);
-    tcase_add_test(tests, a_text_is_made_visible_on_one_line);
-    tcase_add_test(tests, ids_stand_in_for_a_text_that_is_not_known);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

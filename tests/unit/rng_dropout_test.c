@@ -1,10 +1,9 @@
 #include "math/rng.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
-Suite *rng_dropout_suite(void);
+#include "unit.h"
 
 enum { COUNT = 100000 };
 
@@ -16,7 +15,7 @@ static void fill(float *row)
         row[i] = (float)(i + 1);
 }
 
-START_TEST(a_share_goes_and_the_others_carry_its_weight)
+TEST(a_share_goes_and_the_others_carry_its_weight)
 {
     static const float shares[] = {0.0f, 0.1f, 0.5f, 0.9f};
     for (size_t s = 0; s < sizeof shares / sizeof *shares; s++) {
@@ -33,9 +32,8 @@ START_TEST(a_share_goes_and_the_others_carry_its_weight)
                             4 * sqrt(expected * (1 - (double)shares[s])));
     }
 }
-END_TEST
 
-START_TEST(what_goes_depends_on_the_row_and_the_key_alone)
+TEST(what_goes_depends_on_the_row_and_the_key_alone)
 {
     fill(weights);
     fill(again);
@@ -46,9 +44,8 @@ START_TEST(what_goes_depends_on_the_row_and_the_key_alone)
     }
     ck_assert_mem_eq(weights, again, sizeof weights);
 }
-END_TEST
 
-START_TEST(another_row_loses_other_weights)
+TEST(another_row_loses_other_weights)
 {
     size_t both = 0;
     fill(weights);
@@ -60,10 +57,9 @@ START_TEST(another_row_loses_other_weights)
     ck_assert_uint_gt(both, COUNT / 4 - 600);
     ck_assert_uint_lt(both, COUNT / 4 + 600);
 }
-END_TEST
 
 /* On every machine, for ever. */
-START_TEST(a_seed_lets_the_same_weights_go)
+TEST(a_seed_lets_the_same_weights_go)
 {
     char kept[17] = "";
     fill(weights);
@@ -71,17 +67,4 @@ START_TEST(a_seed_lets_the_same_weights_go)
     for (size_t i = 0; i < 16; i++)
         kept[i] = weights[i] == 0 ? '.' : 'x';
     ck_assert_str_eq(kept, "x.xx..x.xxxx.x..");
-}
-END_TEST
-
-Suite *rng_dropout_suite(void)
-{
-    Suite *suite = suite_create("rng_dropout");
-    TCase *tests = tcase_create("rng_dropout");
-    tcase_add_test(tests, a_share_goes_and_the_others_carry_its_weight);
-    tcase_add_test(tests, what_goes_depends_on_the_row_and_the_key_alone);
-    tcase_add_test(tests, another_row_loses_other_weights);
-    tcase_add_test(tests, a_seed_lets_the_same_weights_go);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

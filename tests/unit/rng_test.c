@@ -1,9 +1,8 @@
 #include "math/rng.h"
 
-#include <check.h>
 #include <string.h>
 
-Suite *rng_suite(void);
+#include "unit.h"
 
 enum { COUNT = 100000 };
 
@@ -13,7 +12,7 @@ static void fill(float *x)
         x[i] = 3.0f;
 }
 
-START_TEST(so_many_are_dropped_as_the_rate_says)
+TEST(so_many_are_dropped_as_the_rate_says)
 {
     static float x[COUNT];
     const float rates[] = {0.05f, 0.1f, 0.5f, 0.9f};
@@ -28,9 +27,8 @@ START_TEST(so_many_are_dropped_as_the_rate_says)
         ck_assert_double_eq_tol((double)dropped / COUNT, (double)rates[r], 0.005);
     }
 }
-END_TEST
 
-START_TEST(a_key_drops_the_same_another_one_does_not)
+TEST(a_key_drops_the_same_another_one_does_not)
 {
     static float one[COUNT], same[COUNT], other[COUNT], row[COUNT];
     fill(one), fill(same), fill(other), fill(row);
@@ -42,9 +40,8 @@ START_TEST(a_key_drops_the_same_another_one_does_not)
     ck_assert_mem_ne(one, other, sizeof one);
     ck_assert_mem_ne(one, row, sizeof one);
 }
-END_TEST
 
-START_TEST(no_rate_changes_nothing)
+TEST(no_rate_changes_nothing)
 {
     static float x[COUNT];
     fill(x);
@@ -52,9 +49,8 @@ START_TEST(no_rate_changes_nothing)
     for (size_t i = 0; i < COUNT; i++)
         ck_assert_float_eq(x[i], 3.0f);
 }
-END_TEST
 
-START_TEST(choices_are_even_and_in_range)
+TEST(choices_are_even_and_in_range)
 {
     enum { LIMIT = 7 };
     size_t counts[LIMIT] = {0};
@@ -66,17 +62,4 @@ START_TEST(choices_are_even_and_in_range)
     for (size_t i = 0; i < LIMIT; i++)
         ck_assert_double_eq_tol((double)counts[i] / COUNT, 1.0 / LIMIT, 0.005);
     ck_assert_uint_lt(rng_below(1, 2, 4000000000u), 4000000000u);
-}
-END_TEST
-
-Suite *rng_suite(void)
-{
-    Suite *suite = suite_create("rng");
-    TCase *tests = tcase_create("rng");
-    tcase_add_test(tests, so_many_are_dropped_as_the_rate_says);
-    tcase_add_test(tests, a_key_drops_the_same_another_one_does_not);
-    tcase_add_test(tests, no_rate_changes_nothing);
-    tcase_add_test(tests, choices_are_even_and_in_range);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,24 +1,24 @@
 #include "math/rng.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
+
+#include "unit.h"
 
 enum { COUNT = 100000 };
 
 static float x[COUNT], y[COUNT];
 
 /* On every machine, with every instruction set. */
-START_TEST(a_seed_gives_the_same_numbers_for_ever)
+TEST(a_seed_gives_the_same_numbers_for_ever)
 {
     static const float expected[] = {-0.338473082f, 0.0380825996f, 0.764221191f, -0.573056102f};
     rng_fill_uniform(x, 4, 7, 0.0f, 1.0f);
     for (size_t i = 0; i < 4; i++)
         ck_assert_float_eq(x[i], expected[i]);
 }
-END_TEST
 
-START_TEST(a_number_depends_on_its_place_alone)
+TEST(a_number_depends_on_its_place_alone)
 {
     rng_fill_uniform(x, COUNT, 3, 0.5f, 2.0f);
     for (size_t count = 0; count < 70; count++) {
@@ -28,9 +28,8 @@ START_TEST(a_number_depends_on_its_place_alone)
         ck_assert_float_eq(y[count], 0);
     }
 }
-END_TEST
 
-START_TEST(numbers_are_spread_evenly_around_the_middle)
+TEST(numbers_are_spread_evenly_around_the_middle)
 {
     size_t tenths[10] = {0};
     double sum = 0;
@@ -47,9 +46,8 @@ START_TEST(numbers_are_spread_evenly_around_the_middle)
         ck_assert_uint_lt(tenths[i], COUNT / 10 + 300);
     }
 }
-END_TEST
 
-START_TEST(another_seed_gives_other_numbers)
+TEST(another_seed_gives_other_numbers)
 {
     size_t same = 0;
     rng_fill_uniform(x, COUNT, 0, 0.0f, 1.0f);
@@ -57,19 +55,4 @@ START_TEST(another_seed_gives_other_numbers)
     for (size_t i = 0; i < COUNT; i++)
         same += x[i] == y[i];
     ck_assert_uint_lt(same, 5);
-}
-END_TEST
-
-Suite *rng_uniform_suite(void);
-
-Suite *rng_uniform_suite(void)
-{
-    Suite *suite = suite_create("rng_uniform");
-    TCase *tests = tcase_create("rng_uniform");
-    tcase_add_test(tests, a_seed_gives_the_same_numbers_for_ever);
-    tcase_add_test(tests, a_number_depends_on_its_place_alone);
-    tcase_add_test(tests, numbers_are_spread_evenly_around_the_middle);
-    tcase_add_test(tests, another_seed_gives_other_numbers);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,16 +1,12 @@
 #include "model/weights.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "dice.h"
 #include "math/bf16.h"
 #include "math/gemm.h"
-
-Suite *rounded_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { ROWS = 7, COLUMNS = 201, PARTS = 3, CELLS = ROWS * COLUMNS };
 
@@ -32,6 +28,8 @@ static void fill_files(void)
     }
 }
 
+FIXTURE_ONCE(fill_files, NULL)
+
 static struct safetensors_entry entry_of(enum dtype dtype, const void *data)
 {
     return (struct safetensors_entry){
@@ -46,7 +44,7 @@ static uint16_t number_at(const uint32_t *pairs, const struct weight *w, size_t 
     return (uint16_t)(row % 2 ? pair >> 16 : pair);
 }
 
-START_TEST(matrices_side_by_side_become_panels_of_their_own)
+TEST(matrices_side_by_side_become_panels_of_their_own)
 {
     static const size_t counts[] = {1, PARTS};
     struct safetensors_entry entry = entry_of(DTYPE_F32, numbers);
@@ -64,9 +62,8 @@ START_TEST(matrices_side_by_side_become_panels_of_their_own)
         arena_release(&arena);
     }
 }
-END_TEST
 
-START_TEST(rows_of_the_file_may_be_columns)
+TEST(rows_of_the_file_may_be_columns)
 {
     struct safetensors_entry entry = entry_of(DTYPE_F32, numbers);
     struct arena arena = {0};
@@ -78,9 +75,8 @@ START_TEST(rows_of_the_file_may_be_columns)
                           bf16_round(numbers[cell]));
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(every_type_and_place_gives_the_same_panels)
+TEST(every_type_and_place_gives_the_same_panels)
 {
     static const enum dtype types[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16};
     struct weight weight = {.in = ROWS, .out = COLUMNS};
@@ -98,9 +94,8 @@ START_TEST(every_type_and_place_gives_the_same_panels)
         arena_release(&arena);
     }
 }
-END_TEST
 
-START_TEST(without_memory_there_are_no_panels)
+TEST(without_memory_there_are_no_panels)
 {
     struct safetensors_entry entry = entry_of(DTYPE_F32, numbers);
     struct weight weight = {.in = ROWS, .out = COLUMNS};
@@ -116,18 +111,4 @@ START_TEST(without_memory_there_are_no_panels)
         heap_fail_at(0, 0);
         arena_release(&arena);
     }
-}
-END_TEST
-
-Suite *rounded_suite(void)
-{
-    Suite *suite = suite_create("rounded");
-    TCase *tests = tcase_create("rounded");
-    tcase_add_unchecked_fixture(tests, fill_files, NULL);
-    tcase_add_test(tests, matrices_side_by_side_become_panels_of_their_own);
-    tcase_add_test(tests, rows_of_the_file_may_be_columns);
-    tcase_add_test(tests, every_type_and_place_gives_the_same_panels);
-    tcase_add_test(tests, without_memory_there_are_no_panels);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,15 +1,11 @@
 #include "math/rows.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "dice.h"
 #include "guarded.h"
-
-Suite *rows_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* Around the lanes that are summed side by side, and a real model's width. */
 static const size_t widths[] = {1, 2, 3, 15, 16, 17, 31, 32, 33, 48, 100, 768, 1025};
@@ -25,6 +21,8 @@ static void roll(void)
     dice_fill(scale, WIDTH_MAX, &dice);
     dice_fill(shift, WIDTH_MAX, &dice);
 }
+
+FIXTURE(roll, NULL)
 
 /* The norm of one row in double, held against y. */
 static void check_norm(size_t width, const struct norm *norm)
@@ -44,7 +42,7 @@ static void check_norm(size_t width, const struct norm *norm)
     }
 }
 
-START_TEST(layernorm_is_the_formula)
+TEST(layernorm_is_the_formula)
 {
     static const float epsilons[] = {1e-5f, 1e-12f, 1.0f};
     for (size_t i = 0; i < COUNT(widths) * COUNT(epsilons); i++) {
@@ -55,10 +53,9 @@ START_TEST(layernorm_is_the_formula)
         check_norm(width, &norm);
     }
 }
-END_TEST
 
 /* Far from 0 the mean must be taken away before the squares are summed. */
-START_TEST(layernorm_survives_a_large_mean)
+TEST(layernorm_survives_a_large_mean)
 {
     struct norm norm = {scale, shift, 1e-5f};
     for (size_t i = 0; i < 768; i++)
@@ -66,9 +63,8 @@ START_TEST(layernorm_survives_a_large_mean)
     layernorm_rows((struct matrix){y, 1, 768, 768}, (struct matrix){x, 1, 768, 768}, &norm);
     check_norm(768, &norm);
 }
-END_TEST
 
-START_TEST(layernorm_of_equal_channels_is_the_shift)
+TEST(layernorm_of_equal_channels_is_the_shift)
 {
     struct norm norm = {scale, shift, 1e-5f};
     for (size_t i = 0; i < 64; i++)
@@ -76,9 +72,8 @@ START_TEST(layernorm_of_equal_channels_is_the_shift)
     layernorm_rows((struct matrix){y, 1, 64, 64}, (struct matrix){x, 1, 64, 64}, &norm);
     ck_assert_mem_eq(y, shift, 64 * sizeof *y);
 }
-END_TEST
 
-START_TEST(rows_do_not_depend_on_their_neighbours)
+TEST(rows_do_not_depend_on_their_neighbours)
 {
     enum { ROWS = 7, WIDTH = 100, STRIDE = 123 };
     static float in[ROWS * STRIDE], out[ROWS * STRIDE];
@@ -96,9 +91,8 @@ START_TEST(rows_do_not_depend_on_their_neighbours)
             ck_assert(out[row * STRIDE + i] == 0);
     }
 }
-END_TEST
 
-START_TEST(a_norm_of_what_is_not_finite_is_nan)
+TEST(a_norm_of_what_is_not_finite_is_nan)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY};
     struct norm norm = {scale, shift, 1e-5f};
@@ -108,7 +102,6 @@ START_TEST(a_norm_of_what_is_not_finite_is_nan)
         ck_assert_uint_lt(first_nonfinite(y, 33), 33);
     }
 }
-END_TEST
 
 /* e^(x - max) / Σ in double, held against the row that softmax_row made of `before`. Rounding x -
  * max costs a weight as many digits as that difference has before its point. */
@@ -131,7 +124,7 @@ static void check_softmax(const float *before, const float *after, size_t count)
     ck_assert_msg(fabs(sum - 1) <= 1e-6, "%zu: the sum is %.9g", count, sum);
 }
 
-START_TEST(softmax_is_the_formula)
+TEST(softmax_is_the_formula)
 {
     static const float spreads[] = {0, 1e-3f, 1, 10, 80, 1000, 1e30f};
     for (size_t i = 0; i < COUNT(widths) * COUNT(spreads); i++) {
@@ -143,9 +136,8 @@ START_TEST(softmax_is_the_formula)
         check_softmax(before, y, width);
     }
 }
-END_TEST
 
-START_TEST(a_single_score_has_weight_one)
+TEST(a_single_score_has_weight_one)
 {
     static const float scores[] = {0, -0.0f, 1, -1, 3.4e38f, -3.4e38f, 1e-45f};
     for (size_t i = 0; i < COUNT(scores); i++) {
@@ -154,9 +146,8 @@ START_TEST(a_single_score_has_weight_one)
         ck_assert(weight == 1);
     }
 }
-END_TEST
 
-START_TEST(minus_infinity_has_weight_zero)
+TEST(minus_infinity_has_weight_zero)
 {
     for (size_t at = 0; at < 37; at++) {
         float row[37];
@@ -167,9 +158,8 @@ START_TEST(minus_infinity_has_weight_zero)
             ck_assert(row[i] == (i == at ? 1.0f : 0.0f) && !signbit(row[i]));
     }
 }
-END_TEST
 
-START_TEST(what_is_no_score_is_refused_wherever_it_stands)
+TEST(what_is_no_score_is_refused_wherever_it_stands)
 {
     static const float bad[] = {NAN, -NAN, INFINITY};
     for (size_t w = 0; w < COUNT(widths); w++) {
@@ -183,9 +173,8 @@ START_TEST(what_is_no_score_is_refused_wherever_it_stands)
         }
     }
 }
-END_TEST
 
-START_TEST(a_row_of_minus_infinity_is_refused)
+TEST(a_row_of_minus_infinity_is_refused)
 {
     for (size_t w = 0; w < COUNT(widths); w++) {
         for (size_t i = 0; i < widths[w]; i++)
@@ -193,9 +182,8 @@ START_TEST(a_row_of_minus_infinity_is_refused)
         ck_assert(!softmax_row(y, widths[w]));
     }
 }
-END_TEST
 
-START_TEST(rows_of_every_length_end_where_they_end)
+TEST(rows_of_every_length_end_where_they_end)
 {
     struct guarded memory = guarded_open(200);
     struct norm norm = {scale, shift, 1e-5f};
@@ -209,9 +197,8 @@ START_TEST(rows_of_every_length_end_where_they_end)
     }
     guarded_close(&memory);
 }
-END_TEST
 
-START_TEST(rows_are_added_column_by_column)
+TEST(rows_are_added_column_by_column)
 {
     float sum[] = {1, 2, 9, 3, 4, 9};
     float other[] = {10, 20, 30, 40};
@@ -221,10 +208,9 @@ START_TEST(rows_are_added_column_by_column)
     scale_row(sum, sum, 2, 0.5f);
     ck_assert_mem_eq(sum, ((float[]){5.5f, 11, 9, 33, 44, 9}), sizeof sum);
 }
-END_TEST
 
 /* Counts around the steps of the loop; what lies behind a row stays as it is. */
-START_TEST(a_scaled_row_is_added_with_one_rounding)
+TEST(a_scaled_row_is_added_with_one_rounding)
 {
     enum { MOST = 200 };
     uint32_t dice = 7;
@@ -238,9 +224,8 @@ START_TEST(a_scaled_row_is_added_with_one_rounding)
             ck_assert(sum[i] == (i < count ? fmaf(1.1f, added[i], to[i]) : to[i]));
     }
 }
-END_TEST
 
-START_TEST(a_row_is_shared_out_if_there_is_something_to_share)
+TEST(a_row_is_shared_out_if_there_is_something_to_share)
 {
     float row[] = {1, 0, 2, 5};
     ck_assert(normalise_row(row, 4));
@@ -252,10 +237,9 @@ START_TEST(a_row_is_shared_out_if_there_is_something_to_share)
     }
     ck_assert(!normalise_row(row, 0));
 }
-END_TEST
 
 /* Of every length, so that each lane is once the one that holds it. */
-START_TEST(the_largest_number_of_a_row_is_found_wherever_it_stands)
+TEST(the_largest_number_of_a_row_is_found_wherever_it_stands)
 {
     float row[150];
     for (size_t count = 1; count <= COUNT(row); count++) {
@@ -268,9 +252,8 @@ START_TEST(the_largest_number_of_a_row_is_found_wherever_it_stands)
     }
     ck_assert_float_eq(max_row(NULL, 0), -INFINITY);
 }
-END_TEST
 
-START_TEST(the_first_bad_number_is_found)
+TEST(the_first_bad_number_is_found)
 {
     static const struct {
         float values[4];
@@ -283,30 +266,4 @@ START_TEST(the_first_bad_number_is_found)
     for (size_t i = 0; i < COUNT(cases); i++)
         ck_assert_uint_eq(first_nonfinite(cases[i].values, 4), cases[i].first);
     ck_assert_uint_eq(first_nonfinite(NULL, 0), 0);
-}
-END_TEST
-
-Suite *rows_suite(void)
-{
-    Suite *suite = suite_create("rows");
-    TCase *tests = tcase_create("rows");
-    tcase_add_checked_fixture(tests, roll, NULL);
-    tcase_add_test(tests, layernorm_is_the_formula);
-    tcase_add_test(tests, layernorm_survives_a_large_mean);
-    tcase_add_test(tests, layernorm_of_equal_channels_is_the_shift);
-    tcase_add_test(tests, rows_do_not_depend_on_their_neighbours);
-    tcase_add_test(tests, a_norm_of_what_is_not_finite_is_nan);
-    tcase_add_test(tests, softmax_is_the_formula);
-    tcase_add_test(tests, a_single_score_has_weight_one);
-    tcase_add_test(tests, minus_infinity_has_weight_zero);
-    tcase_add_test(tests, what_is_no_score_is_refused_wherever_it_stands);
-    tcase_add_test(tests, a_row_of_minus_infinity_is_refused);
-    tcase_add_test(tests, rows_of_every_length_end_where_they_end);
-    tcase_add_test(tests, rows_are_added_column_by_column);
-    tcase_add_test(tests, a_scaled_row_is_added_with_one_rounding);
-    tcase_add_test(tests, a_row_is_shared_out_if_there_is_something_to_share);
-    tcase_add_test(tests, the_largest_number_of_a_row_is_found_wherever_it_stands);
-    tcase_add_test(tests, the_first_bad_number_is_found);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,14 +1,10 @@
 #include "math/running_sum.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "math/rng.h"
-
-Suite *running_sum_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { WIDTH = 100, TOKENS = 40, STRIDE = WIDTH + 3 };
 
@@ -35,7 +31,7 @@ static void prepare(void)
     memset(again, 0, sizeof again);
 }
 
-START_TEST(phi_is_elu_and_one_more)
+TEST(phi_is_elu_and_one_more)
 {
     static const float x[] = {-100, -3, -0.5f, -0.0f, 0, 1e-8f, 0.5f, 7};
     float found[COUNT(x)];
@@ -47,7 +43,6 @@ START_TEST(phi_is_elu_and_one_more)
     }
     ck_assert(found[0] >= 0);
 }
-END_TEST
 
 /* Query t over the first `keys` keys, in double. */
 static void expect_answer(size_t t, size_t keys, size_t dk, size_t dv)
@@ -67,7 +62,7 @@ static void expect_answer(size_t t, size_t keys, size_t dk, size_t dv)
     }
 }
 
-START_TEST(each_query_sees_the_keys_up_to_its_own)
+TEST(each_query_sees_the_keys_up_to_its_own)
 {
     for (size_t w = 0; w < COUNT(widths); w++) {
         size_t dk = widths[w][0];
@@ -80,9 +75,8 @@ START_TEST(each_query_sees_the_keys_up_to_its_own)
             expect_answer(t, t + 1, dk, dv);
     }
 }
-END_TEST
 
-START_TEST(queries_that_come_last_see_all_keys)
+TEST(queries_that_come_last_see_all_keys)
 {
     struct running_sum sum = {values, 17, 32};
     prepare();
@@ -91,10 +85,9 @@ START_TEST(queries_that_come_last_see_all_keys)
     for (size_t t = 0; t < 5; t++)
         expect_answer(t, 39, 17, 32);
 }
-END_TEST
 
 /* One token at a time, as adding and asking. */
-START_TEST(a_sum_has_the_same_bits_however_it_is_cut)
+TEST(a_sum_has_the_same_bits_however_it_is_cut)
 {
     for (size_t w = 0; w < COUNT(widths) * COUNT(counts); w++) {
         size_t dk = widths[w / COUNT(counts)][0];
@@ -115,17 +108,4 @@ START_TEST(a_sum_has_the_same_bits_however_it_is_cut)
         ck_assert_mem_eq(totals, other_totals, count * sizeof(float));
         ck_assert_mem_eq(values, again, running_sum_size(dk, dv) * sizeof(float));
     }
-}
-END_TEST
-
-Suite *running_sum_suite(void)
-{
-    Suite *suite = suite_create("running_sum");
-    TCase *tests = tcase_create("running_sum");
-    tcase_add_test(tests, phi_is_elu_and_one_more);
-    tcase_add_test(tests, each_query_sees_the_keys_up_to_its_own);
-    tcase_add_test(tests, queries_that_come_last_see_all_keys);
-    tcase_add_test(tests, a_sum_has_the_same_bits_however_it_is_cut);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

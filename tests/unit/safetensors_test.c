@@ -1,12 +1,10 @@
 #include "format/safetensors.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/heap.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* Headers are written with ' for ", so that they can be read here. */
 static void add_header(struct buf *file, const char *header)
@@ -60,7 +58,7 @@ static const char two_tensors[] = "{'__metadata__':{'format':'pt'},"
                                   "'b':{'dtype':'U8','shape':[3],'data_offsets':[8,11]},"
                                   "'a':{'dtype':'F32','shape':[2,1],'data_offsets':[0,8]}}";
 
-START_TEST(entries_are_found_by_name_and_stand_in_the_order_of_their_data)
+TEST(entries_are_found_by_name_and_stand_in_the_order_of_their_data)
 {
     struct safetensors tensors = {0};
     struct err err = {0};
@@ -84,9 +82,8 @@ START_TEST(entries_are_found_by_name_and_stand_in_the_order_of_their_data)
     ck_assert_ptr_null(safetensors_find(&tensors, "a"));
     buf_release(&file);
 }
-END_TEST
 
-START_TEST(good_files_are_opened)
+TEST(good_files_are_opened)
 {
     static const struct {
         const char *header;
@@ -121,10 +118,9 @@ START_TEST(good_files_are_opened)
         buf_release(&file);
     }
 }
-END_TEST
 
 /* 60 is '<', and 640 are the first two bytes of a pickle. */
-START_TEST(a_header_whose_length_looks_like_another_format_is_opened)
+TEST(a_header_whose_length_looks_like_another_format_is_opened)
 {
     static const size_t lengths[] = {'<', 0x280, 0x380, 0x480, 0x580};
     for (size_t i = 0; i < COUNT(lengths); i++) {
@@ -138,7 +134,6 @@ START_TEST(a_header_whose_length_looks_like_another_format_is_opened)
         buf_release(&file);
     }
 }
-END_TEST
 
 /* What the message says behind the file's name. */
 static const char *behind_name(const struct err *err)
@@ -240,7 +235,7 @@ static const struct {
     {"{}", 1, "expected 0 bytes of tensor data, found 1"},
 };
 
-START_TEST(a_malformed_file_is_refused)
+TEST(a_malformed_file_is_refused)
 {
     for (size_t i = 0; i < COUNT(malformed); i++) {
         struct err err = {0};
@@ -251,9 +246,8 @@ START_TEST(a_malformed_file_is_refused)
         buf_release(&file);
     }
 }
-END_TEST
 
-START_TEST(nine_dimensions_are_not_supported)
+TEST(nine_dimensions_are_not_supported)
 {
     struct err err = {0};
     struct buf file = file_of(X(DTYPE ",'shape':[1,1,1,1,1,1,1,1,1]" RANGE), 4);
@@ -263,11 +257,10 @@ START_TEST(nine_dimensions_are_not_supported)
     ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
     buf_release(&file);
 }
-END_TEST
 
 #define RAW(text) text, sizeof text - 1
 
-START_TEST(what_is_no_safetensors_file_says_what_it_is)
+TEST(what_is_no_safetensors_file_says_what_it_is)
 {
     static const struct {
         const char *bytes;
@@ -311,9 +304,8 @@ START_TEST(what_is_no_safetensors_file_says_what_it_is)
         ck_assert_int_eq(err.kind, cases[i].kind);
     }
 }
-END_TEST
 
-START_TEST(a_file_that_is_not_there_is_named_once)
+TEST(a_file_that_is_not_there_is_named_once)
 {
     struct safetensors tensors = {0};
     struct err err = {0};
@@ -322,9 +314,8 @@ START_TEST(a_file_that_is_not_there_is_named_once)
     ck_assert_str_eq(err.text, "cannot open '/nowhere/model.safetensors': "
                                "No such file or directory");
 }
-END_TEST
 
-START_TEST(a_file_that_is_cut_short_is_refused)
+TEST(a_file_that_is_cut_short_is_refused)
 {
     struct buf file = file_of(two_tensors, 11);
     for (size_t size = 0; size < file.size; size++)
@@ -332,10 +323,9 @@ START_TEST(a_file_that_is_cut_short_is_refused)
     ck_assert_int_eq(visit_bytes(file.bytes, file.size, NULL), 0);
     buf_release(&file);
 }
-END_TEST
 
 /* Some flips give another good file ('a' becomes 'c'); none may do more harm than an error. */
-START_TEST(a_bit_that_flips_in_the_header_gives_a_file_or_an_error)
+TEST(a_bit_that_flips_in_the_header_gives_a_file_or_an_error)
 {
     struct buf file = file_of(two_tensors, 11);
     size_t refused = 0;
@@ -352,9 +342,8 @@ START_TEST(a_bit_that_flips_in_the_header_gives_a_file_or_an_error)
     ck_assert_uint_lt(refused, bits);
     buf_release(&file);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     struct buf file = file_of(two_tensors, 11);
     size_t nth = 1;
@@ -371,25 +360,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
     }
     ck_assert_uint_gt(nth, 20);
     buf_release(&file);
-}
-END_TEST
-
-Suite *safetensors_suite(void);
-
-Suite *safetensors_suite(void)
-{
-    Suite *suite = suite_create("safetensors");
-    TCase *tests = tcase_create("safetensors");
-    tcase_add_test(tests, entries_are_found_by_name_and_stand_in_the_order_of_their_data);
-    tcase_add_test(tests, good_files_are_opened);
-    tcase_add_test(tests, a_header_whose_length_looks_like_another_format_is_opened);
-    tcase_add_test(tests, a_malformed_file_is_refused);
-    tcase_add_test(tests, nine_dimensions_are_not_supported);
-    tcase_add_test(tests, what_is_no_safetensors_file_says_what_it_is);
-    tcase_add_test(tests, a_file_that_is_not_there_is_named_once);
-    tcase_add_test(tests, a_file_that_is_cut_short_is_refused);
-    tcase_add_test(tests, a_bit_that_flips_in_the_header_gives_a_file_or_an_error);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,4 +1,3 @@
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +7,7 @@
 #include "format/json.h"
 #include "format/safetensors.h"
 #include "memory_stream.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const float numbers[] = {0, 1, -2.5f, 0.1f, 4, 5, 6, 7, 8, 9, 10, 11};
 
@@ -36,7 +34,9 @@ static struct file written(size_t count, size_t note_count)
     return memory_stream_take(&out);
 }
 
-START_TEST(a_small_file_is_written_to_the_byte)
+TIMEOUT(60) /* 100 MB under valgrind */
+
+TEST(a_small_file_is_written_to_the_byte)
 {
     static const char expected[] =
         "\x88\0\0\0\0\0\0\0"
@@ -49,16 +49,14 @@ START_TEST(a_small_file_is_written_to_the_byte)
     ck_assert_mem_eq(file.bytes, expected, file.size);
     file_release(&file);
 }
-END_TEST
 
-START_TEST(nothing_is_a_file_too)
+TEST(nothing_is_a_file_too)
 {
     struct file file = written(0, 0);
     ck_assert_uint_eq(file.size, 16);
     ck_assert_mem_eq(file.bytes, "\x08\0\0\0\0\0\0\0{}      ", 16);
     file_release(&file);
 }
-END_TEST
 
 static void check_tensor(const struct safetensors *read, const struct safetensors_tensor *tensor)
 {
@@ -75,7 +73,7 @@ static void check_tensor(const struct safetensors *read, const struct safetensor
     ck_assert(count == 0 || memcmp(entry->data, tensor->data, count * sizeof(float)) == 0);
 }
 
-START_TEST(every_number_of_tensors_and_notes_reads_back)
+TEST(every_number_of_tensors_and_notes_reads_back)
 {
     for (size_t i = 0; i < (COUNT(tensors) + 1) * (COUNT(notes) + 1); i++) {
         size_t count = i % (COUNT(tensors) + 1);
@@ -93,9 +91,8 @@ START_TEST(every_number_of_tensors_and_notes_reads_back)
         file_release(&file);
     }
 }
-END_TEST
 
-START_TEST(notes_read_back)
+TEST(notes_read_back)
 {
     struct file file = written(COUNT(tensors), COUNT(notes));
     struct json *header = NULL;
@@ -112,9 +109,8 @@ START_TEST(notes_read_back)
     json_free(header);
     file_release(&file);
 }
-END_TEST
 
-START_TEST(a_file_on_disk_reads_back)
+TEST(a_file_on_disk_reads_back)
 {
     char directory[] = "/tmp/safetensors_write_test.XXXXXX";
     char path[sizeof directory + sizeof "/model.safetensors"];
@@ -134,9 +130,8 @@ START_TEST(a_file_on_disk_reads_back)
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(rmdir(directory), 0);
 }
-END_TEST
 
-START_TEST(a_header_that_no_reader_would_accept_is_not_written)
+TEST(a_header_that_no_reader_would_accept_is_not_written)
 {
     enum { NOTES = 101, TEXT_BYTES = 1000000 };
     struct safetensors_note many[NOTES];
@@ -156,9 +151,8 @@ START_TEST(a_header_that_no_reader_would_accept_is_not_written)
     file_release(&file);
     heap_free(text);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     size_t nth = 1;
     for (;; nth++) {
@@ -176,23 +170,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
         ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "%s", err.text);
     }
     ck_assert_uint_gt(nth, 1);
-}
-END_TEST
-
-Suite *safetensors_write_suite(void);
-
-Suite *safetensors_write_suite(void)
-{
-    Suite *suite = suite_create("safetensors_write");
-    TCase *tests = tcase_create("safetensors_write");
-    tcase_set_timeout(tests, 60); /* 100 MB under valgrind */
-    tcase_add_test(tests, a_small_file_is_written_to_the_byte);
-    tcase_add_test(tests, nothing_is_a_file_too);
-    tcase_add_test(tests, every_number_of_tensors_and_notes_reads_back);
-    tcase_add_test(tests, notes_read_back);
-    tcase_add_test(tests, a_file_on_disk_reads_back);
-    tcase_add_test(tests, a_header_that_no_reader_would_accept_is_not_written);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

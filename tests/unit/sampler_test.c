@@ -1,6 +1,5 @@
 #include "model/sampler.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,8 +7,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-
-Suite *sampler_suite(void);
+#include "unit.h"
 
 enum { WORDS = 3000 };
 
@@ -79,6 +77,8 @@ static void leave(void)
     arena_release(&arena);
 }
 
+FIXTURE(NULL, leave)
+
 static struct sampler sampler_of(const struct sampling *how, size_t count)
 {
     struct sampler sampler;
@@ -112,7 +112,7 @@ static const char *kept_ids(const struct sampler *sampler)
 /* --- tests -------------------------------------------------------------------------------------
  */
 
-START_TEST(random_numbers_are_splitmix64s)
+TEST(random_numbers_are_splitmix64s)
 {
     static const uint64_t published[] = {6457827717110365317u, 3203168211198807973u,
                                          9817491932198370423u, 4593380528125082431u,
@@ -121,9 +121,8 @@ START_TEST(random_numbers_are_splitmix64s)
     for (size_t i = 0; i < sizeof published / sizeof *published; i++)
         ck_assert_uint_eq(sampler_random(&state), published[i]);
 }
-END_TEST
 
-START_TEST(without_temperature_the_most_likely_comes_and_of_equals_the_first)
+TEST(without_temperature_the_most_likely_comes_and_of_equals_the_first)
 {
     struct sampling greedy = {.top_p = 1};
     struct sampler sampler = sampler_of(&greedy, 5);
@@ -131,9 +130,8 @@ START_TEST(without_temperature_the_most_likely_comes_and_of_equals_the_first)
     ck_assert_uint_eq(sampler_next(&sampler, (float[]){-3, -2, -5, -5, -2}), 1);
     ck_assert_uint_eq(sampler_next(&sampler, (float[]){0, 0, 0, 0, 0}), 0);
 }
-END_TEST
 
-START_TEST(what_stays_is_what_is_written_down)
+TEST(what_stays_is_what_is_written_down)
 {
     /* ½, ¼, ⅛, ⅛ of all, in another order: ids 2, 0, 1, 3 */
     static const float logits[] = {-0.6931472f, -1.3862944f, 0, -1.3862944f};
@@ -160,9 +158,8 @@ START_TEST(what_stays_is_what_is_written_down)
                       cases[i].stays, kept_ids(&sampler));
     }
 }
-END_TEST
 
-START_TEST(probabilities_are_those_of_the_plain_version)
+TEST(probabilities_are_those_of_the_plain_version)
 {
     static const size_t counts[] = {1, 2, 3, 10, 97, WORDS};
     static const double temperatures[] = {0.01, 0.7, 1, 3, 100};
@@ -195,9 +192,8 @@ START_TEST(probabilities_are_those_of_the_plain_version)
                 }
     ck_assert_uint_lt(edges, tried / 20);
 }
-END_TEST
 
-START_TEST(draws_are_as_frequent_as_they_are_likely)
+TEST(draws_are_as_frequent_as_they_are_likely)
 {
     enum { DRAWS = 20000, WORDS_HERE = 20 };
     static float logits[WORDS_HERE];
@@ -222,9 +218,8 @@ START_TEST(draws_are_as_frequent_as_they_are_likely)
         }
     }
 }
-END_TEST
 
-START_TEST(a_seed_makes_the_same_tokens_every_time)
+TEST(a_seed_makes_the_same_tokens_every_time)
 {
     static float logits[WORDS];
     struct sampling how = {.temperature = 1, .top_p = 0.9, .seed = 42};
@@ -239,9 +234,8 @@ START_TEST(a_seed_makes_the_same_tokens_every_time)
     struct sampler other = sampler_of(&how, WORDS);
     ck_assert_uint_ne(sampler_next(&other, logits), known[0]);
 }
-END_TEST
 
-START_TEST(extreme_numbers_end_in_a_token_of_weight)
+TEST(extreme_numbers_end_in_a_token_of_weight)
 {
     static const double temperatures[] = {4.9e-324, 1e-300, 1e-30, 1e30, 1e300};
     static const float logits[][3] = {{-3e38f, 3e38f, 0}, {1e-45f, 0, -1e-45f}, {88, 88, -88}};
@@ -255,9 +249,8 @@ START_TEST(extreme_numbers_end_in_a_token_of_weight)
                 ck_assert_float_gt(sampler.weights[id], 0);
             }
 }
-END_TEST
 
-START_TEST(memory_is_taken_once_and_only_to_draw)
+TEST(memory_is_taken_once_and_only_to_draw)
 {
     struct sampling how = {.top_p = 1};
     struct sampler sampler;
@@ -270,22 +263,4 @@ START_TEST(memory_is_taken_once_and_only_to_draw)
     heap_fail_at(2, 0);
     ck_assert_int_eq(sampler_init(&sampler, &how, 100000, &arena, NULL), -1);
     heap_fail_at(0, 0);
-}
-END_TEST
-
-Suite *sampler_suite(void)
-{
-    Suite *suite = suite_create("sampler");
-    TCase *tests = tcase_create("sampler");
-    tcase_add_checked_fixture(tests, NULL, leave);
-    tcase_add_test(tests, random_numbers_are_splitmix64s);
-    tcase_add_test(tests, without_temperature_the_most_likely_comes_and_of_equals_the_first);
-    tcase_add_test(tests, what_stays_is_what_is_written_down);
-    tcase_add_test(tests, probabilities_are_those_of_the_plain_version);
-    tcase_add_test(tests, draws_are_as_frequent_as_they_are_likely);
-    tcase_add_test(tests, a_seed_makes_the_same_tokens_every_time);
-    tcase_add_test(tests, extreme_numbers_end_in_a_token_of_weight);
-    tcase_add_test(tests, memory_is_taken_once_and_only_to_draw);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

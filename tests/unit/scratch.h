@@ -1,6 +1,6 @@
 /* scratch.h: an empty folder for one test, which is the working directory while the test runs.
  *
- *     tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
+ *     FIXTURE(scratch_enter, scratch_leave)
  *     ...
  *     scratch_write("config.json", "{}");
  */

@@ -1,14 +1,10 @@
 #include "lens/selection.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
-
-Suite *selection_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const struct config gpt2 = {
     .kind = MODEL_GPT2, .n_layer = 6, .n_head = 12, .norm_first = true, .final_norm = true};
@@ -30,6 +26,8 @@ static void release(void)
     arena_release(&arena);
 }
 
+FIXTURE(empty, release)
+
 static uint64_t bit(int site)
 {
     return (uint64_t)1 << site;
@@ -45,7 +43,7 @@ static uint64_t all_bits(void)
     return bits;
 }
 
-START_TEST(sites_are_chosen_by_their_names)
+TEST(sites_are_chosen_by_their_names)
 {
     const struct {
         const char *list;
@@ -66,9 +64,8 @@ START_TEST(sites_are_chosen_by_their_names)
         ck_assert_int_eq(selection.tokens, cases[i].tokens);
     }
 }
-END_TEST
 
-START_TEST(all_is_what_the_model_has)
+TEST(all_is_what_the_model_has)
 {
     ck_assert_int_eq(selection_sites(&selection, "all", &attention, &err), 0);
     ck_assert_uint_eq(selection.sites, bit(SITE_EMBEDDING) | bit(SITE_Q) | bit(SITE_K) |
@@ -76,9 +73,8 @@ START_TEST(all_is_what_the_model_has)
                                            bit(SITE_WEIGHTS) | bit(SITE_CONTEXT) |
                                            bit(SITE_ATTN_OUT));
 }
-END_TEST
 
-START_TEST(a_site_that_is_none_is_refused_with_those_there_are)
+TEST(a_site_that_is_none_is_refused_with_those_there_are)
 {
     static const struct {
         const char *list;
@@ -99,17 +95,15 @@ START_TEST(a_site_that_is_none_is_refused_with_those_there_are)
         ck_assert_int_eq(err.kind, ERR_USAGE);
     }
 }
-END_TEST
 
-START_TEST(a_site_that_the_model_lacks_is_refused)
+TEST(a_site_that_the_model_lacks_is_refused)
 {
     ck_assert_int_eq(selection_sites(&selection, "weights,ln_1", &attention, &err), -1);
     ck_assert_str_eq(err.text, "--show: a model of type \"attention\" has no 'ln_1'");
     ck_assert_int_eq(err.kind, ERR_USAGE);
 }
-END_TEST
 
-START_TEST(a_site_of_another_mechanism_is_refused)
+TEST(a_site_of_another_mechanism_is_refused)
 {
     struct config without = gpt2;
     without.mechanism.without = 1U << PART_MLP;
@@ -119,7 +113,6 @@ START_TEST(a_site_of_another_mechanism_is_refused)
     ck_assert_int_eq(selection_sites(&selection, "q,mlp_act", &without, &err), -1);
     ck_assert_str_eq(err.text, "--show: 'mlp_act' is left out by --without mlp");
 }
-END_TEST
 
 /* The numbers as text, "0 3 4", to compare. */
 static const char *chosen(const size_t *indices, size_t count)
@@ -131,7 +124,7 @@ static const char *chosen(const size_t *indices, size_t count)
     return text;
 }
 
-START_TEST(numbers_ranges_and_the_end_are_understood)
+TEST(numbers_ranges_and_the_end_are_understood)
 {
     static const struct {
         const char *list;
@@ -161,9 +154,8 @@ START_TEST(numbers_ranges_and_the_end_are_understood)
         ck_assert_str_eq(chosen(selection.layers.items, selection.layers.count), cases[i].chosen);
     }
 }
-END_TEST
 
-START_TEST(numbers_that_the_model_lacks_are_refused_with_its_range)
+TEST(numbers_that_the_model_lacks_are_refused_with_its_range)
 {
     static const struct {
         const char *list;
@@ -208,9 +200,8 @@ START_TEST(numbers_that_the_model_lacks_are_refused_with_its_range)
         ck_assert_int_eq(err.kind, ERR_USAGE);
     }
 }
-END_TEST
 
-START_TEST(a_model_of_one_layer_says_so)
+TEST(a_model_of_one_layer_says_so)
 {
     ck_assert_int_eq(selection_layers(&selection, "1", &attention, &arena, &err), -1);
     ck_assert_str_eq(err.text, "--layer: expected 0 or all, found '1': the model has one layer");
@@ -219,9 +210,8 @@ START_TEST(a_model_of_one_layer_says_so)
     ck_assert_str_eq(err.text, "--head: expected 0 or all, found '-2': the model has one head");
     ck_assert_int_eq(selection_heads(&selection, "-1", &attention, &arena, &err), 0);
 }
-END_TEST
 
-START_TEST(heads_are_chosen_like_layers)
+TEST(heads_are_chosen_like_layers)
 {
     ck_assert_int_eq(selection_heads(&selection, "11,0-2", &gpt2, &arena, &err), 0);
     ck_assert_str_eq(chosen(selection.heads, selection.head_count), "0 1 2 11");
@@ -230,9 +220,8 @@ START_TEST(heads_are_chosen_like_layers)
                      "--head: expected numbers from 0 to 11 (or -12 to -1 from the end), ranges "
                      "such as 0-11, or all, found '12': the model has 12 heads");
 }
-END_TEST
 
-START_TEST(all_heads_are_no_list)
+TEST(all_heads_are_no_list)
 {
     static const char *const lists[] = {NULL, "all"};
     for (size_t i = 0; i < COUNT(lists); i++) {
@@ -243,10 +232,9 @@ START_TEST(all_heads_are_no_list)
     ck_assert_int_eq(selection_heads(&selection, "0-11", &gpt2, &arena, &err), 0);
     ck_assert_ptr_nonnull(selection.heads);
 }
-END_TEST
 
 /* Each of the two has layers of its own; the list is read for those that have a chosen site. */
-START_TEST(layers_are_those_of_encoder_and_decoder)
+TEST(layers_are_those_of_encoder_and_decoder)
 {
     static const struct config uneven = {
         .kind = MODEL_TRANSFORMER, .n_encoder_layer = 5, .n_layer = 2, .final_norm = true};
@@ -276,9 +264,8 @@ START_TEST(layers_are_those_of_encoder_and_decoder)
     ck_assert_str_eq(err.text, "--layer: expected numbers from 0 to 4 (or -5 to -1 from the end), "
                                "ranges such as 0-4, or all, found '5': the encoder has 5 layers");
 }
-END_TEST
 
-START_TEST(an_encoder_is_watched_in_its_own_layers)
+TEST(an_encoder_is_watched_in_its_own_layers)
 {
     static const struct config uneven = {
         .kind = MODEL_TRANSFORMER, .n_encoder_layer = 3, .n_layer = 1, .final_norm = true};
@@ -296,9 +283,8 @@ START_TEST(an_encoder_is_watched_in_its_own_layers)
     ck_assert_uint_eq(selection_layers_of(&selection, SITE_CROSS_Q).count, 1);
     ck_assert_uint_eq(selection_layers_of(&selection, SITE_ENC_LN_F).count, 1);
 }
-END_TEST
 
-START_TEST(a_selection_watches_its_sites_in_its_layers)
+TEST(a_selection_watches_its_sites_in_its_layers)
 {
     struct watch watch;
     ck_assert_int_eq(watch_init(&watch, &gpt2, &arena, &err), 0);
@@ -311,9 +297,8 @@ START_TEST(a_selection_watches_its_sites_in_its_layers)
                              site == SITE_LOGITS ||
                                  (site == SITE_WEIGHTS && (layer == 1 || layer == 5)));
 }
-END_TEST
 
-START_TEST(heads_are_watched_from_the_first_to_the_last)
+TEST(heads_are_watched_from_the_first_to_the_last)
 {
     static const struct {
         const char *heads;
@@ -329,10 +314,9 @@ START_TEST(heads_are_watched_from_the_first_to_the_last)
         ck_assert_uint_eq(watch.head_count, cases[i].count);
     }
 }
-END_TEST
 
 /* Of a site that is kept whole every head is looked at. */
-START_TEST(a_site_that_is_whole_watches_every_head)
+TEST(a_site_that_is_whole_watches_every_head)
 {
     struct watch watch;
     ck_assert_int_eq(watch_init(&watch, &gpt2, &arena, &err), 0);
@@ -342,9 +326,8 @@ START_TEST(a_site_that_is_whole_watches_every_head)
     selection_watch(&selection, &watch);
     ck_assert_uint_eq(watch.head_count, 0);
 }
-END_TEST
 
-START_TEST(tokens_alone_watch_nothing)
+TEST(tokens_alone_watch_nothing)
 {
     struct watch watch;
     ck_assert_int_eq(watch_init(&watch, &gpt2, &arena, &err), 0);
@@ -353,9 +336,8 @@ START_TEST(tokens_alone_watch_nothing)
     selection_watch(&selection, &watch);
     ck_assert(!watch_from(&watch, SITE_EMBEDDING, 0));
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     heap_fail_at(1, 1);
     ck_assert_int_eq(selection_layers(&selection, "0", &gpt2, &arena, &err), -1);
@@ -367,31 +349,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
     ck_assert_int_eq(selection_sites(&selection, "none", &gpt2, &err), -1);
     ck_assert_int_eq(err.kind, ERR_USAGE);
     heap_fail_at(0, 0);
-}
-END_TEST
-
-Suite *selection_suite(void)
-{
-    Suite *suite = suite_create("selection");
-    TCase *tests = tcase_create("selection");
-    tcase_add_checked_fixture(tests, empty, release);
-    tcase_add_test(tests, sites_are_chosen_by_their_names);
-    tcase_add_test(tests, all_is_what_the_model_has);
-    tcase_add_test(tests, a_site_that_is_none_is_refused_with_those_there_are);
-    tcase_add_test(tests, a_site_that_the_model_lacks_is_refused);
-    tcase_add_test(tests, a_site_of_another_mechanism_is_refused);
-    tcase_add_test(tests, numbers_ranges_and_the_end_are_understood);
-    tcase_add_test(tests, numbers_that_the_model_lacks_are_refused_with_its_range);
-    tcase_add_test(tests, a_model_of_one_layer_says_so);
-    tcase_add_test(tests, heads_are_chosen_like_layers);
-    tcase_add_test(tests, all_heads_are_no_list);
-    tcase_add_test(tests, layers_are_those_of_encoder_and_decoder);
-    tcase_add_test(tests, an_encoder_is_watched_in_its_own_layers);
-    tcase_add_test(tests, a_selection_watches_its_sites_in_its_layers);
-    tcase_add_test(tests, heads_are_watched_from_the_first_to_the_last);
-    tcase_add_test(tests, a_site_that_is_whole_watches_every_head);
-    tcase_add_test(tests, tokens_alone_watch_nothing);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,16 +1,12 @@
 #include "base/sha256.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "scratch.h"
-
-Suite *sha256_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* The examples of FIPS 180-4 and of NIST's test vectors; the sizes around a block are
  * `head -c N /dev/zero | sha256sum`. */
@@ -62,20 +58,20 @@ static void expect_examples(void)
     }
 }
 
-START_TEST(published_examples_have_their_digits_in_pieces_of_any_size)
+FIXTURE(scratch_enter, scratch_leave)
+
+TEST(published_examples_have_their_digits_in_pieces_of_any_size)
 {
     expect_examples();
 }
-END_TEST
 
-START_TEST(the_plain_way_gives_the_same)
+TEST(the_plain_way_gives_the_same)
 {
     sha256_plain(true);
     expect_examples();
 }
-END_TEST
 
-START_TEST(a_million_letters_have_their_digits)
+TEST(a_million_letters_have_their_digits)
 {
     static char letters[1000000];
     char digits[SHA256_DIGITS + 1];
@@ -86,9 +82,8 @@ START_TEST(a_million_letters_have_their_digits)
                          "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
     }
 }
-END_TEST
 
-START_TEST(a_file_is_hashed_whole)
+TEST(a_file_is_hashed_whole)
 {
     char digits[SHA256_DIGITS + 1];
     struct err err = {0};
@@ -103,9 +98,8 @@ START_TEST(a_file_is_hashed_whole)
     ck_assert_int_eq(sha256_file(".", &size, digits, &err), -1);
     ck_assert_str_eq(err.text, "'.': expected a file, found a directory");
 }
-END_TEST
 
-START_TEST(a_part_of_an_open_file_is_hashed)
+TEST(a_part_of_an_open_file_is_hashed)
 {
     char digits[SHA256_DIGITS + 1];
     scratch_write("longer", "--abc--");
@@ -116,19 +110,4 @@ START_TEST(a_part_of_an_open_file_is_hashed)
     ck_assert_str_eq(digits, examples[0].digits);
     close(descriptor);
     ck_assert_int_eq(sha256_range(descriptor, 2, 3, digits), -1);
-}
-END_TEST
-
-Suite *sha256_suite(void)
-{
-    Suite *suite = suite_create("sha256");
-    TCase *tests = tcase_create("sha256");
-    tcase_add_test(tests, published_examples_have_their_digits_in_pieces_of_any_size);
-    tcase_add_test(tests, the_plain_way_gives_the_same);
-    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
-    tcase_add_test(tests, a_file_is_hashed_whole);
-    tcase_add_test(tests, a_part_of_an_open_file_is_hashed);
-    tcase_add_test(tests, a_million_letters_have_their_digits);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,14 +1,16 @@
 #include "model/shape.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "model/model.h"
 #include "scratch.h"
+#include "unit.h"
 
-START_TEST(a_shape_is_a_model_of_its_name)
+FIXTURE(scratch_enter, scratch_leave)
+
+TEST(a_shape_is_a_model_of_its_name)
 {
     struct new_model new_model = {0};
     struct model model = {0};
@@ -24,10 +26,9 @@ START_TEST(a_shape_is_a_model_of_its_name)
     model_release(&model);
     new_model_release(&new_model);
 }
-END_TEST
 
 /* Norms scale around 1; all else stands around 0; and no tensor repeats another. */
-START_TEST(weights_are_small_and_differ)
+TEST(weights_are_small_and_differ)
 {
     struct new_model new_model = {0};
     struct model model = {0};
@@ -49,9 +50,8 @@ START_TEST(weights_are_small_and_differ)
     model_release(&model);
     new_model_release(&new_model);
 }
-END_TEST
 
-START_TEST(the_same_shape_has_the_same_bytes)
+TEST(the_same_shape_has_the_same_bytes)
 {
     struct new_model one = {0};
     struct new_model two = {0};
@@ -65,16 +65,14 @@ START_TEST(the_same_shape_has_the_same_bytes)
     new_model_release(&one);
     new_model_release(&two);
 }
-END_TEST
 
-START_TEST(heads_fill_the_channels_of_every_shape)
+TEST(heads_fill_the_channels_of_every_shape)
 {
     for (size_t i = 0; i < shape_count; i++)
         ck_assert_uint_eq(shape_rows[i].n_embd % shape_rows[i].n_head, 0);
 }
-END_TEST
 
-START_TEST(an_unknown_shape_is_refused_with_those_there_are)
+TEST(an_unknown_shape_is_refused_with_those_there_are)
 {
     struct new_model new_model = {0};
     struct err err = {0};
@@ -84,9 +82,8 @@ START_TEST(an_unknown_shape_is_refused_with_those_there_are)
     ck_assert_int_eq(err.kind, ERR_USAGE);
     ck_assert_ptr_null(new_model.folder.files);
 }
-END_TEST
 
-START_TEST(what_is_saved_is_a_model_directory)
+TEST(what_is_saved_is_a_model_directory)
 {
     struct new_model new_model = {0};
     struct model model = {0};
@@ -106,9 +103,8 @@ START_TEST(what_is_saved_is_a_model_directory)
     file_release(&file);
     new_model_release(&new_model);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     size_t nth = 1;
     for (;; nth++) {
@@ -123,23 +119,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
         ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
     }
     ck_assert_uint_gt(nth, 4);
-}
-END_TEST
-
-Suite *shape_suite(void);
-
-Suite *shape_suite(void)
-{
-    Suite *suite = suite_create("shape");
-    TCase *tests = tcase_create("shape");
-    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
-    tcase_add_test(tests, a_shape_is_a_model_of_its_name);
-    tcase_add_test(tests, weights_are_small_and_differ);
-    tcase_add_test(tests, the_same_shape_has_the_same_bytes);
-    tcase_add_test(tests, heads_fill_the_channels_of_every_shape);
-    tcase_add_test(tests, an_unknown_shape_is_refused_with_those_there_are);
-    tcase_add_test(tests, what_is_saved_is_a_model_directory);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,12 +1,8 @@
 #include "lens/sheet.h"
 
-#include <check.h>
+#include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-Suite *sheet_suite(void);
-
-START_TEST(a_sheet_is_named_by_tensor_layer_and_head)
+TEST(a_sheet_is_named_by_tensor_layer_and_head)
 {
     static const struct {
         struct sheet sheet;
@@ -25,9 +21,8 @@ START_TEST(a_sheet_is_named_by_tensor_layer_and_head)
         ck_assert_str_eq(sheet_stem(text, &cases[i].sheet), cases[i].stem);
     }
 }
-END_TEST
 
-START_TEST(the_future_is_hidden_only_under_a_causal_mask)
+TEST(the_future_is_hidden_only_under_a_causal_mask)
 {
     struct sheet sheet = {.causal = true};
     ck_assert(!sheet_hides(&sheet, 1, 0));
@@ -36,24 +31,11 @@ START_TEST(the_future_is_hidden_only_under_a_causal_mask)
     sheet.causal = false;
     ck_assert(!sheet_hides(&sheet, 1, 2));
 }
-END_TEST
 
-START_TEST(a_cell_is_found_by_row_and_column)
+TEST(a_cell_is_found_by_row_and_column)
 {
     static const float values[] = {1, 2, 3, 4, 5, 6};
     struct sheet sheet = {.rows = {.size = 2}, .columns = {.size = 3}, .values = values};
     ck_assert_float_eq(sheet_cell(&sheet, 0, 2), 3);
     ck_assert_float_eq(sheet_cell(&sheet, 1, 0), 4);
-}
-END_TEST
-
-Suite *sheet_suite(void)
-{
-    Suite *suite = suite_create("sheet");
-    TCase *tests = tcase_create("sheet");
-    tcase_add_test(tests, a_sheet_is_named_by_tensor_layer_and_head);
-    tcase_add_test(tests, the_future_is_hidden_only_under_a_causal_mask);
-    tcase_add_test(tests, a_cell_is_found_by_row_and_column);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,12 +1,9 @@
 #include "math/rows.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
-Suite *sinusoid_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { COLUMNS = 67, ROWS = 3 };
 
@@ -25,7 +22,7 @@ static double expected(size_t position, size_t column, size_t columns)
     return column % 2 ? cos(angle) : sin(angle);
 }
 
-START_TEST(positions_are_as_the_formula_says)
+TEST(positions_are_as_the_formula_says)
 {
     static const size_t widths[] = {1, 2, 3, 8, 32, 66, 67};
     static const size_t positions[] = {0, 1, 2, 3, 4, 7, 100, 355, 511, 1023, 44444, 16777213};
@@ -41,10 +38,9 @@ START_TEST(positions_are_as_the_formula_says)
         }
     }
 }
-END_TEST
 
 /* Near the ends of the four quarters of a turn the signs change. */
-START_TEST(every_angle_is_in_its_quarter)
+TEST(every_angle_is_in_its_quarter)
 {
     for (size_t position = 0; position < 3000; position++) {
         add(1, 2, position);
@@ -52,9 +48,8 @@ START_TEST(every_angle_is_in_its_quarter)
         ck_assert_double_eq_tol((double)numbers[0][1], cos((double)position), 3.1e-8);
     }
 }
-END_TEST
 
-START_TEST(they_are_added_to_what_is_there_and_to_nothing_else)
+TEST(they_are_added_to_what_is_there_and_to_nothing_else)
 {
     for (size_t i = 0; i < ROWS * COLUMNS; i++)
         numbers[i / COLUMNS][i % COLUMNS] = 2;
@@ -67,27 +62,13 @@ START_TEST(they_are_added_to_what_is_there_and_to_nothing_else)
     ck_assert_float_eq(numbers[1][3], 2);
     ck_assert_float_eq(numbers[2][0], 2);
 }
-END_TEST
 
 /* On every machine. */
-START_TEST(a_position_has_the_same_bits_for_ever)
+TEST(a_position_has_the_same_bits_for_ever)
 {
     static const float bits[] = {-0.958924294f, 0.2836622f,    0.230001718f,
                                  0.973190248f,  0.0107719647f, 0.999942005f};
     add(1, 6, 5);
     for (size_t i = 0; i < COUNT(bits); i++)
         ck_assert_float_eq(numbers[0][i], bits[i]);
-}
-END_TEST
-
-Suite *sinusoid_suite(void)
-{
-    Suite *suite = suite_create("sinusoid");
-    TCase *tests = tcase_create("sinusoid");
-    tcase_add_test(tests, positions_are_as_the_formula_says);
-    tcase_add_test(tests, every_angle_is_in_its_quarter);
-    tcase_add_test(tests, they_are_added_to_what_is_there_and_to_nothing_else);
-    tcase_add_test(tests, a_position_has_the_same_bits_for_ever);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

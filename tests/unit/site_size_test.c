@@ -1,15 +1,11 @@
 #include "model/site.h"
 
-#include <check.h>
 #include <stdint.h>
 
 #include "model/model.h"
+#include "unit.h"
 
-Suite *site_size_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-START_TEST(sites_have_the_sizes_of_their_axes)
+TEST(sites_have_the_sizes_of_their_axes)
 {
     static const struct config config = {.kind = MODEL_GPT2,
                                          .vocab_size = 100,
@@ -47,9 +43,8 @@ START_TEST(sites_have_the_sizes_of_their_axes)
         ck_assert_msg(count == cases[i].count, "case %zu: %zu", i, count);
     }
 }
-END_TEST
 
-START_TEST(heads_side_by_side_are_as_wide_as_all_of_them)
+TEST(heads_side_by_side_are_as_wide_as_all_of_them)
 {
     static const struct config config = {
         .kind = MODEL_ATTENTION, .n_embd = 4, .n_head = 3, .n_kv_head = 3, .d_v = 5};
@@ -57,23 +52,10 @@ START_TEST(heads_side_by_side_are_as_wide_as_all_of_them)
     ck_assert(site_size(&count, &config, SITE_ATTN_OUT, 3, 2, 2));
     ck_assert_uint_eq(count, 2 * 15);
 }
-END_TEST
 
-START_TEST(what_64_bits_cannot_count_is_refused)
+TEST(what_64_bits_cannot_count_is_refused)
 {
     static const struct config config = {.n_head = 4, .n_kv_head = 4};
     size_t count = 0;
     ck_assert(!site_size(&count, &config, SITE_WEIGHTS, 4, SIZE_MAX / 8, SIZE_MAX / 8));
-}
-END_TEST
-
-Suite *site_size_suite(void)
-{
-    Suite *suite = suite_create("site_size");
-    TCase *tests = tcase_create("site_size");
-    tcase_add_test(tests, sites_have_the_sizes_of_their_axes);
-    tcase_add_test(tests, heads_side_by_side_are_as_wide_as_all_of_them);
-    tcase_add_test(tests, what_64_bits_cannot_count_is_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,11 +1,8 @@
 #include "model/site.h"
 
-#include <check.h>
 #include <string.h>
 
-Suite *site_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* The names users type, in the order of the pass. */
 /* clang-format off */
@@ -21,7 +18,7 @@ static const char *const names[] = {
 };
 /* clang-format on */
 
-START_TEST(sites_are_these_in_the_order_of_the_pass)
+TEST(sites_are_these_in_the_order_of_the_pass)
 {
     ck_assert_uint_eq(COUNT(names), SITE_COUNT);
     for (size_t i = 0; i < COUNT(names); i++) {
@@ -31,9 +28,8 @@ START_TEST(sites_are_these_in_the_order_of_the_pass)
         ck_assert_uint_eq(site, i);
     }
 }
-END_TEST
 
-START_TEST(only_whole_names_find_a_site)
+TEST(only_whole_names_find_a_site)
 {
     static const char *const wrong[] = {"", "Q", "weight", "weightss", "h.0.weights", "tokens"};
     for (size_t i = 0; i < COUNT(wrong); i++) {
@@ -42,9 +38,8 @@ START_TEST(only_whole_names_find_a_site)
         ck_assert_int_eq(site, SITE_LN_F);
     }
 }
-END_TEST
 
-START_TEST(a_name_ends_where_it_is_said_to)
+TEST(a_name_ends_where_it_is_said_to)
 {
     enum site site = SITE_COUNT;
     ck_assert(site_find("q,k,v", 1, &site));
@@ -53,9 +48,8 @@ START_TEST(a_name_ends_where_it_is_said_to)
     ck_assert_int_eq(site, SITE_LN_1);
     ck_assert(!site_find("weights", 6, &site));
 }
-END_TEST
 
-START_TEST(tensors_carry_their_layer)
+TEST(tensors_carry_their_layer)
 {
     char name[SITE_NAME_BYTES];
     ck_assert_str_eq(site_tensor_name(name, SITE_WEIGHTS, 0), "h.0.weights");
@@ -68,9 +62,8 @@ START_TEST(tensors_carry_their_layer)
     ck_assert_str_eq(site_tensor_name(name, SITE_ENC_LN_F, -1), "enc.ln_f");
     ck_assert_str_eq(site_tensor_name(name, SITE_LOGITS, -1), "logits");
 }
-END_TEST
 
-START_TEST(every_row_is_whole)
+TEST(every_row_is_whole)
 {
     for (int site = 0; site < SITE_COUNT; site++) {
         const struct site_row *row = &site_rows[site];
@@ -86,10 +79,9 @@ START_TEST(every_row_is_whole)
             ck_assert_int_eq(strncmp(row->alias, "blocks.L.", 9) == 0, row->in_layer);
     }
 }
-END_TEST
 
 /* What is like another site has its axes, and is found by it. */
-START_TEST(the_same_of_another_part_is_found)
+TEST(the_same_of_another_part_is_found)
 {
     for (int site = 0; site < SITE_COUNT; site++) {
         const struct site_row *row = &site_rows[site];
@@ -105,19 +97,4 @@ START_TEST(the_same_of_another_part_is_found)
     ck_assert_int_eq(site_of(PART_SOURCE, SITE_WEIGHTS), SITE_ENC_WEIGHTS);
     ck_assert_int_eq(site_of(PART_CROSS, SITE_WEIGHTS), SITE_CROSS_WEIGHTS);
     ck_assert_int_eq(site_of(PART_CROSS, SITE_RESID_MID), SITE_RESID_CROSS);
-}
-END_TEST
-
-Suite *site_suite(void)
-{
-    Suite *suite = suite_create("site");
-    TCase *tests = tcase_create("site");
-    tcase_add_test(tests, sites_are_these_in_the_order_of_the_pass);
-    tcase_add_test(tests, only_whole_names_find_a_site);
-    tcase_add_test(tests, a_name_ends_where_it_is_said_to);
-    tcase_add_test(tests, tensors_carry_their_layer);
-    tcase_add_test(tests, every_row_is_whole);
-    tcase_add_test(tests, the_same_of_another_part_is_found);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,16 +1,12 @@
 #include "math/portable_math.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
 #include "dice.h"
 #include "patience.h"
-
-Suite *soft_fma_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static void expect_same(float a, float b, float c)
 {
@@ -21,7 +17,7 @@ static void expect_same(float a, float b, float c)
                   (double)a, (double)b, (double)c, (double)expected, (double)found);
 }
 
-START_TEST(numbers_at_the_ends_of_their_range)
+TEST(numbers_at_the_ends_of_their_range)
 {
     static const float ends[] = {0.0f,    1.0f,      0x1p-149f,     0x1.fffffep-127f, FLT_MIN,
                                  FLT_MAX, 0x1p-75f,  0x1.000002p0f, 0x1.fffffep0f,    0x1p64f,
@@ -34,11 +30,10 @@ START_TEST(numbers_at_the_ends_of_their_range)
         expect_same(i & 1 ? -a : a, i & 2 ? -b : b, i & 4 ? -c : c);
     }
 }
-END_TEST
 
 /* Sums whose exact value lies a little beside the middle of two floats: rounded twice, they would
  * be wrong. */
-START_TEST(sums_beside_the_middle_of_two_floats)
+TEST(sums_beside_the_middle_of_two_floats)
 {
     for (int bits = 24; bits < 140; bits++) {
         float half = ldexpf(1.0f, -24);
@@ -51,7 +46,6 @@ START_TEST(sums_beside_the_middle_of_two_floats)
         expect_same(1.0f + FLT_EPSILON, 1.0f - FLT_EPSILON, -little);
     }
 }
-END_TEST
 
 static float any_float(uint32_t *dice, size_t kind)
 {
@@ -63,7 +57,7 @@ static float any_float(uint32_t *dice, size_t kind)
 }
 
 /* Any bits; some sums nearly cancel. */
-START_TEST(a_million_of_all_kinds)
+TEST(a_million_of_all_kinds)
 {
     uint32_t dice = 7;
     for (size_t i = 0; i < 1000000; i += one_of(100)) {
@@ -72,16 +66,4 @@ START_TEST(a_million_of_all_kinds)
         float c = i % 5 ? any_float(&dice, i / 16) : -(a * b);
         expect_same(a, b, i % 10 ? c : nextafterf(c, 0));
     }
-}
-END_TEST
-
-Suite *soft_fma_suite(void)
-{
-    Suite *suite = suite_create("soft_fma");
-    TCase *tests = tcase_create("soft_fma");
-    tcase_add_test(tests, numbers_at_the_ends_of_their_range);
-    tcase_add_test(tests, sums_beside_the_middle_of_two_floats);
-    tcase_add_test(tests, a_million_of_all_kinds);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

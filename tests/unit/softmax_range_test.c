@@ -1,16 +1,12 @@
 #include "math/softmax_range.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "dice.h"
 #include "guarded.h"
 #include "math/rows.h"
-
-Suite *softmax_range_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { ROWS = 5, COLUMNS_MOST = 7 * SOFTMAX_RANGE_STEP };
 
@@ -72,7 +68,7 @@ static void judge(size_t columns, size_t stride, struct softmax_range range)
         ck_assert(i % stride < columns || rows.data[i] == 9);
 }
 
-START_TEST(weights_are_those_of_rows_that_are_hidden_beside_their_bands)
+TEST(weights_are_those_of_rows_that_are_hidden_beside_their_bands)
 {
     memory = guarded_open((size_t)ROWS * (COLUMNS_MOST + SOFTMAX_RANGE_STEP));
     for (size_t columns = SOFTMAX_RANGE_STEP; columns <= COLUMNS_MOST;
@@ -87,7 +83,6 @@ START_TEST(weights_are_those_of_rows_that_are_hidden_beside_their_bands)
         judge(COLUMNS_MOST, COLUMNS_MOST, (struct softmax_range){low, low, low, 0, 0});
     guarded_close(&memory);
 }
-END_TEST
 
 /* What becomes of a number that is none, in the range or beside it. */
 static bool softens(size_t column, float number)
@@ -104,7 +99,7 @@ static bool softens(size_t column, float number)
     return sound;
 }
 
-START_TEST(what_is_no_number_counts_where_it_is_seen)
+TEST(what_is_no_number_counts_where_it_is_seen)
 {
     static const float numbers[] = {NAN, INFINITY};
     memory = guarded_open((size_t)ROWS * 3 * SOFTMAX_RANGE_STEP);
@@ -114,15 +109,4 @@ START_TEST(what_is_no_number_counts_where_it_is_seen)
                              !(column < 2 || (column >= 17 && column < 35)));
     ck_assert(softens(20, -INFINITY)); /* a key of weight 0 */
     guarded_close(&memory);
-}
-END_TEST
-
-Suite *softmax_range_suite(void)
-{
-    Suite *suite = suite_create("softmax_range");
-    TCase *tests = tcase_create("softmax_range");
-    tcase_add_test(tests, weights_are_those_of_rows_that_are_hidden_beside_their_bands);
-    tcase_add_test(tests, what_is_no_number_counts_where_it_is_seen);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,11 @@
 #include "lens/derive.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "lens/tokenized.h"
 #include "model/bundled.h"
-
-Suite *spans_suite(void);
+#include "unit.h"
 
 enum { TOKENS_MAX = 16 };
 
@@ -17,6 +15,8 @@ static void release(void)
 {
     arena_release(&arena);
 }
+
+FIXTURE(NULL, release)
 
 /* A reading whose tokens end where the bars stand: "dess|ert first". Blanks before a token are its
  * own, as in byte-level BPE; of words (`own` false) they are nobody's. */
@@ -58,7 +58,7 @@ static void check_words(struct tokenized tokenized, const struct tokenizer *toke
     buf_release(&found);
 }
 
-START_TEST(pieces_of_a_word_are_one_word)
+TEST(pieces_of_a_word_are_one_word)
 {
     static const struct {
         const char *cut, *words;
@@ -81,15 +81,13 @@ START_TEST(pieces_of_a_word_are_one_word)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_words(read_cut(cases[i].cut, true), NULL, cases[i].words);
 }
-END_TEST
 
-START_TEST(blanks_that_are_nobodys_part_words)
+TEST(blanks_that_are_nobodys_part_words)
 {
     check_words(read_cut("dess|ert| first", false), NULL, "dessert|first");
 }
-END_TEST
 
-START_TEST(a_token_without_a_place_stands_alone)
+TEST(a_token_without_a_place_stands_alone)
 {
     struct tokenized tokenized = read_cut("Li|fe", true);
     static struct token tokens[3];
@@ -102,9 +100,8 @@ START_TEST(a_token_without_a_place_stands_alone)
     tokenized.count = 3;
     check_words(tokenized, NULL, "<s>|Life");
 }
-END_TEST
 
-START_TEST(ids_are_words_of_the_text_they_stand_for)
+TEST(ids_are_words_of_the_text_they_stand_for)
 {
     struct tokenizer *tokenizer = NULL;
     struct tokenized tokenized;
@@ -117,27 +114,11 @@ START_TEST(ids_are_words_of_the_text_they_stand_for)
     check_words(tokenized, tokenizer, "Life|is|short|dessert");
     tokenizer_free(tokenizer);
 }
-END_TEST
 
-START_TEST(a_word_has_its_place_before_its_name)
+TEST(a_word_has_its_place_before_its_name)
 {
     struct tokenized tokenized = read_cut("dess|ert| first", true);
     ck_assert_int_eq(word_spans_find(&tokenized, NULL, &arena, NULL), 0);
     ck_assert_str_eq(tokenized.word_labels[1].exact, "1:first");
     ck_assert_str_eq(tokenized.word_labels[1].plain, "first");
-}
-END_TEST
-
-Suite *spans_suite(void)
-{
-    Suite *suite = suite_create("spans");
-    TCase *tests = tcase_create("spans");
-    tcase_add_checked_fixture(tests, NULL, release);
-    tcase_add_test(tests, pieces_of_a_word_are_one_word);
-    tcase_add_test(tests, blanks_that_are_nobodys_part_words);
-    tcase_add_test(tests, a_token_without_a_place_stands_alone);
-    tcase_add_test(tests, ids_are_words_of_the_text_they_stand_for);
-    tcase_add_test(tests, a_word_has_its_place_before_its_name);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

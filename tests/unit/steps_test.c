@@ -1,6 +1,5 @@
 #include "explain/steps.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
@@ -9,10 +8,7 @@
 #include "explanation_fixture.h"
 #include "reference_attention.h"
 #include "tiny_model.h"
-
-Suite *steps_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { TOKENS = 9, WIDTH = 5, HEAD = 4, LAYERS = 2 };
 
@@ -69,6 +65,8 @@ static void release(void)
     tiny_model_release(&model);
     arena_release(&arena);
 }
+
+FIXTURE(prepare, release)
 
 /* Open a model that attends in a way; false: that way is not for it. */
 static bool open_model(const char *config, size_t way)
@@ -229,7 +227,7 @@ static void check_model(size_t way, size_t *left, size_t *dropped)
     }
 }
 
-START_TEST(every_way_to_attend_follows_its_formulas)
+TEST_LOOP(every_way_to_attend_follows_its_formulas, COUNT(mechanisms))
 {
     size_t left = 0;
     size_t dropped = 0;
@@ -242,7 +240,6 @@ START_TEST(every_way_to_attend_follows_its_formulas)
     if (mechanisms[_i].dropout > 0)
         ck_assert(left > 20 && dropped > 20);
 }
-END_TEST
 
 static void explain_last(const char *config, size_t way, size_t query)
 {
@@ -251,7 +248,7 @@ static void explain_last(const char *config, size_t way, size_t query)
     ck_assert(!explanation_make(&explanation, &viewer, &pair, &request, &arena, &err));
 }
 
-START_TEST(a_pattern_says_which_keys_it_shows)
+TEST(a_pattern_says_which_keys_it_shows)
 {
     static const struct {
         size_t config, way, query;
@@ -283,9 +280,8 @@ START_TEST(a_pattern_says_which_keys_it_shows)
         prepare();
     }
 }
-END_TEST
 
-START_TEST(the_temperature_is_a_divisor_of_its_own)
+TEST(the_temperature_is_a_divisor_of_its_own)
 {
     explain_last(configs[0], 1, 0);
     const struct step *step = find_step("scaled");
@@ -297,9 +293,8 @@ START_TEST(the_temperature_is_a_divisor_of_its_own)
     step = find_step("scaled");
     ck_assert_str_eq(step->formulas[0].text, "scaled_j = score_j · 0.5000 / 2.0000");
 }
-END_TEST
 
-START_TEST(parts_that_are_left_out_are_not_explained)
+TEST(parts_that_are_left_out_are_not_explained)
 {
     struct explain_request request = {.query_count = 1, .digits = 4};
     ck_assert(open_model(configs[2], 0));
@@ -320,26 +315,10 @@ START_TEST(parts_that_are_left_out_are_not_explained)
     ck_assert_str_eq(find_step("input")->note,
                      "h is what the layer before gave: nothing is added up.");
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST_LOOP(every_allocation_may_fail, COUNT(mechanisms))
 {
     struct explain_request request = {.query_count = 1, .query = 4, .digits = 4};
     ck_assert(open_model(configs[0], (size_t)_i));
     fixture_starve_explanation(&viewer, &pair, &request);
-}
-END_TEST
-
-Suite *steps_suite(void)
-{
-    Suite *suite = suite_create("steps");
-    TCase *tests = tcase_create("steps");
-    tcase_add_checked_fixture(tests, prepare, release);
-    tcase_add_loop_test(tests, every_way_to_attend_follows_its_formulas, 0, COUNT(mechanisms));
-    tcase_add_test(tests, a_pattern_says_which_keys_it_shows);
-    tcase_add_test(tests, the_temperature_is_a_divisor_of_its_own);
-    tcase_add_test(tests, parts_that_are_left_out_are_not_explained);
-    tcase_add_loop_test(tests, every_allocation_may_fail, 0, COUNT(mechanisms));
-    suite_add_tcase(suite, tests);
-    return suite;
 }

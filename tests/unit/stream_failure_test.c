@@ -1,7 +1,6 @@
 /* What a stream does when something goes wrong; stream_test.c has the rest. */
 #include "base/stream.h"
 
-#include <check.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -11,6 +10,7 @@
 
 #include "base/heap.h"
 #include "scratch.h"
+#include "unit.h"
 
 enum {
     SEVERAL_BUFFERS = 300000,
@@ -18,7 +18,9 @@ enum {
     NOBODY = 65534,
 };
 
-START_TEST(what_cannot_be_written_is_named)
+FIXTURE(scratch_enter, scratch_leave)
+
+TEST(what_cannot_be_written_is_named)
 {
     static const struct {
         const char *path;
@@ -44,9 +46,8 @@ START_TEST(what_cannot_be_written_is_named)
     }
     ck_assert_uint_eq(scratch_count("."), 4);
 }
-END_TEST
 
-START_TEST(a_name_that_is_too_long_is_named)
+TEST(a_name_that_is_too_long_is_named)
 {
     char name[400];
     struct stream out = {0};
@@ -56,9 +57,8 @@ START_TEST(a_name_that_is_too_long_is_named)
     ck_assert_int_eq(stream_open(&out, name, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "xxx': File name too long"));
 }
-END_TEST
 
-START_TEST(a_full_device_is_noticed)
+TEST(a_full_device_is_noticed)
 {
     for (size_t size = 3; size <= SEVERAL_BUFFERS; size += SEVERAL_BUFFERS - 3) {
         static char text[SEVERAL_BUFFERS + 1];
@@ -73,9 +73,8 @@ START_TEST(a_full_device_is_noticed)
         ck_assert_int_eq(err.kind, ERR_OUTPUT);
     }
 }
-END_TEST
 
-START_TEST(a_rename_that_fails_leaves_nothing_behind)
+TEST(a_rename_that_fails_leaves_nothing_behind)
 {
     struct stream out = {0};
     struct err err = {0};
@@ -86,7 +85,6 @@ START_TEST(a_rename_that_fails_leaves_nothing_behind)
     ck_assert_str_eq(err.text, "cannot write 'weights.csv': Is a directory");
     ck_assert_uint_eq(scratch_count("."), 1);
 }
-END_TEST
 
 /* In a process of its own, because root may write everything; and only root has files of others. */
 static int write_as_nobody(const char *path)
@@ -101,7 +99,7 @@ static int write_as_nobody(const char *path)
     return refused ? 0 : 1;
 }
 
-START_TEST(a_file_that_may_not_be_written_is_not_replaced)
+TEST(a_file_that_may_not_be_written_is_not_replaced)
 {
     int status = 0;
     if (geteuid())
@@ -117,9 +115,8 @@ START_TEST(a_file_that_may_not_be_written_is_not_replaced)
     ck_assert_int_eq(WEXITSTATUS(status), 0);
     scratch_expect("old", "old");
 }
-END_TEST
 
-START_TEST(a_closed_pipe_is_noticed)
+TEST(a_closed_pipe_is_noticed)
 {
     struct stream out = {0};
     struct err err = {0};
@@ -135,9 +132,8 @@ START_TEST(a_closed_pipe_is_noticed)
     ck_assert_str_eq(err.text, "cannot write 'standard output': Broken pipe");
     close(ends[1]);
 }
-END_TEST
 
-START_TEST(an_interrupted_program_removes_its_temporary_files)
+TEST(an_interrupted_program_removes_its_temporary_files)
 {
     struct stream done = {0};
     struct stream out[2] = {{0}, {0}};
@@ -152,9 +148,8 @@ START_TEST(an_interrupted_program_removes_its_temporary_files)
     stream_discard(&out[0]);
     stream_discard(&out[1]);
 }
-END_TEST
 
-START_TEST(a_file_too_many_at_one_time_is_refused)
+TEST(a_file_too_many_at_one_time_is_refused)
 {
     struct stream out[OPEN_AT_ONCE + 1] = {{0}};
     struct err err = {0};
@@ -171,9 +166,8 @@ START_TEST(a_file_too_many_at_one_time_is_refused)
         stream_discard(&out[i]);
     ck_assert_uint_eq(scratch_count("."), 1);
 }
-END_TEST
 
-START_TEST(a_stream_that_finds_no_memory_leaves_nothing_open)
+TEST(a_stream_that_finds_no_memory_leaves_nothing_open)
 {
     static const char *const paths[] = {"new", "/dev/null"};
     size_t before = scratch_count("/proc/self/fd");
@@ -195,9 +189,8 @@ START_TEST(a_stream_that_finds_no_memory_leaves_nothing_open)
     ck_assert_uint_eq(scratch_count("/proc/self/fd"), before);
     ck_assert_uint_eq(scratch_count("."), 0);
 }
-END_TEST
 
-START_TEST(a_formatted_text_that_finds_no_memory_is_not_left_out_in_silence)
+TEST(a_formatted_text_that_finds_no_memory_is_not_left_out_in_silence)
 {
     struct stream out = {0};
     struct err err = {0};
@@ -210,26 +203,4 @@ START_TEST(a_formatted_text_that_finds_no_memory_is_not_left_out_in_silence)
     ck_assert_ptr_nonnull(strstr(err.text, "old': Cannot allocate memory"));
     scratch_expect("old", "old");
     ck_assert_uint_eq(scratch_count("."), 1);
-}
-END_TEST
-
-Suite *stream_failure_suite(void);
-
-Suite *stream_failure_suite(void)
-{
-    Suite *suite = suite_create("stream_failure");
-    TCase *tests = tcase_create("stream_failure");
-    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
-    tcase_add_test(tests, what_cannot_be_written_is_named);
-    tcase_add_test(tests, a_name_that_is_too_long_is_named);
-    tcase_add_test(tests, a_full_device_is_noticed);
-    tcase_add_test(tests, a_rename_that_fails_leaves_nothing_behind);
-    tcase_add_test(tests, a_file_that_may_not_be_written_is_not_replaced);
-    tcase_add_test(tests, a_closed_pipe_is_noticed);
-    tcase_add_test(tests, an_interrupted_program_removes_its_temporary_files);
-    tcase_add_test(tests, a_file_too_many_at_one_time_is_refused);
-    tcase_add_test(tests, a_stream_that_finds_no_memory_leaves_nothing_open);
-    tcase_add_test(tests, a_formatted_text_that_finds_no_memory_is_not_left_out_in_silence);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,12 +1,12 @@
 #include "base/stream.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "scratch.h"
+#include "unit.h"
 
 enum { SEVERAL_BUFFERS = 300000 };
 
@@ -26,7 +26,9 @@ static void write_file(const char *path, const char *text)
     ck_assert_msg(!stream_commit(&out, &err), "%s", err.text);
 }
 
-START_TEST(a_committed_stream_is_a_file)
+FIXTURE(scratch_enter, scratch_leave)
+
+TEST(a_committed_stream_is_a_file)
 {
     struct stream out = {0};
     ck_assert_int_eq(stream_open(&out, "weights.csv", NULL), 0);
@@ -44,9 +46,8 @@ START_TEST(a_committed_stream_is_a_file)
     ck_assert_uint_eq(out.written_bytes, 23);
     ck_assert_uint_eq(scratch_count("."), 1);
 }
-END_TEST
 
-START_TEST(an_existing_file_is_replaced_at_the_end)
+TEST(an_existing_file_is_replaced_at_the_end)
 {
     struct stream out = {0};
     scratch_write("weights.csv", "old and longer");
@@ -58,9 +59,8 @@ START_TEST(an_existing_file_is_replaced_at_the_end)
     scratch_expect("weights.csv", "new");
     ck_assert_uint_eq(scratch_count("."), 1);
 }
-END_TEST
 
-START_TEST(a_discarded_stream_leaves_everything_as_it_was)
+TEST(a_discarded_stream_leaves_everything_as_it_was)
 {
     struct stream out = {0};
     scratch_write("weights.csv", "old");
@@ -73,9 +73,8 @@ START_TEST(a_discarded_stream_leaves_everything_as_it_was)
     stream_discard(&out);
     ck_assert_uint_eq(scratch_count("."), 1);
 }
-END_TEST
 
-START_TEST(a_stream_may_be_discarded_at_any_time)
+TEST(a_stream_may_be_discarded_at_any_time)
 {
     struct stream out = {0};
     stream_discard(&out);
@@ -85,9 +84,8 @@ START_TEST(a_stream_may_be_discarded_at_any_time)
     stream_discard(&out);
     scratch_expect("weights.csv", "");
 }
-END_TEST
 
-START_TEST(a_stream_larger_than_its_buffer_is_whole)
+TEST(a_stream_larger_than_its_buffer_is_whole)
 {
     static char text[SEVERAL_BUFFERS + 1];
     static char found[SEVERAL_BUFFERS + 1];
@@ -104,9 +102,8 @@ START_TEST(a_stream_larger_than_its_buffer_is_whole)
     ck_assert_str_eq(found, text);
     close(descriptor);
 }
-END_TEST
 
-START_TEST(a_formatted_text_of_any_length_is_whole)
+TEST(a_formatted_text_of_any_length_is_whole)
 {
     char expected[2001];
     struct stream out = {0};
@@ -118,9 +115,8 @@ START_TEST(a_formatted_text_of_any_length_is_whole)
     snprintf(expected, sizeof expected, "%*d%*d%*d", 255, 7, 256, 8, 1489, 9);
     scratch_expect("formatted", expected);
 }
-END_TEST
 
-START_TEST(files_that_are_synced_later_are_whole)
+TEST(files_that_are_synced_later_are_whole)
 {
     struct err err = {0};
     stream_sync_later(true);
@@ -138,27 +134,24 @@ START_TEST(files_that_are_synced_later_are_whole)
     ck_assert_str_eq(err.text, "cannot write 'gone': No such file or directory");
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
 }
-END_TEST
 
-START_TEST(a_device_is_written_in_place)
+TEST(a_device_is_written_in_place)
 {
     write_file("/dev/null", "nobody reads this");
     struct stat status;
     ck_assert_int_eq(stat("/dev/null", &status), 0);
     ck_assert(S_ISCHR(status.st_mode));
 }
-END_TEST
 
-START_TEST(a_new_file_has_the_permissions_of_any_other)
+TEST(a_new_file_has_the_permissions_of_any_other)
 {
     mode_t before = umask(027);
     write_file("new", "");
     umask(before);
     ck_assert_uint_eq(permissions("new"), 0640);
 }
-END_TEST
 
-START_TEST(an_existing_file_keeps_its_permissions)
+TEST(an_existing_file_keeps_its_permissions)
 {
     scratch_write("old", "");
     ck_assert_int_eq(chmod("old", 0604), 0);
@@ -166,9 +159,8 @@ START_TEST(an_existing_file_keeps_its_permissions)
     ck_assert_uint_eq(permissions("old"), 0604);
     scratch_expect("old", "new");
 }
-END_TEST
 
-START_TEST(a_symbolic_link_stays_one)
+TEST(a_symbolic_link_stays_one)
 {
     struct stat status;
     ck_assert_int_eq(mkdir("folder", 0777), 0);
@@ -180,10 +172,9 @@ START_TEST(a_symbolic_link_stays_one)
     scratch_expect("folder/old", "new");
     ck_assert_uint_eq(scratch_count("folder"), 1);
 }
-END_TEST
 
 /* In a folder of results names are ours: what they lead to elsewhere is not. */
-START_TEST(a_file_of_a_folder_replaces_a_link_and_not_what_it_leads_to)
+TEST(a_file_of_a_folder_replaces_a_link_and_not_what_it_leads_to)
 {
     static const char *const links[] = {"old", "nowhere"};
     scratch_write("old", "theirs");
@@ -205,9 +196,8 @@ START_TEST(a_file_of_a_folder_replaces_a_link_and_not_what_it_leads_to)
     ck_assert_uint_eq(permissions("old"), 0604);
     ck_assert_uint_eq(scratch_count("."), 1);
 }
-END_TEST
 
-START_TEST(a_file_of_a_folder_replaces_a_pipe_and_does_not_wait_for_it)
+TEST(a_file_of_a_folder_replaces_a_pipe_and_does_not_wait_for_it)
 {
     struct stream out = {0};
     ck_assert_int_eq(mkfifo("pipe", 0666), 0);
@@ -215,9 +205,8 @@ START_TEST(a_file_of_a_folder_replaces_a_pipe_and_does_not_wait_for_it)
     ck_assert_int_eq(stream_commit(&out, NULL), 0);
     scratch_expect("pipe", "");
 }
-END_TEST
 
-START_TEST(a_file_that_comes_meanwhile_is_not_replaced)
+TEST(a_file_that_comes_meanwhile_is_not_replaced)
 {
     struct stream out = {0};
     struct err err = {0};
@@ -231,9 +220,8 @@ START_TEST(a_file_that_comes_meanwhile_is_not_replaced)
     scratch_expect("new", "theirs");
     ck_assert_uint_eq(scratch_count("."), 1);
 }
-END_TEST
 
-START_TEST(the_longest_name_has_a_temporary_file)
+TEST(the_longest_name_has_a_temporary_file)
 {
     char name[256];
     memset(name, 'x', sizeof name - 1);
@@ -242,9 +230,8 @@ START_TEST(the_longest_name_has_a_temporary_file)
     scratch_expect(name, "whole");
     ck_assert_uint_eq(scratch_count("."), 1);
 }
-END_TEST
 
-START_TEST(temporary_names_are_ours_alone)
+TEST(temporary_names_are_ours_alone)
 {
     static const struct {
         const char *name;
@@ -258,9 +245,8 @@ START_TEST(temporary_names_are_ours_alone)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_assert_msg(stream_is_temporary(cases[i].name) == cases[i].is_ours, "%s", cases[i].name);
 }
-END_TEST
 
-START_TEST(a_descriptor_stays_open)
+TEST(a_descriptor_stays_open)
 {
     char found[8] = "";
     struct stream out = {0};
@@ -277,33 +263,4 @@ START_TEST(a_descriptor_stays_open)
     ck_assert_str_eq(found, "cd");
     close(ends[0]);
     close(ends[1]);
-}
-END_TEST
-
-Suite *stream_suite(void);
-
-Suite *stream_suite(void)
-{
-    Suite *suite = suite_create("stream");
-    TCase *tests = tcase_create("stream");
-    tcase_add_checked_fixture(tests, scratch_enter, scratch_leave);
-    tcase_add_test(tests, a_committed_stream_is_a_file);
-    tcase_add_test(tests, an_existing_file_is_replaced_at_the_end);
-    tcase_add_test(tests, a_discarded_stream_leaves_everything_as_it_was);
-    tcase_add_test(tests, a_stream_may_be_discarded_at_any_time);
-    tcase_add_test(tests, a_stream_larger_than_its_buffer_is_whole);
-    tcase_add_test(tests, a_formatted_text_of_any_length_is_whole);
-    tcase_add_test(tests, files_that_are_synced_later_are_whole);
-    tcase_add_test(tests, a_device_is_written_in_place);
-    tcase_add_test(tests, a_new_file_has_the_permissions_of_any_other);
-    tcase_add_test(tests, an_existing_file_keeps_its_permissions);
-    tcase_add_test(tests, a_symbolic_link_stays_one);
-    tcase_add_test(tests, a_file_of_a_folder_replaces_a_link_and_not_what_it_leads_to);
-    tcase_add_test(tests, a_file_of_a_folder_replaces_a_pipe_and_does_not_wait_for_it);
-    tcase_add_test(tests, a_file_that_comes_meanwhile_is_not_replaced);
-    tcase_add_test(tests, the_longest_name_has_a_temporary_file);
-    tcase_add_test(tests, temporary_names_are_ours_alone);
-    tcase_add_test(tests, a_descriptor_stays_open);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

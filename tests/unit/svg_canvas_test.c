@@ -1,12 +1,10 @@
 #include "draw/svg_canvas.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "memory_stream.h"
 #include "report_fixture.h"
-
-Suite *svg_canvas_suite(void);
+#include "unit.h"
 
 /* Draw one thing on a picture of 30 by 20 points. */
 typedef void (*drawing)(struct canvas *canvas);
@@ -41,13 +39,12 @@ static void nothing(struct canvas *canvas)
     (void)canvas;
 }
 
-START_TEST(a_picture_has_its_size_in_points_and_a_title)
+TEST(a_picture_has_its_size_in_points_and_a_title)
 {
     ck_assert_str_eq(draw(nothing), "");
     ck_assert_ptr_nonnull(strstr(drawn, "width=\"30pt\" height=\"20pt\" viewBox=\"0 0 30 20\""));
     ck_assert_ptr_nonnull(strstr(drawn, "<title>&lt;Life &amp; \"more\"&gt;</title>"));
 }
-END_TEST
 
 static void a_part(struct canvas *canvas)
 {
@@ -56,14 +53,13 @@ static void a_part(struct canvas *canvas)
     canvas_close(canvas);
 }
 
-START_TEST(a_part_has_a_name_and_numbers_three_decimals)
+TEST(a_part_has_a_name_and_numbers_three_decimals)
 {
     ck_assert_str_eq(draw(a_part),
                      "<g><title>head 1</title>\n"
                      "<rect x=\"1\" y=\"2.5\" width=\"3\" height=\"0.333\" fill=\"#0a0b0c\"/>\n"
                      "</g>\n");
 }
-END_TEST
 
 static void some_texts(struct canvas *canvas)
 {
@@ -73,7 +69,7 @@ static void some_texts(struct canvas *canvas)
     canvas_text(canvas, (struct point){1, 2}, "a\x01\xff\xef\xbf\xbe爱", &turned);
 }
 
-START_TEST(texts_are_texts_whatever_they_say)
+TEST(texts_are_texts_whatever_they_say)
 {
     ck_assert_str_eq(draw(some_texts),
                      "<text x=\"10\" y=\"-2\" font-size=\"7\" fill=\"#000000\" "
@@ -81,7 +77,6 @@ START_TEST(texts_are_texts_whatever_they_say)
                      "<text transform=\"translate(1 2) rotate(-45)\" font-size=\"6.5\" "
                      "fill=\"#ff0001\">a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd爱</text>\n");
 }
-END_TEST
 
 static void two_lines(struct canvas *canvas)
 {
@@ -91,7 +86,7 @@ static void two_lines(struct canvas *canvas)
     canvas_frame(canvas, (struct box){0, 0, 1, 1}, &(struct pen){{0, 0, 0}, 1, 1});
 }
 
-START_TEST(lines_of_a_pen_are_one_shape)
+TEST(lines_of_a_pen_are_one_shape)
 {
     ck_assert_str_eq(draw(two_lines),
                      "<path d=\"M0 1L10 1M0 1C5 1 5 3 10 3\" fill=\"none\" stroke=\"#010203\" "
@@ -99,7 +94,6 @@ START_TEST(lines_of_a_pen_are_one_shape)
                      "<rect x=\"0\" y=\"0\" width=\"1\" height=\"1\" fill=\"none\" "
                      "stroke=\"#000000\" stroke-width=\"1\"/>\n");
 }
-END_TEST
 
 static void a_path(struct canvas *canvas)
 {
@@ -107,12 +101,11 @@ static void a_path(struct canvas *canvas)
     canvas_path(canvas, points, 3, &(struct pen){{1, 2, 3}, 0.5, 1});
 }
 
-START_TEST(a_path_goes_straight_from_point_to_point)
+TEST(a_path_goes_straight_from_point_to_point)
 {
     ck_assert_str_eq(draw(a_path), "<path d=\"M0 1L10 3.5L20 0\" fill=\"none\" "
                                    "stroke=\"#010203\" stroke-width=\"0.5\"/>\n");
 }
-END_TEST
 
 static void some_cells(struct canvas *canvas)
 {
@@ -124,7 +117,7 @@ static void some_cells(struct canvas *canvas)
     canvas_cells(canvas, (struct box){5, 6, 9, 4}, &cells, &ramp);
 }
 
-START_TEST(cells_of_a_colour_are_one_shape_and_empty_ones_none)
+TEST(cells_of_a_colour_are_one_shape_and_empty_ones_none)
 {
     ck_assert_str_eq(draw(some_cells),
                      "<g shape-rendering=\"crispEdges\" transform=\"translate(5 6) scale(3 2)\">\n"
@@ -132,22 +125,20 @@ START_TEST(cells_of_a_colour_are_one_shape_and_empty_ones_none)
                      "<path d=\"M2 1h1v1H2z\" fill=\"#999999\"/>\n"
                      "</g>\n");
 }
-END_TEST
 
 static void a_hatching(struct canvas *canvas)
 {
     canvas_hatch(canvas, (struct box){0, 0, 1, 1});
 }
 
-START_TEST(a_hatching_is_defined_once)
+TEST(a_hatching_is_defined_once)
 {
     ck_assert_str_eq(draw(a_hatching), "<rect x=\"0\" y=\"0\" width=\"1\" height=\"1\" "
                                        "fill=\"url(#nothing)\"/>\n");
     ck_assert_ptr_nonnull(strstr(drawn, "<pattern id=\"nothing\""));
 }
-END_TEST
 
-START_TEST(a_report_is_a_whole_picture)
+TEST(a_report_is_a_whole_picture)
 {
     const char *text = fixture_written(picture_write_svg, &fixture_odd, &fixture_alone);
     size_t size = fixture_size();
@@ -155,21 +146,4 @@ START_TEST(a_report_is_a_whole_picture)
     ck_assert_str_eq(text + size - 7, "</svg>\n");
     ck_assert_ptr_nonnull(strstr(text, ">🍰</text>"));
     fixture_starve(picture_write_svg, &fixture_odd);
-}
-END_TEST
-
-Suite *svg_canvas_suite(void)
-{
-    Suite *suite = suite_create("svg_canvas");
-    TCase *tests = tcase_create("svg_canvas");
-    tcase_add_test(tests, a_picture_has_its_size_in_points_and_a_title);
-    tcase_add_test(tests, a_part_has_a_name_and_numbers_three_decimals);
-    tcase_add_test(tests, texts_are_texts_whatever_they_say);
-    tcase_add_test(tests, lines_of_a_pen_are_one_shape);
-    tcase_add_test(tests, a_path_goes_straight_from_point_to_point);
-    tcase_add_test(tests, cells_of_a_colour_are_one_shape_and_empty_ones_none);
-    tcase_add_test(tests, a_hatching_is_defined_once);
-    tcase_add_test(tests, a_report_is_a_whole_picture);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

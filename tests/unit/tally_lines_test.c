@@ -1,14 +1,10 @@
 #include "write/tally_lines.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "memory_stream.h"
-
-Suite *tally_lines_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { MEASURES = 1 << MEASURE_MEAN | 1 << MEASURE_MAX | 1 << MEASURE_ENTROPY };
 
@@ -40,6 +36,8 @@ static void release(void)
     arena_release(&arena);
 }
 
+FIXTURE(count_two_texts, release)
+
 static const char *written(struct file *file, void (*write)(struct stream *, const struct tally *))
 {
     struct stream out = {0};
@@ -50,7 +48,7 @@ static const char *written(struct file *file, void (*write)(struct stream *, con
     return file->bytes;
 }
 
-START_TEST(sums_read_back_to_the_same_sums)
+TEST(sums_read_back_to_the_same_sums)
 {
     struct file once;
     struct file again;
@@ -64,9 +62,8 @@ START_TEST(sums_read_back_to_the_same_sums)
     file_release(&once);
     file_release(&again);
 }
-END_TEST
 
-START_TEST(anything_else_is_no_line_of_sums)
+TEST(anything_else_is_no_line_of_sums)
 {
     static const char *const wrong[] = {
         "",
@@ -95,16 +92,4 @@ START_TEST(anything_else_is_no_line_of_sums)
     memset(longer, '1', sizeof longer);
     err = (struct err){0};
     ck_assert_int_eq(tally_read_sum(&tally, longer, sizeof longer, &err), -1);
-}
-END_TEST
-
-Suite *tally_lines_suite(void)
-{
-    Suite *suite = suite_create("tally_lines");
-    TCase *tests = tcase_create("tally_lines");
-    tcase_add_checked_fixture(tests, count_two_texts, release);
-    tcase_add_test(tests, sums_read_back_to_the_same_sums);
-    tcase_add_test(tests, anything_else_is_no_line_of_sums);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,9 @@
 #include "lens/tally.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "lens/viewer.h"
-
-Suite *tally_sink_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const char *const texts[] = {"Life is short", "Life is sweet", "Life", "The keys"};
 
@@ -43,6 +39,8 @@ static void leave(void)
     viewer_release(&viewer);
     arena_release(&arena);
 }
+
+FIXTURE(enter, leave)
 
 static void begin(struct tally *tally)
 {
@@ -82,7 +80,7 @@ static void expect_same(const struct tally *a, const struct tally *b)
     ck_assert(!tally_next(&other));
 }
 
-START_TEST(what_is_seen_counts_as_what_is_kept)
+TEST(what_is_seen_counts_as_what_is_kept)
 {
     struct tally seen;
     struct tally kept;
@@ -100,9 +98,8 @@ START_TEST(what_is_seen_counts_as_what_is_kept)
     count_kept(&kept, &some, 2, 2);
     expect_same(&seen, &kept);
 }
-END_TEST
 
-START_TEST(a_layer_of_a_text_counts_once)
+TEST(a_layer_of_a_text_counts_once)
 {
     struct tally seen;
     struct tally kept;
@@ -130,16 +127,4 @@ START_TEST(a_layer_of_a_text_counts_once)
     count_kept(&kept, &lower, 2, 1);
     count_kept(&kept, &upper, 3, 1);
     expect_same(&seen, &kept);
-}
-END_TEST
-
-Suite *tally_sink_suite(void)
-{
-    Suite *suite = suite_create("tally_sink");
-    TCase *tests = tcase_create("tally_sink");
-    tcase_add_checked_fixture(tests, enter, leave);
-    tcase_add_test(tests, what_is_seen_counts_as_what_is_kept);
-    tcase_add_test(tests, a_layer_of_a_text_counts_once);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

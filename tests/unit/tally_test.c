@@ -1,15 +1,11 @@
 #include "lens/tally.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "dice.h"
-
-Suite *tally_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { LAYERS = 2, HEADS = 3, LONGEST = 9, TEXTS = 40, ALL = (1 << MEASURE_COUNT) - 1 };
 
@@ -116,7 +112,7 @@ static size_t longest_queries(void)
     return longest;
 }
 
-START_TEST(causal_attention_is_counted_up_to_the_diagonal)
+TEST(causal_attention_is_counted_up_to_the_diagonal)
 {
     make_texts(true, true);
     struct tally tally = opened(ALL);
@@ -127,9 +123,8 @@ START_TEST(causal_attention_is_counted_up_to_the_diagonal)
     ck_assert_uint_eq(expect_judged(&tally), LAYERS * HEADS * (4 + longest * (longest + 1)));
     release();
 }
-END_TEST
 
-START_TEST(other_attention_is_counted_whole)
+TEST(other_attention_is_counted_whole)
 {
     for (int square = 0; square < 2; square++) {
         make_texts(false, square);
@@ -140,9 +135,8 @@ START_TEST(other_attention_is_counted_whole)
         release();
     }
 }
-END_TEST
 
-START_TEST(each_measure_alone_gives_what_it_gives_among_others)
+TEST(each_measure_alone_gives_what_it_gives_among_others)
 {
     make_texts(true, true);
     for (int measure = 0; measure < MEASURE_COUNT; measure++) {
@@ -156,9 +150,8 @@ START_TEST(each_measure_alone_gives_what_it_gives_among_others)
     }
     release();
 }
-END_TEST
 
-START_TEST(parts_in_any_order_merge_to_the_same_bits)
+TEST(parts_in_any_order_merge_to_the_same_bits)
 {
     make_texts(true, true);
     struct tally whole = opened(ALL);
@@ -184,9 +177,8 @@ START_TEST(parts_in_any_order_merge_to_the_same_bits)
     ck_assert(!tally_next(&other));
     release();
 }
-END_TEST
 
-START_TEST(heads_that_were_not_seen_are_left_out)
+TEST(heads_that_were_not_seen_are_left_out)
 {
     make_texts(true, true);
     struct tally tally = opened(1u << MEASURE_DISTANCE | 1u << MEASURE_MAX);
@@ -203,9 +195,8 @@ START_TEST(heads_that_were_not_seen_are_left_out)
     ck_assert(!tally_next(&walk));
     release();
 }
-END_TEST
 
-START_TEST(an_entry_from_elsewhere_may_not_fit)
+TEST(an_entry_from_elsewhere_may_not_fit)
 {
     make_texts(true, true);
     struct tally tally = opened(1u << MEASURE_MEAN | 1u << MEASURE_ENTROPY);
@@ -227,9 +218,8 @@ START_TEST(an_entry_from_elsewhere_may_not_fit)
         ck_assert_msg(tally_fits(&tally, &cases[i].entry) == cases[i].fits, "case %zu", i);
     release();
 }
-END_TEST
 
-START_TEST(without_memory_nothing_is_counted)
+TEST(without_memory_nothing_is_counted)
 {
     make_texts(true, true);
     struct tensor weights = {texts[0].weights[0][0], 2, {1, 1}, {1, 1}};
@@ -255,20 +245,4 @@ START_TEST(without_memory_nothing_is_counted)
     err = (struct err){0};
     ck_assert_int_eq(tally_add(&tally, 0, 0, &weights, &err), -1);
     release();
-}
-END_TEST
-
-Suite *tally_suite(void)
-{
-    Suite *suite = suite_create("tally");
-    TCase *tests = tcase_create("tally");
-    tcase_add_test(tests, causal_attention_is_counted_up_to_the_diagonal);
-    tcase_add_test(tests, other_attention_is_counted_whole);
-    tcase_add_test(tests, each_measure_alone_gives_what_it_gives_among_others);
-    tcase_add_test(tests, parts_in_any_order_merge_to_the_same_bits);
-    tcase_add_test(tests, heads_that_were_not_seen_are_left_out);
-    tcase_add_test(tests, an_entry_from_elsewhere_may_not_fit);
-    tcase_add_test(tests, without_memory_nothing_is_counted);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

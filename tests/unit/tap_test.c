@@ -1,11 +1,9 @@
 #include "model/tap.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
-
-Suite *tap_suite(void);
+#include "unit.h"
 
 enum { LAYERS = 3 };
 
@@ -24,6 +22,8 @@ static void release(void)
 {
     arena_release(&arena);
 }
+
+FIXTURE(watch_nothing, release)
 
 /* Every (site, layer) in the order of the pass; those of no layer stand once. Phases are the
  * embeddings, the encoder's layers, its norm, the decoder's layers, and the end. */
@@ -46,7 +46,7 @@ static size_t place_of(enum site site, size_t layer, bool norm_first)
     return (phase * LAYERS + (site_rows[site].in_layer ? layer : 0)) * 2 * SITE_COUNT + place;
 }
 
-START_TEST(a_fresh_watch_has_nothing)
+TEST(a_fresh_watch_has_nothing)
 {
     for (int site = 0; site < SITE_COUNT; site++) {
         for (size_t layer = 0; layer < LAYERS; layer++) {
@@ -56,7 +56,6 @@ START_TEST(a_fresh_watch_has_nothing)
         }
     }
 }
-END_TEST
 
 /* Each pair watched alone is judged against the order of the pass, from every other pair. */
 static void check_pair(const struct config *of, enum site watched, size_t watched_layer)
@@ -78,7 +77,7 @@ static void check_pair(const struct config *of, enum site watched, size_t watche
     }
 }
 
-START_TEST(has_after_and_from_follow_the_order_of_the_pass)
+TEST(has_after_and_from_follow_the_order_of_the_pass)
 {
     static const struct config configs[] = {
         {.n_layer = LAYERS, .norm_first = true},
@@ -90,9 +89,8 @@ START_TEST(has_after_and_from_follow_the_order_of_the_pass)
             for (size_t layer = 0; layer < LAYERS; layer++)
                 check_pair(&configs[i], (enum site)site, layer);
 }
-END_TEST
 
-START_TEST(a_part_is_watched_when_any_of_its_sites_is)
+TEST(a_part_is_watched_when_any_of_its_sites_is)
 {
     ck_assert(!watch_has_any(&watch, PART_SOURCE));
     watch_add(&watch, SITE_WEIGHTS, 2);
@@ -105,9 +103,8 @@ START_TEST(a_part_is_watched_when_any_of_its_sites_is)
     watch_add(&watch, SITE_SOURCE_EMBEDDING, 0);
     ck_assert(watch_has_any(&watch, PART_SOURCE));
 }
-END_TEST
 
-START_TEST(what_is_added_stays_beside_what_was_there)
+TEST(what_is_added_stays_beside_what_was_there)
 {
     watch_add(&watch, SITE_WEIGHTS, 0);
     watch_add(&watch, SITE_LOGITS, 0);
@@ -117,9 +114,8 @@ START_TEST(what_is_added_stays_beside_what_was_there)
     ck_assert(!watch_has(&watch, SITE_WEIGHTS, 1) && !watch_has(&watch, SITE_CONTEXT, 0));
     ck_assert(watch_has(&watch, SITE_LOGITS, 0) && watch_has(&watch, SITE_LOGITS, 1));
 }
-END_TEST
 
-START_TEST(without_memory_there_is_no_watch)
+TEST(without_memory_there_is_no_watch)
 {
     struct arena none = {0};
     struct err err = {0};
@@ -127,19 +123,4 @@ START_TEST(without_memory_there_is_no_watch)
     ck_assert_int_eq(watch_init(&watch, &config, &none, &err), -1);
     heap_fail_at(0, 0);
     ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
-}
-END_TEST
-
-Suite *tap_suite(void)
-{
-    Suite *suite = suite_create("tap");
-    TCase *tests = tcase_create("tap");
-    tcase_add_checked_fixture(tests, watch_nothing, release);
-    tcase_add_test(tests, a_fresh_watch_has_nothing);
-    tcase_add_test(tests, has_after_and_from_follow_the_order_of_the_pass);
-    tcase_add_test(tests, a_part_is_watched_when_any_of_its_sites_is);
-    tcase_add_test(tests, what_is_added_stays_beside_what_was_there);
-    tcase_add_test(tests, without_memory_there_is_no_watch);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "base/target_folder.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -8,6 +7,7 @@
 
 #include "base/file.h"
 #include "scratch.h"
+#include "unit.h"
 
 static struct err err;
 static struct target_folder target, other;
@@ -19,7 +19,9 @@ static void clear(void)
     target = other = (struct target_folder){0};
 }
 
-START_TEST(a_folder_is_made_and_goes_when_nothing_is_put_there)
+FIXTURE(clear, scratch_leave)
+
+TEST(a_folder_is_made_and_goes_when_nothing_is_put_there)
 {
     ck_assert_int_eq(target_folder_check("new", false, &err), 0);
     ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
@@ -32,7 +34,6 @@ START_TEST(a_folder_is_made_and_goes_when_nothing_is_put_there)
     ck_assert(file_exists("new/file"));
     target_folder_close(&target); /* twice is once */
 }
-END_TEST
 
 /* A file of the open folder: written under another name, as a stream does. */
 static void put(const char *path, bool renamed)
@@ -44,7 +45,7 @@ static void put(const char *path, bool renamed)
     ck_assert_int_eq(rename("temporary", renamed ? path : "unnamed"), 0);
 }
 
-START_TEST(what_is_not_kept_goes_but_nothing_of_others)
+TEST(what_is_not_kept_goes_but_nothing_of_others)
 {
     ck_assert_int_eq(mkdir("there", 0777), 0);
     scratch_write("there/old", "theirs");
@@ -62,9 +63,8 @@ START_TEST(what_is_not_kept_goes_but_nothing_of_others)
     scratch_expect("there/old", "ours");
     scratch_expect("there/unnamed", "theirs");
 }
-END_TEST
 
-START_TEST(what_is_kept_stays)
+TEST(what_is_kept_stays)
 {
     ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
     put("new/a", true);
@@ -73,19 +73,17 @@ START_TEST(what_is_kept_stays)
     target_folder_close(&target);
     scratch_expect("new/a", "ours");
 }
-END_TEST
 
-START_TEST(an_empty_folder_is_used_and_stays)
+TEST(an_empty_folder_is_used_and_stays)
 {
     ck_assert_int_eq(mkdir("empty", 0777), 0);
     ck_assert_int_eq(target_folder_open(&target, "empty", false, &err), 0);
     target_folder_close(&target);
     ck_assert(file_is_directory("empty"));
 }
-END_TEST
 
 /* The name is the first by its bytes, whatever the order on the disk. */
-START_TEST(what_a_folder_holds_is_in_the_way_by_name)
+TEST(what_a_folder_holds_is_in_the_way_by_name)
 {
     ck_assert_int_eq(mkdir("full", 0777), 0);
     scratch_write("full/notes", "");
@@ -100,9 +98,8 @@ START_TEST(what_a_folder_holds_is_in_the_way_by_name)
     ck_assert_int_eq(target_folder_open(&target, "full", true, NULL), 0);
     target_folder_close(&target);
 }
-END_TEST
 
-START_TEST(what_is_no_folder_is_refused)
+TEST(what_is_no_folder_is_refused)
 {
     scratch_write("file", "");
     ck_assert_int_eq(symlink("nowhere", "dangling"), 0);
@@ -112,9 +109,8 @@ START_TEST(what_is_no_folder_is_refused)
     ck_assert_int_eq(target_folder_open(&target, "file", true, NULL), -1);
     ck_assert_int_eq(target_folder_open(&target, "file/inside", true, NULL), -1);
 }
-END_TEST
 
-START_TEST(one_process_writes_there_at_a_time)
+TEST(one_process_writes_there_at_a_time)
 {
     ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
     ck_assert_int_eq(target_folder_open(&other, "new", true, &err), -1);
@@ -123,9 +119,8 @@ START_TEST(one_process_writes_there_at_a_time)
     ck_assert_int_eq(target_folder_open(&other, "new", false, NULL), 0);
     target_folder_close(&other);
 }
-END_TEST
 
-START_TEST(a_killed_process_leaves_no_lock)
+TEST(a_killed_process_leaves_no_lock)
 {
     int ready[2];
     char byte = 0;
@@ -144,9 +139,8 @@ START_TEST(a_killed_process_leaves_no_lock)
     ck_assert_int_eq(target_folder_open(&other, "new", false, NULL), 0);
     target_folder_close(&other);
 }
-END_TEST
 
-START_TEST(a_folder_inside_is_no_link)
+TEST(a_folder_inside_is_no_link)
 {
     ck_assert_int_eq(mkdir("elsewhere", 0777), 0);
     ck_assert_int_eq(mkdir("out", 0777), 0);
@@ -162,9 +156,8 @@ START_TEST(a_folder_inside_is_no_link)
     ck_assert_int_eq(target_folder_open_inside(&other, "no/where", &target, NULL), -1);
     target_folder_close(&target);
 }
-END_TEST
 
-START_TEST(a_folder_inside_that_holds_something_needs_the_word_too)
+TEST(a_folder_inside_that_holds_something_needs_the_word_too)
 {
     ck_assert_int_eq(target_folder_open(&target, "out", false, &err), 0);
     ck_assert_int_eq(mkdir("out/step", 0777), 0);
@@ -173,26 +166,4 @@ START_TEST(a_folder_inside_that_holds_something_needs_the_word_too)
     scratch_write("out/step/notes", "");
     ck_assert_int_eq(target_folder_open_inside(&other, "out/step", &target, &err), -1);
     target_folder_close(&target);
-}
-END_TEST
-
-Suite *target_folder_suite(void);
-
-Suite *target_folder_suite(void)
-{
-    Suite *suite = suite_create("target_folder");
-    TCase *tests = tcase_create("target_folder");
-    tcase_add_checked_fixture(tests, clear, scratch_leave);
-    tcase_add_test(tests, a_folder_is_made_and_goes_when_nothing_is_put_there);
-    tcase_add_test(tests, what_is_not_kept_goes_but_nothing_of_others);
-    tcase_add_test(tests, what_is_kept_stays);
-    tcase_add_test(tests, an_empty_folder_is_used_and_stays);
-    tcase_add_test(tests, what_a_folder_holds_is_in_the_way_by_name);
-    tcase_add_test(tests, what_is_no_folder_is_refused);
-    tcase_add_test(tests, one_process_writes_there_at_a_time);
-    tcase_add_test(tests, a_killed_process_leaves_no_lock);
-    tcase_add_test(tests, a_folder_inside_is_no_link);
-    tcase_add_test(tests, a_folder_inside_that_holds_something_needs_the_word_too);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,11 @@
 #include "bench/task.h"
 
-#include <check.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const size_t lengths[] = {5, 3};
 
@@ -37,7 +35,7 @@ static const char *described(const struct task_choice *choice, size_t n_position
     return text;
 }
 
-START_TEST(what_is_there_for_each_length_stands_together)
+TEST(what_is_there_for_each_length_stands_together)
 {
     static const struct {
         struct task_choice choice;
@@ -88,9 +86,8 @@ START_TEST(what_is_there_for_each_length_stands_together)
         ck_assert_str_eq(described(&cases[i].choice, cases[i].n_positions, cases[i].causal),
                          cases[i].expected);
 }
-END_TEST
 
-START_TEST(only_a_text_that_grows_and_has_logits_is_decoded)
+TEST(only_a_text_that_grows_and_has_logits_is_decoded)
 {
     const struct {
         struct config config;
@@ -107,9 +104,8 @@ START_TEST(only_a_text_that_grows_and_has_logits_is_decoded)
         ck_assert(task_suits(TASK_BATCH, &cases[i].config));
     }
 }
-END_TEST
 
-START_TEST(a_text_longer_than_the_context_is_refused)
+TEST(a_text_longer_than_the_context_is_refused)
 {
     struct config config = {.n_positions = 4};
     struct task_choice choice = {TASKS_ALL, lengths, 2, PRECISION_FP32};
@@ -121,9 +117,8 @@ START_TEST(a_text_longer_than_the_context_is_refused)
     ck_assert_int_eq(err.kind, ERR_USAGE);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(without_memory_there_is_no_list)
+TEST(without_memory_there_is_no_list)
 {
     struct config config = {0};
     struct task_choice choice = {TASKS_ALL, NULL, 0, PRECISION_FP32};
@@ -135,29 +130,12 @@ START_TEST(without_memory_there_is_no_list)
     ck_assert_int_eq(strncmp(err.text, "out of memory: ", 15), 0);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(every_kind_has_a_name_of_its_own_and_says_what_it_is)
+TEST(every_kind_has_a_name_of_its_own_and_says_what_it_is)
 {
     for (int kind = 0; kind < TASK_KINDS; kind++) {
         ck_assert_uint_gt(strlen(task_rows[kind].about), 0);
         for (int other = 0; other < kind; other++)
             ck_assert_str_ne(task_rows[kind].name, task_rows[other].name);
     }
-}
-END_TEST
-
-Suite *task_list_suite(void);
-
-Suite *task_list_suite(void)
-{
-    Suite *suite = suite_create("task_list");
-    TCase *tests = tcase_create("task_list");
-    tcase_add_test(tests, what_is_there_for_each_length_stands_together);
-    tcase_add_test(tests, only_a_text_that_grows_and_has_logits_is_decoded);
-    tcase_add_test(tests, a_text_longer_than_the_context_is_refused);
-    tcase_add_test(tests, without_memory_there_is_no_list);
-    tcase_add_test(tests, every_kind_has_a_name_of_its_own_and_says_what_it_is);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

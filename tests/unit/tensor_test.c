@@ -1,10 +1,6 @@
 #include "math/tensor.h"
 
-#include <check.h>
-
-Suite *tensor_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* 0, 1, 2, …: an element's value says where it stood. */
 static float numbers[60];
@@ -15,7 +11,9 @@ static void count_up(void)
         numbers[i] = (float)i;
 }
 
-START_TEST(rows_and_columns_are_cut_out_of_a_matrix)
+FIXTURE_ONCE(count_up, NULL)
+
+TEST(rows_and_columns_are_cut_out_of_a_matrix)
 {
     struct matrix whole = {numbers, 6, 8, 10};
     struct matrix rows = matrix_rows(whole, 2, 3);
@@ -28,9 +26,8 @@ START_TEST(rows_and_columns_are_cut_out_of_a_matrix)
     ck_assert_uint_eq(part.columns, 2);
     ck_assert_uint_eq(part.stride, 10);
 }
-END_TEST
 
-START_TEST(a_matrix_is_a_tensor_of_two_axes)
+TEST(a_matrix_is_a_tensor_of_two_axes)
 {
     struct tensor tensor = tensor_of_matrix((struct matrix){numbers + 1, 3, 2, 10});
     float out[6];
@@ -39,9 +36,8 @@ START_TEST(a_matrix_is_a_tensor_of_two_axes)
     tensor_copy(out, &tensor);
     ck_assert_mem_eq(out, ((float[]){1, 2, 11, 12, 21, 22}), sizeof out);
 }
-END_TEST
 
-START_TEST(a_copy_is_dense_whatever_the_strides)
+TEST(a_copy_is_dense_whatever_the_strides)
 {
     static const struct {
         struct tensor tensor;
@@ -63,9 +59,8 @@ START_TEST(a_copy_is_dense_whatever_the_strides)
         ck_assert_mem_eq(out, cases[i].copy, cases[i].count * sizeof *out);
     }
 }
-END_TEST
 
-START_TEST(a_slice_has_the_axes_that_remain)
+TEST(a_slice_has_the_axes_that_remain)
 {
     struct tensor heads = {numbers, 3, {3, 2, 4}, {4, 20, 1}};
     struct tensor slice = tensor_slice(&heads, 2);
@@ -74,18 +69,4 @@ START_TEST(a_slice_has_the_axes_that_remain)
     ck_assert_uint_eq(tensor_count(&slice), 8);
     tensor_copy(out, &slice);
     ck_assert_mem_eq(out, ((float[]){8, 9, 10, 11, 28, 29, 30, 31}), sizeof out);
-}
-END_TEST
-
-Suite *tensor_suite(void)
-{
-    Suite *suite = suite_create("tensor");
-    TCase *tests = tcase_create("tensor");
-    tcase_add_unchecked_fixture(tests, count_up, NULL);
-    tcase_add_test(tests, rows_and_columns_are_cut_out_of_a_matrix);
-    tcase_add_test(tests, a_matrix_is_a_tensor_of_two_axes);
-    tcase_add_test(tests, a_copy_is_dense_whatever_the_strides);
-    tcase_add_test(tests, a_slice_has_the_axes_that_remain);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,9 +1,7 @@
-#include <check.h>
 #include <string.h>
 
 #include "report_fixture.h"
-
-Suite *tensors_report_suite(void);
+#include "unit.h"
 
 /* The header, which begins behind its length of 8 bytes and ends at the last brace before `size`.
  */
@@ -20,7 +18,7 @@ static const char *header_of(const struct report *report, size_t data_size)
     return header;
 }
 
-START_TEST(every_tensor_stands_under_its_name)
+TEST(every_tensor_stands_under_its_name)
 {
     const struct kept *last = &fixture_layers.tensors[4];
     size_t floats = 6 + 12 + 18 + 18 + 18;
@@ -36,16 +34,14 @@ START_TEST(every_tensor_stands_under_its_name)
     const char *bytes = fixture_written(tensors_report_write, &fixture_layers, &fixture_alone);
     ck_assert_mem_eq(bytes + fixture_size() - 72, last->data, 72);
 }
-END_TEST
 
-START_TEST(selected_heads_are_in_the_metadata)
+TEST(selected_heads_are_in_the_metadata)
 {
     const char *header = header_of(&fixture_selected, 9 * sizeof(float));
     ck_assert_ptr_ne(strstr(header, "\"heads\":\"[1]\"}"), NULL);
 }
-END_TEST
 
-START_TEST(ids_have_no_sentence_and_a_source_has_its_own_notes)
+TEST(ids_have_no_sentence_and_a_source_has_its_own_notes)
 {
     ck_assert_str_eq(
         header_of(&fixture_cross, 9 * sizeof(float)),
@@ -56,9 +52,8 @@ START_TEST(ids_have_no_sentence_and_a_source_has_its_own_notes)
         "\"h.0.k\":{\"dtype\":\"F32\",\"shape\":[1,3,1],\"data_offsets\":[0,12]},"
         "\"h.0.weights\":{\"dtype\":\"F32\",\"shape\":[1,2,3],\"data_offsets\":[12,36]}}");
 }
-END_TEST
 
-START_TEST(texts_are_escaped_once_as_a_list_and_once_as_a_note)
+TEST(texts_are_escaped_once_as_a_list_and_once_as_a_note)
 {
     const char *header = header_of(&fixture_odd, 81 * sizeof(float));
     ck_assert_ptr_ne(strstr(header, "\"model\":\"o\\\"dd\",\"sentence\":\"the,\\\"\\n爱🍰theé\","),
@@ -68,9 +63,8 @@ START_TEST(texts_are_escaped_once_as_a_list_and_once_as_a_note)
                                     "\\\"\xEF\xBF\xBD\\\", \\\"\xEF\xBF\xBD\\\"]\""),
                      NULL);
 }
-END_TEST
 
-START_TEST(a_zero_byte_does_not_cut_the_sentence)
+TEST(a_zero_byte_does_not_cut_the_sentence)
 {
     struct report report = fixture_plain;
     report.sentence.text = "Life\0is\0";
@@ -78,24 +72,8 @@ START_TEST(a_zero_byte_does_not_cut_the_sentence)
     const char *header = header_of(&report, 9 * sizeof(float));
     ck_assert_ptr_ne(strstr(header, "\"sentence\":\"Life\xEF\xBF\xBDis\xEF\xBF\xBD\","), NULL);
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     fixture_starve(tensors_report_write, &fixture_odd);
-}
-END_TEST
-
-Suite *tensors_report_suite(void)
-{
-    Suite *suite = suite_create("tensors_report");
-    TCase *tests = tcase_create("tensors_report");
-    tcase_add_test(tests, every_tensor_stands_under_its_name);
-    tcase_add_test(tests, selected_heads_are_in_the_metadata);
-    tcase_add_test(tests, ids_have_no_sentence_and_a_source_has_its_own_notes);
-    tcase_add_test(tests, texts_are_escaped_once_as_a_list_and_once_as_a_note);
-    tcase_add_test(tests, a_zero_byte_does_not_cut_the_sentence);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

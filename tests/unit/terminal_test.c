@@ -1,11 +1,9 @@
 #include "base/terminal.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "memory_stream.h"
-
-Suite *terminal_suite(void);
+#include "unit.h"
 
 /* Pieces with tildes between them, and what stands in the stream at the end of all. */
 struct typed {
@@ -32,7 +30,7 @@ static void type(const struct typed *typed)
     file_release(&written);
 }
 
-START_TEST(programs_get_every_byte)
+TEST(programs_get_every_byte)
 {
     static const struct typed cases[] = {
         {"Life~ is~ short", "Life is short", {0}},
@@ -42,9 +40,8 @@ START_TEST(programs_get_every_byte)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         type(&cases[i]);
 }
-END_TEST
 
-START_TEST(people_see_characters)
+TEST(people_see_characters)
 {
     static const struct typed cases[] = {
         {"Life~ is~ short,\n\tfirst ", "Life is short,\n\tfirst ", {.shows = true}},
@@ -65,9 +62,8 @@ START_TEST(people_see_characters)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         type(&cases[i]);
 }
-END_TEST
 
-START_TEST(a_page_of_ours_has_colours)
+TEST(a_page_of_ours_has_colours)
 {
     static const struct typed cases[] = {
         {"\x1b[48;2;255;255;255;38;5;231m 1\x1b[0m",
@@ -82,9 +78,8 @@ START_TEST(a_page_of_ours_has_colours)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         type(&cases[i]);
 }
-END_TEST
 
-START_TEST(a_character_comes_as_soon_as_it_is_whole)
+TEST(a_character_comes_as_soon_as_it_is_whole)
 {
     struct stream out = {0};
     memory_stream_open(&out);
@@ -97,27 +92,12 @@ START_TEST(a_character_comes_as_soon_as_it_is_whole)
     ck_assert_uint_eq(out.used, 4);
     stream_discard(&out);
 }
-END_TEST
 
-START_TEST(what_stands_for_a_terminal_is_one)
+TEST(what_stands_for_a_terminal_is_one)
 {
     ck_assert(!terminal_is(-1));
     terminal_stands_in(STDIN_FILENO);
     ck_assert(terminal_is(STDIN_FILENO));
     terminal_stands_in(-1);
     ck_assert(!terminal_is(-1));
-}
-END_TEST
-
-Suite *terminal_suite(void)
-{
-    Suite *suite = suite_create("terminal");
-    TCase *tests = tcase_create("terminal");
-    tcase_add_test(tests, programs_get_every_byte);
-    tcase_add_test(tests, people_see_characters);
-    tcase_add_test(tests, a_page_of_ours_has_colours);
-    tcase_add_test(tests, a_character_comes_as_soon_as_it_is_whole);
-    tcase_add_test(tests, what_stands_for_a_terminal_is_one);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

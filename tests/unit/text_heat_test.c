@@ -1,11 +1,9 @@
 #include "write/text_heat.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "report_fixture.h"
-
-Suite *text_heat_suite(void);
+#include "unit.h"
 
 /* What a page says of a report, in a style. */
 static const char *page(const struct report *report, const struct style *style)
@@ -14,7 +12,7 @@ static const char *page(const struct report *report, const struct style *style)
     return fixture_written(text_page_write, report, &place);
 }
 
-START_TEST(without_colours_there_are_numbers)
+TEST(without_colours_there_are_numbers)
 {
     struct style style = {.depth = DEPTH_NONE};
     ck_assert_str_eq(page(&fixture_plain, &style), "life · Life is Life\n"
@@ -26,9 +24,8 @@ START_TEST(without_colours_there_are_numbers)
                                                    "is      0.2500  0.7500\n"
                                                    "Life    0.1000  0.2000  0.7000\n");
 }
-END_TEST
 
-START_TEST(shades_stand_beside_numbers_or_alone)
+TEST(shades_stand_beside_numbers_or_alone)
 {
     struct style both = {.cells = CELLS_BOTH};
     struct style heat = {.cells = CELLS_HEAT};
@@ -51,7 +48,6 @@ START_TEST(shades_stand_beside_numbers_or_alone)
                                                   "\n"
                                                   "0  ░░░░░▒▒▒▒▒▒▓▓▓▓▓▓██████ 1\n");
 }
-END_TEST
 
 /* Without the lines above the matrix. */
 static const char *rows(const char *text)
@@ -59,7 +55,7 @@ static const char *rows(const char *text)
     return strstr(text, "\nLife") + 1;
 }
 
-START_TEST(colours_lie_behind_numbers_as_far_as_the_terminal_can)
+TEST(colours_lie_behind_numbers_as_far_as_the_terminal_can)
 {
     static const struct {
         struct style style;
@@ -83,9 +79,8 @@ START_TEST(colours_lie_behind_numbers_as_far_as_the_terminal_can)
                       found);
     }
 }
-END_TEST
 
-START_TEST(heat_alone_is_blanks_of_colour_and_a_legend)
+TEST(heat_alone_is_blanks_of_colour_and_a_legend)
 {
     struct style style = {.depth = DEPTH_16, .dark = true, .cells = CELLS_HEAT};
     const char *text = page(&fixture_plain, &style);
@@ -94,9 +89,8 @@ START_TEST(heat_alone_is_blanks_of_colour_and_a_legend)
     ck_assert_ptr_nonnull(strstr(text, "\n\n0  \x1b[44;97m "));
     ck_assert_str_eq(text + strlen(text) - 7, "\x1b[0m 1\n");
 }
-END_TEST
 
-START_TEST(both_signs_have_colours_of_their_own)
+TEST(both_signs_have_colours_of_their_own)
 {
     struct style style = {.depth = DEPTH_16, .dark = true, .cells = CELLS_HEAT};
     struct report report = fixture_layers;
@@ -106,16 +100,14 @@ START_TEST(both_signs_have_colours_of_their_own)
     ck_assert_ptr_nonnull(strstr(text, "0 Life \x1b[43;30m  \x1b[43;30m  \x1b[0m"));
     ck_assert_ptr_nonnull(strstr(text, "\n\n-8 \x1b[46;30m "));
 }
-END_TEST
 
-START_TEST(numbers_alone_stay_without_colour)
+TEST(numbers_alone_stay_without_colour)
 {
     struct style style = {.depth = DEPTH_FULL, .cells = CELLS_NUMBERS};
     ck_assert_ptr_null(strchr(page(&fixture_layers, &style), '\x1b'));
 }
-END_TEST
 
-START_TEST(ranges_of_rows_and_heads_are_named)
+TEST(ranges_of_rows_and_heads_are_named)
 {
     static const char *const endings[] = {"█ 1\n", "█ the most of the head\n",
                                           "█ the most of the row\n"};
@@ -126,7 +118,6 @@ START_TEST(ranges_of_rows_and_heads_are_named)
         ck_assert_ptr_nonnull(strstr(text, range == RANGE_ROW ? "1 is   ▒▒██" : "1 is   ░░▓▓"));
     }
 }
-END_TEST
 
 static int write_heat(struct stream *out, const struct report *report, const struct place *place,
                       struct err *err)
@@ -137,24 +128,7 @@ static int write_heat(struct stream *out, const struct report *report, const str
     return text_page_write(out, report, &styled, err);
 }
 
-START_TEST(missing_memory_is_an_error)
+TEST(missing_memory_is_an_error)
 {
     fixture_starve(write_heat, &fixture_layers);
-}
-END_TEST
-
-Suite *text_heat_suite(void)
-{
-    Suite *suite = suite_create("text_heat");
-    TCase *tests = tcase_create("text_heat");
-    tcase_add_test(tests, without_colours_there_are_numbers);
-    tcase_add_test(tests, shades_stand_beside_numbers_or_alone);
-    tcase_add_test(tests, colours_lie_behind_numbers_as_far_as_the_terminal_can);
-    tcase_add_test(tests, heat_alone_is_blanks_of_colour_and_a_legend);
-    tcase_add_test(tests, both_signs_have_colours_of_their_own);
-    tcase_add_test(tests, numbers_alone_stay_without_colour);
-    tcase_add_test(tests, ranges_of_rows_and_heads_are_named);
-    tcase_add_test(tests, missing_memory_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,16 +1,12 @@
 #include "write/text_line.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "memory_stream.h"
+#include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-Suite *text_line_suite(void);
-
-START_TEST(a_cell_has_its_width_whatever_is_in_it)
+TEST(a_cell_has_its_width_whatever_is_in_it)
 {
     static const struct {
         const char *text;
@@ -46,9 +42,8 @@ START_TEST(a_cell_has_its_width_whatever_is_in_it)
         buf_release(&right);
     }
 }
-END_TEST
 
-START_TEST(what_is_wider_than_its_cell_gets_no_blanks)
+TEST(what_is_wider_than_its_cell_gets_no_blanks)
 {
     struct buf line = {0};
     text_blanks_up_to(&line, 4, 2);
@@ -57,9 +52,8 @@ START_TEST(what_is_wider_than_its_cell_gets_no_blanks)
     ck_assert_str_eq(line.bytes, "  ");
     buf_release(&line);
 }
-END_TEST
 
-START_TEST(a_text_is_broken_at_blanks)
+TEST(a_text_is_broken_at_blanks)
 {
     static const struct {
         const char *text;
@@ -84,9 +78,8 @@ START_TEST(a_text_is_broken_at_blanks)
         file_release(&written);
     }
 }
-END_TEST
 
-START_TEST(blanks_are_as_many_as_asked)
+TEST(blanks_are_as_many_as_asked)
 {
     static const size_t counts[] = {0, 1, 31, 32, 33, 100};
     for (size_t i = 0; i < COUNT(counts); i++) {
@@ -98,9 +91,8 @@ START_TEST(blanks_are_as_many_as_asked)
         buf_release(&line);
     }
 }
-END_TEST
 
-START_TEST(a_line_is_shortened_to_the_page)
+TEST(a_line_is_shortened_to_the_page)
 {
     static const struct {
         const char *text;
@@ -118,9 +110,8 @@ START_TEST(a_line_is_shortened_to_the_page)
         buf_release(&line);
     }
 }
-END_TEST
 
-START_TEST(a_line_ends_without_blanks)
+TEST(a_line_ends_without_blanks)
 {
     struct stream out = {0};
     struct buf line = {0};
@@ -137,9 +128,8 @@ START_TEST(a_line_ends_without_blanks)
     file_release(&written);
     buf_release(&line);
 }
-END_TEST
 
-START_TEST(a_line_that_is_not_whole_is_an_error)
+TEST(a_line_that_is_not_whole_is_an_error)
 {
     struct stream out = {0};
     struct buf line = {0};
@@ -150,9 +140,8 @@ START_TEST(a_line_that_is_not_whole_is_an_error)
     ck_assert_int_eq(text_end(&out, &line, &err), -1);
     ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "%s", err.text);
 }
-END_TEST
 
-START_TEST(the_middle_of_a_long_axis_is_left_out)
+TEST(the_middle_of_a_long_axis_is_left_out)
 {
     static const struct {
         struct text_cut cut;
@@ -174,9 +163,8 @@ START_TEST(the_middle_of_a_long_axis_is_left_out)
         }
     }
 }
-END_TEST
 
-START_TEST(a_cut_leaves_what_fits_and_never_less_than_two)
+TEST(a_cut_leaves_what_fits_and_never_less_than_two)
 {
     static const struct {
         size_t size, lines;
@@ -191,22 +179,4 @@ START_TEST(a_cut_leaves_what_fits_and_never_less_than_two)
         ck_assert_uint_eq(cut.back, cases[i].back);
         ck_assert_uint_eq(cut.size, cases[i].size);
     }
-}
-END_TEST
-
-Suite *text_line_suite(void)
-{
-    Suite *suite = suite_create("text_line");
-    TCase *tests = tcase_create("text_line");
-    tcase_add_test(tests, a_cell_has_its_width_whatever_is_in_it);
-    tcase_add_test(tests, what_is_wider_than_its_cell_gets_no_blanks);
-    tcase_add_test(tests, a_text_is_broken_at_blanks);
-    tcase_add_test(tests, blanks_are_as_many_as_asked);
-    tcase_add_test(tests, a_line_is_shortened_to_the_page);
-    tcase_add_test(tests, a_line_ends_without_blanks);
-    tcase_add_test(tests, a_line_that_is_not_whole_is_an_error);
-    tcase_add_test(tests, the_middle_of_a_long_axis_is_left_out);
-    tcase_add_test(tests, a_cut_leaves_what_fits_and_never_less_than_two);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

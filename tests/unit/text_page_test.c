@@ -1,15 +1,11 @@
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "report_fixture.h"
+#include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-Suite *text_page_suite(void);
-
-START_TEST(a_page_has_a_title_and_a_table_for_every_head)
+TEST(a_page_has_a_title_and_a_table_for_every_head)
 {
     ck_assert_str_eq(fixture_written(text_page_write, &fixture_plain, &fixture_alone),
                      "life · Life is Life\n"
@@ -21,9 +17,8 @@ START_TEST(a_page_has_a_title_and_a_table_for_every_head)
                      "is      0.2500  0.7500\n"
                      "Life    0.1000  0.2000  0.7000\n");
 }
-END_TEST
 
-START_TEST(heads_stand_side_by_side_where_they_fit)
+TEST(heads_stand_side_by_side_where_they_fit)
 {
     ck_assert_str_eq(
         fixture_written(text_page_write, &fixture_layers, &fixture_alone),
@@ -64,9 +59,8 @@ START_TEST(heads_stand_side_by_side_where_they_fit)
         "is      0.0000  1.0000            is      1.0000  0.0000\n"
         "Life    0.1250  0.2500  0.6250    Life    1.0000  0.0000  0.0000\n");
 }
-END_TEST
 
-START_TEST(an_endless_page_has_one_head_below_the_other)
+TEST(an_endless_page_has_one_head_below_the_other)
 {
     struct report report = fixture_layers;
     struct place place = {.count = 1};
@@ -87,9 +81,8 @@ START_TEST(an_endless_page_has_one_head_below_the_other)
                      "is      0.5000  0.5000\n"
                      "Life    0.3000  0.3000  0.4000\n");
 }
-END_TEST
 
-START_TEST(odd_tokens_are_visible_and_aligned)
+TEST(odd_tokens_are_visible_and_aligned)
 {
     struct place place = fixture_alone;
     place.show_tokens = true;
@@ -121,9 +114,8 @@ START_TEST(odd_tokens_are_visible_and_aligned)
         "\\xc3    0.5000  0.0000  0.0000  0.0000  0.0000  0.0000  0.0000  0.5000\n"
         "\\xa9    0.5000  0.0000  0.0000  0.0000  0.0000  0.0000  0.0000  0.0000  0.5000\n");
 }
-END_TEST
 
-START_TEST(a_source_has_a_title_and_tokens_of_its_own)
+TEST(a_source_has_a_title_and_tokens_of_its_own)
 {
     struct place place = fixture_alone;
     struct report report = fixture_cross;
@@ -149,9 +141,8 @@ START_TEST(a_source_has_a_title_and_tokens_of_its_own)
                      "3       0.5000  0.2500  0.2500\n"
                      "11      0.0000  0.0000  1.0000\n");
 }
-END_TEST
 
-START_TEST(the_middle_of_a_long_matrix_is_left_out_and_a_line_says_so)
+TEST(the_middle_of_a_long_matrix_is_left_out_and_a_line_says_so)
 {
     struct report report = fixture_long(60);
     struct place place = {.count = 1, .columns = 60, .lines = 6, .show_tokens = true};
@@ -186,9 +177,8 @@ START_TEST(the_middle_of_a_long_matrix_is_left_out_and_a_line_says_so)
                      "t58     0.0169  0.0169  0.0169  …  0.0169  0.0169\n"
                      "t59     0.0167  0.0167  0.0167  …  0.0167  0.0167  0.0167\n");
 }
-END_TEST
 
-START_TEST(a_note_says_how_much_is_shown)
+TEST(a_note_says_how_much_is_shown)
 {
     static const struct {
         size_t tokens, columns, lines;
@@ -213,9 +203,8 @@ START_TEST(a_note_says_how_much_is_shown)
             ck_assert_msg(strchr(text, '(') == NULL, "a note in\n%s", text);
     }
 }
-END_TEST
 
-START_TEST(no_line_is_wider_than_the_page)
+TEST(no_line_is_wider_than_the_page)
 {
     for (size_t columns = 25; columns <= 90; columns++) { /* 25: two keys and the ellipsis */
         struct report report = fixture_long(12);
@@ -230,7 +219,6 @@ START_TEST(no_line_is_wider_than_the_page)
         }
     }
 }
-END_TEST
 
 /* A sentence with one tensor of one row, whose columns are channels or the tokens given. */
 static const char *page_of(size_t count, const float *values, const struct label *labels,
@@ -247,7 +235,7 @@ static const char *page_of(size_t count, const float *values, const struct label
     return strstr(page, "\nhead 0") + 1;
 }
 
-START_TEST(numbers_are_as_wide_as_the_widest)
+TEST(numbers_are_as_wide_as_the_widest)
 {
     static const struct label labels[] = {{"a", "a", "a"}, {"b", "b", "b"}};
     static const struct {
@@ -269,9 +257,8 @@ START_TEST(numbers_are_as_wide_as_the_widest)
     for (size_t i = 0; i < COUNT(cases); i++)
         ck_assert_str_eq(page_of(2, cases[i].values, labels, 80), cases[i].table);
 }
-END_TEST
 
-START_TEST(labels_take_the_room_there_is)
+TEST(labels_take_the_room_there_is)
 {
     static const struct label labels[] = {{"dessert", "", ""}, {"自然语言处理", "", ""}};
     static const float values[] = {0.25f, 0.75f};
@@ -288,18 +275,16 @@ START_TEST(labels_take_the_room_there_is)
     for (size_t i = 0; i < COUNT(cases); i++)
         ck_assert_str_eq(page_of(2, values, labels, cases[i].columns), cases[i].table);
 }
-END_TEST
 
-START_TEST(a_very_long_label_is_shortened)
+TEST(a_very_long_label_is_shortened)
 {
     static const struct label labels[] = {{"abcdefghijklmnopqrstuvwxyz", "", ""}};
     static const float values[] = {1};
     ck_assert_str_eq(page_of(1, values, labels, 80), "head 0            abcdefghijklmno…\n"
                                                      "abcdefghijklmno…            1.0000\n");
 }
-END_TEST
 
-START_TEST(a_rule_parts_sentences_which_are_numbered)
+TEST(a_rule_parts_sentences_which_are_numbered)
 {
     static const struct report *const reports[] = {&fixture_plain, &fixture_selected};
     ck_assert_str_eq(
@@ -324,9 +309,8 @@ START_TEST(a_rule_parts_sentences_which_are_numbered)
         "is      0.5000  0.5000\n"
         "Life    0.3000  0.3000  0.4000\n");
 }
-END_TEST
 
-START_TEST(a_long_sentence_is_shortened_in_the_title)
+TEST(a_long_sentence_is_shortened_in_the_title)
 {
     struct report report = fixture_plain;
     struct place place = {.count = 1, .columns = 16};
@@ -335,9 +319,8 @@ START_TEST(a_long_sentence_is_shortened_in_the_title)
     place.columns = 0;
     ck_assert_str_eq(fixture_written(text_page_write, &report, &place), "life · Life is Life\n");
 }
-END_TEST
 
-START_TEST(what_could_drive_a_terminal_is_made_visible)
+TEST(what_could_drive_a_terminal_is_made_visible)
 {
     struct report report = fixture_plain;
     report.tensor_count = 0;
@@ -347,34 +330,9 @@ START_TEST(what_could_drive_a_terminal_is_made_visible)
     ck_assert_str_eq(fixture_written(text_page_write, &report, &fixture_alone),
                      "a\\x1b[2Jb · x\\x0dy\\x1b]0;z\\x07\n");
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     fixture_starve(text_page_write, &fixture_odd);
     fixture_starve(text_page_write, &fixture_cross);
-}
-END_TEST
-
-Suite *text_page_suite(void)
-{
-    Suite *suite = suite_create("text_page");
-    TCase *tests = tcase_create("text_page");
-    tcase_add_test(tests, a_page_has_a_title_and_a_table_for_every_head);
-    tcase_add_test(tests, heads_stand_side_by_side_where_they_fit);
-    tcase_add_test(tests, an_endless_page_has_one_head_below_the_other);
-    tcase_add_test(tests, odd_tokens_are_visible_and_aligned);
-    tcase_add_test(tests, a_source_has_a_title_and_tokens_of_its_own);
-    tcase_add_test(tests, the_middle_of_a_long_matrix_is_left_out_and_a_line_says_so);
-    tcase_add_test(tests, a_note_says_how_much_is_shown);
-    tcase_add_test(tests, no_line_is_wider_than_the_page);
-    tcase_add_test(tests, numbers_are_as_wide_as_the_widest);
-    tcase_add_test(tests, labels_take_the_room_there_is);
-    tcase_add_test(tests, a_very_long_label_is_shortened);
-    tcase_add_test(tests, a_rule_parts_sentences_which_are_numbered);
-    tcase_add_test(tests, a_long_sentence_is_shortened_in_the_title);
-    tcase_add_test(tests, what_could_drive_a_terminal_is_made_visible);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

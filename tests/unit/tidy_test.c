@@ -1,13 +1,11 @@
-#include <check.h>
 #include <string.h>
 
 #include "report_fixture.h"
-
-Suite *tidy_suite(void);
+#include "unit.h"
 
 #define HEADER "tensor,layer,head,row,row_token,column,column_token,value\n"
 
-START_TEST(a_line_is_a_cell_and_the_future_is_left_out)
+TEST(a_line_is_a_cell_and_the_future_is_left_out)
 {
     ck_assert_str_eq(fixture_written(tidy_write, &fixture_plain, &fixture_alone),
                      HEADER "weights,0,0,0,Life,0,Life,1\n"
@@ -17,9 +15,8 @@ START_TEST(a_line_is_a_cell_and_the_future_is_left_out)
                             "weights,0,0,2,Life,1,is,0.2\n"
                             "weights,0,0,2,Life,2,Life,0.7\n");
 }
-END_TEST
 
-START_TEST(what_a_tensor_does_not_have_is_empty)
+TEST(what_a_tensor_does_not_have_is_empty)
 {
     struct report report = fixture_layers;
     report.tensor_count = 2;
@@ -43,9 +40,8 @@ START_TEST(what_a_tensor_does_not_have_is_empty)
                             "k,0,1,2,Life,0,0,-5\n"
                             "k,0,1,2,Life,1,1,6\n");
 }
-END_TEST
 
-START_TEST(the_masked_future_is_left_out_too)
+TEST(the_masked_future_is_left_out_too)
 {
     struct report report = fixture_layers;
     report.tensors = &fixture_layers.tensors[3];
@@ -54,9 +50,8 @@ START_TEST(the_masked_future_is_left_out_too)
     ck_assert_ptr_eq(strstr(text, "inf"), NULL);
     ck_assert_ptr_ne(strstr(text, "masked,1,0,2,Life,2,Life,-12.5\n"), NULL);
 }
-END_TEST
 
-START_TEST(scores_beyond_the_mask_are_numbers_like_others)
+TEST(scores_beyond_the_mask_are_numbers_like_others)
 {
     struct kept scores = fixture_plain.tensors[0];
     struct report report = fixture_plain;
@@ -65,9 +60,8 @@ START_TEST(scores_beyond_the_mask_are_numbers_like_others)
     const char *text = fixture_written(tidy_write, &report, &fixture_alone);
     ck_assert_ptr_ne(strstr(text, "scores,0,0,0,Life,2,Life,0\n"), NULL);
 }
-END_TEST
 
-START_TEST(tokens_are_their_own_bytes_quoted_where_needed)
+TEST(tokens_are_their_own_bytes_quoted_where_needed)
 {
     static const char *const lines[] = {
         "weights,0,0,1,\",\",1,\",\",0.5\n",
@@ -82,9 +76,8 @@ START_TEST(tokens_are_their_own_bytes_quoted_where_needed)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         ck_assert_msg(strstr(text, lines[i]) != NULL, "no %s in\n%s", lines[i], text);
 }
-END_TEST
 
-START_TEST(several_sentences_share_one_header_and_are_numbered)
+TEST(several_sentences_share_one_header_and_are_numbered)
 {
     static const struct report *const reports[] = {&fixture_cross, &fixture_plain};
     ck_assert_str_eq(fixture_several(tidy_write, reports, 2),
@@ -104,25 +97,8 @@ START_TEST(several_sentences_share_one_header_and_are_numbered)
                      "1,weights,0,0,2,Life,1,is,0.2\n"
                      "1,weights,0,0,2,Life,2,Life,0.7\n");
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     fixture_starve(tidy_write, &fixture_odd);
-}
-END_TEST
-
-Suite *tidy_suite(void)
-{
-    Suite *suite = suite_create("tidy");
-    TCase *tests = tcase_create("tidy");
-    tcase_add_test(tests, a_line_is_a_cell_and_the_future_is_left_out);
-    tcase_add_test(tests, what_a_tensor_does_not_have_is_empty);
-    tcase_add_test(tests, the_masked_future_is_left_out_too);
-    tcase_add_test(tests, scores_beyond_the_mask_are_numbers_like_others);
-    tcase_add_test(tests, tokens_are_their_own_bytes_quoted_where_needed);
-    tcase_add_test(tests, several_sentences_share_one_header_and_are_numbered);
-    tcase_add_test(tests, every_allocation_may_fail);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,9 +1,9 @@
 #include "text/token_list.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "unit.h"
 
 enum { MANY = 2 * TOKEN_PORTION + 10 };
 
@@ -34,7 +34,7 @@ static int add(struct token_list *list, size_t count, struct err *err)
     return 0;
 }
 
-START_TEST(all_tokens_are_kept)
+TEST(all_tokens_are_kept)
 {
     static const size_t counts[] = {0, 1, 64, 65, MANY};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -52,9 +52,8 @@ START_TEST(all_tokens_are_kept)
         arena_release(&arena);
     }
 }
-END_TEST
 
-START_TEST(what_was_dropped_is_kept_too)
+TEST(what_was_dropped_is_kept_too)
 {
     struct token_list list = {.dropped_count = 2, .dropped_first = {.start = 4, .end = 5}};
     struct arena arena = {0};
@@ -65,9 +64,8 @@ START_TEST(what_was_dropped_is_kept_too)
     token_list_release(&list);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(a_sink_gets_portions_in_order)
+TEST(a_sink_gets_portions_in_order)
 {
     struct taken taken = {0};
     struct token_sink sink = {take, &taken};
@@ -82,9 +80,8 @@ START_TEST(a_sink_gets_portions_in_order)
     ck_assert_uint_le(list.room, TOKEN_PORTION);
     token_list_release(&list);
 }
-END_TEST
 
-START_TEST(a_sink_may_refuse)
+TEST(a_sink_may_refuse)
 {
     struct taken taken = {.fail_at = 2};
     struct token_sink sink = {take, &taken};
@@ -95,9 +92,8 @@ START_TEST(a_sink_may_refuse)
     ck_assert_uint_eq(taken.count, 2 * TOKEN_PORTION);
     token_list_release(&list);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     size_t nth = 1;
     for (;; nth++) {
@@ -115,20 +111,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory: "));
     }
     ck_assert_uint_gt(nth, 3);
-}
-END_TEST
-
-Suite *token_list_suite(void);
-
-Suite *token_list_suite(void)
-{
-    Suite *suite = suite_create("token_list");
-    TCase *tests = tcase_create("token_list");
-    tcase_add_test(tests, all_tokens_are_kept);
-    tcase_add_test(tests, what_was_dropped_is_kept_too);
-    tcase_add_test(tests, a_sink_gets_portions_in_order);
-    tcase_add_test(tests, a_sink_may_refuse);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

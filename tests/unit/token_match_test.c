@@ -1,11 +1,8 @@
 #include "lens/tokenized.h"
 
-#include <check.h>
 #include <string.h>
 
-Suite *token_match_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { NONE = 99 };
 
@@ -19,7 +16,7 @@ static const struct label labels[] = {
 
 static const struct tokenized tokenized = {.labels = labels, .count = COUNT(labels)};
 
-START_TEST(a_token_goes_by_its_text_its_label_or_its_place)
+TEST(a_token_goes_by_its_text_its_label_or_its_place)
 {
     static const struct {
         const char *name;
@@ -72,22 +69,10 @@ START_TEST(a_token_goes_by_its_text_its_label_or_its_place)
         ck_assert_uint_eq(match.place, is_place_too ? 3 : match.index);
     }
 }
-END_TEST
 
-START_TEST(a_name_for_short_has_no_blanks_before_it)
+TEST(a_name_for_short_has_no_blanks_before_it)
 {
     ck_assert_str_eq(label_name(&labels[0]), "is");
     ck_assert_str_eq(label_name(&labels[4]), "␣");
     ck_assert_str_eq(label_name(&labels[7]), "\\xc3‿");
-}
-END_TEST
-
-Suite *token_match_suite(void)
-{
-    Suite *suite = suite_create("token_match");
-    TCase *tests = tcase_create("token_match");
-    tcase_add_test(tests, a_token_goes_by_its_text_its_label_or_its_place);
-    tcase_add_test(tests, a_name_for_short_has_no_blanks_before_it);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

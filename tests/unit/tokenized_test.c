@@ -1,14 +1,10 @@
 #include "lens/tokenized.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
-
-Suite *tokenized_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const char vocabulary[] = "{\"Life\": 0, \"is\": 1, \"\\u7231\": 2, \" \": 3, \"\\n\": 4}";
 
@@ -34,6 +30,8 @@ static void close_vocabulary(void)
     arena_release(&arena);
 }
 
+FIXTURE(open_vocabulary, close_vocabulary)
+
 static struct input of_text(const char *text)
 {
     return (struct input){.text = text, .size = strlen(text)};
@@ -53,7 +51,7 @@ static void expect_label(const struct label *label, const char *plain, const cha
     ck_assert_str_eq(label->exact, exact);
 }
 
-START_TEST(a_text_is_read_as_tokens_with_their_labels)
+TEST(a_text_is_read_as_tokens_with_their_labels)
 {
     struct tokenized tokenized;
     make(&tokenized, of_text("is Life"));
@@ -71,9 +69,8 @@ START_TEST(a_text_is_read_as_tokens_with_their_labels)
     expect_label(&tokenized.labels[2], "Life", "Life", "2:Life");
     ck_assert_uint_eq(tokenized.dropped_count, 0);
 }
-END_TEST
 
-START_TEST(ids_are_read_without_a_text)
+TEST(ids_are_read_without_a_text)
 {
     struct tokenized tokenized;
     make(&tokenized, (struct input){.ids = "2,4,6,5"});
@@ -84,9 +81,8 @@ START_TEST(ids_are_read_without_a_text)
     expect_label(&tokenized.labels[1], "\n", "\xE2\x86\xB5", "1:\xE2\x86\xB5");
     expect_label(&tokenized.labels[2], "6", "6", "2:6"); /* no word of the vocabulary */
 }
-END_TEST
 
-START_TEST(without_a_tokenizer_the_labels_are_the_ids)
+TEST(without_a_tokenizer_the_labels_are_the_ids)
 {
     struct tokenized tokenized;
     lexicon.tokenizer = NULL;
@@ -94,9 +90,8 @@ START_TEST(without_a_tokenizer_the_labels_are_the_ids)
     expect_label(&tokenized.labels[0], "0", "0", "0:0");
     expect_label(&tokenized.labels[1], "6", "6", "1:6");
 }
-END_TEST
 
-START_TEST(marks_that_are_no_words_are_counted)
+TEST(marks_that_are_no_words_are_counted)
 {
     struct tokenized tokenized;
     make(&tokenized, of_text("Life!?"));
@@ -105,9 +100,8 @@ START_TEST(marks_that_are_no_words_are_counted)
     ck_assert_uint_eq(tokenized.dropped_first.start, 4);
     ck_assert_uint_eq(tokenized.dropped_first.end, 5);
 }
-END_TEST
 
-START_TEST(what_cannot_be_read_is_refused)
+TEST(what_cannot_be_read_is_refused)
 {
     static const struct {
         struct input input;
@@ -131,9 +125,8 @@ START_TEST(what_cannot_be_read_is_refused)
         ck_assert_int_eq(err.kind, ERR_INPUT);
     }
 }
-END_TEST
 
-START_TEST(errors_of_the_tokenizer_come_through)
+TEST(errors_of_the_tokenizer_come_through)
 {
     static const struct input inputs[] = {{.text = "Death", .size = 5},
                                           {.text = "\xff", .size = 1},
@@ -147,25 +140,22 @@ START_TEST(errors_of_the_tokenizer_come_through)
         ck_assert_uint_gt(strlen(err.text), 10);
     }
 }
-END_TEST
 
-START_TEST(numbers_label_what_has_no_name)
+TEST(numbers_label_what_has_no_name)
 {
     const struct label *labels = labels_of_numbers(12, &arena, &err);
     expect_label(&labels[0], "0", "0", "0");
     expect_label(&labels[11], "11", "11", "11");
     ck_assert_ptr_nonnull(labels_of_numbers(0, &arena, &err));
 }
-END_TEST
 
-START_TEST(words_label_the_vocabulary)
+TEST(words_label_the_vocabulary)
 {
     const struct label *labels = labels_of_words(tokenizer, 7, &arena, &err);
     expect_label(&labels[0], "Life", "Life", "0:Life");
     expect_label(&labels[4], "\n", "\xE2\x86\xB5", "4:\xE2\x86\xB5");
     expect_label(&labels[5], "5", "5", "5:5");
 }
-END_TEST
 
 static int read_all(struct arena *own)
 {
@@ -177,7 +167,7 @@ static int read_all(struct arena *own)
                : 0;
 }
 
-START_TEST(every_allocation_that_fails_is_an_error)
+TEST(every_allocation_that_fails_is_an_error)
 {
     for (int for_ever = 0; for_ever < 2; for_ever++) {
         int failed = -1;
@@ -193,23 +183,4 @@ START_TEST(every_allocation_that_fails_is_an_error)
             arena_release(&own);
         }
     }
-}
-END_TEST
-
-Suite *tokenized_suite(void)
-{
-    Suite *suite = suite_create("tokenized");
-    TCase *tests = tcase_create("tokenized");
-    tcase_add_checked_fixture(tests, open_vocabulary, close_vocabulary);
-    tcase_add_test(tests, a_text_is_read_as_tokens_with_their_labels);
-    tcase_add_test(tests, ids_are_read_without_a_text);
-    tcase_add_test(tests, without_a_tokenizer_the_labels_are_the_ids);
-    tcase_add_test(tests, marks_that_are_no_words_are_counted);
-    tcase_add_test(tests, what_cannot_be_read_is_refused);
-    tcase_add_test(tests, errors_of_the_tokenizer_come_through);
-    tcase_add_test(tests, numbers_label_what_has_no_name);
-    tcase_add_test(tests, words_label_the_vocabulary);
-    tcase_add_test(tests, every_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,14 +1,12 @@
 /* What folders hold, and the tokenizers that come of it. */
 #include "text/tokenizer.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "text/byte_alphabet.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 #define LIFE "{\"Life\": 0, \"is\": 1, \"short\": 3}"
 #define GPT2 "{\"h\": 0, \"i\": 1, \"hi\": 2, \"<|endoftext|>\": 3}"
@@ -55,7 +53,7 @@ static void expect_ids(const struct tokenizer *tokenizer, const char *text, cons
     arena_release(&arena);
 }
 
-START_TEST(the_first_file_that_is_there_makes_the_tokenizer)
+TEST(the_first_file_that_is_there_makes_the_tokenizer)
 {
     const struct folder_file bpe = {"tokenizer.json", gpt2_json, strlen(gpt2_json)};
     const struct folder_file words = {"tokenizer.json", words_json, strlen(words_json)};
@@ -83,9 +81,8 @@ START_TEST(the_first_file_that_is_there_makes_the_tokenizer)
         tokenizer_free(tokenizer);
     }
 }
-END_TEST
 
-START_TEST(special_tokens_are_one_id_unless_they_are_spelt)
+TEST(special_tokens_are_one_id_unless_they_are_spelt)
 {
     const struct folder_file json = {"tokenizer.json", gpt2_json, strlen(gpt2_json)};
     struct tokenizer *tokenizer = open_files(&json, 1);
@@ -99,9 +96,8 @@ START_TEST(special_tokens_are_one_id_unless_they_are_spelt)
     arena_release(&arena);
     tokenizer_free(tokenizer);
 }
-END_TEST
 
-START_TEST(texts_begin_with_a_token_when_they_are_told_to)
+TEST(texts_begin_with_a_token_when_they_are_told_to)
 {
     static const char named[] = "{\"bos_token\": \"hi\"}";
     static const char described[] = "{\"bos_token\": {\"content\": \"h\"}}";
@@ -131,9 +127,8 @@ START_TEST(texts_begin_with_a_token_when_they_are_told_to)
         tokenizer_free(tokenizer);
     }
 }
-END_TEST
 
-START_TEST(a_token_to_begin_with_that_is_not_there_is_refused)
+TEST(a_token_to_begin_with_that_is_not_there_is_refused)
 {
     static const struct {
         const char *config;
@@ -159,9 +154,8 @@ START_TEST(a_token_to_begin_with_that_is_not_there_is_refused)
         tokenizer_free(tokenizer);
     }
 }
-END_TEST
 
-START_TEST(a_token_to_begin_with_may_find_no_memory)
+TEST(a_token_to_begin_with_may_find_no_memory)
 {
     const struct folder folder = {"test", gpt2_files, 2};
     int failed = -1;
@@ -179,7 +173,6 @@ START_TEST(a_token_to_begin_with_may_find_no_memory)
         tokenizer_free(tokenizer);
     }
 }
-END_TEST
 
 static int count_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
 {
@@ -189,7 +182,7 @@ static int count_tokens(void *context, const struct token *tokens, size_t count,
     return 0;
 }
 
-START_TEST(a_stream_gives_the_same_tokens_in_portions)
+TEST(a_stream_gives_the_same_tokens_in_portions)
 {
     struct tokenizer *tokenizer = open_files(&life, 1);
     size_t total = 0;
@@ -202,9 +195,8 @@ START_TEST(a_stream_gives_the_same_tokens_in_portions)
     token_list_release(&list);
     tokenizer_free(tokenizer);
 }
-END_TEST
 
-START_TEST(a_vocabulary_of_all_bytes_knows_every_text)
+TEST(a_vocabulary_of_all_bytes_knows_every_text)
 {
     static char json[4096];
     size_t size = 1;
@@ -220,22 +212,4 @@ START_TEST(a_vocabulary_of_all_bytes_knows_every_text)
     ck_assert(tokenizer_knows_all(tokenizer));
     expect_ids(tokenizer, "é\x01", "195 169 1");
     tokenizer_free(tokenizer);
-}
-END_TEST
-
-Suite *tokenizer_files_suite(void);
-
-Suite *tokenizer_files_suite(void)
-{
-    Suite *suite = suite_create("tokenizer_files");
-    TCase *tests = tcase_create("tokenizer_files");
-    tcase_add_test(tests, the_first_file_that_is_there_makes_the_tokenizer);
-    tcase_add_test(tests, special_tokens_are_one_id_unless_they_are_spelt);
-    tcase_add_test(tests, texts_begin_with_a_token_when_they_are_told_to);
-    tcase_add_test(tests, a_token_to_begin_with_that_is_not_there_is_refused);
-    tcase_add_test(tests, a_token_to_begin_with_may_find_no_memory);
-    tcase_add_test(tests, a_stream_gives_the_same_tokens_in_portions);
-    tcase_add_test(tests, a_vocabulary_of_all_bytes_knows_every_text);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

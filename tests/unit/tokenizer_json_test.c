@@ -1,13 +1,11 @@
 #include "text/tokenizer_json.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/heap.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 #define BPE "{\"type\": \"BPE\", \"vocab\": {\"h\": 0, \"i\": 1, \"Ġ\": 2, \"hi\": 3, \"Ġhi\": 4}, "
 #define MERGES "\"merges\": [\"h i\", \"Ġ hi\"]}"
@@ -55,7 +53,7 @@ static void expect_ids(const struct tokenizer_json *json, const char *bytes, con
     token_list_release(&list);
 }
 
-START_TEST(byte_level_models_are_read_in_all_their_forms)
+TEST(byte_level_models_are_read_in_all_their_forms)
 {
     static const struct {
         const char *json;
@@ -97,9 +95,8 @@ START_TEST(byte_level_models_are_read_in_all_their_forms)
         release(&json);
     }
 }
-END_TEST
 
-START_TEST(added_tokens_are_read_with_what_they_do)
+TEST(added_tokens_are_read_with_what_they_do)
 {
     static const char json[] =
         "{\"added_tokens\": [{\"id\": 9, \"content\": \"<s>\", \"special\": true}, "
@@ -116,9 +113,8 @@ START_TEST(added_tokens_are_read_with_what_they_do)
     ck_assert(added_tokens_of_id(added, 8)->normalized);
     release(&tokenizer);
 }
-END_TEST
 
-START_TEST(word_level_models_are_read)
+TEST(word_level_models_are_read)
 {
     static const struct {
         const char *json;
@@ -142,7 +138,6 @@ START_TEST(word_level_models_are_read)
         release(&json);
     }
 }
-END_TEST
 
 /* What is refused, and how, behind the name of the file. */
 struct refusal {
@@ -169,7 +164,7 @@ static void expect_refusals(const struct refusal *cases, size_t count, enum err_
 #define SETTING(setting) \
     "{\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": " BPE setting ", " MERGES "}"
 
-START_TEST(what_is_not_supported_is_refused_by_name)
+TEST(what_is_not_supported_is_refused_by_name)
 {
     static const struct refusal cases[] = {
         {"{\"model\": {\"type\": \"Unigram\"}}",
@@ -213,9 +208,8 @@ START_TEST(what_is_not_supported_is_refused_by_name)
     };
     expect_refusals(cases, COUNT(cases), ERR_UNSUPPORTED);
 }
-END_TEST
 
-START_TEST(removed_pieces_are_not_supported)
+TEST(removed_pieces_are_not_supported)
 {
     struct tokenizer_json json;
     struct err err = {0};
@@ -225,12 +219,11 @@ START_TEST(removed_pieces_are_not_supported)
     ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(err.text, "pre_tokenizer: a Split by ''s|'t|'re|"));
 }
-END_TEST
 
 #define ADDED(items) \
     "{\"added_tokens\": " items ", \"pre_tokenizer\": " BYTE_LEVEL ", \"model\": " BPE MERGES "}"
 
-START_TEST(what_is_broken_is_refused_with_its_field)
+TEST(what_is_broken_is_refused_with_its_field)
 {
     static const struct refusal cases[] = {
         {"[]", "expected an object"},
@@ -287,9 +280,8 @@ START_TEST(what_is_broken_is_refused_with_its_field)
     };
     expect_refusals(cases, COUNT(cases), ERR_INPUT);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     static const char *const texts[] = {
         ADDED("[{\"id\": 9, \"content\": \"<s>\"}]"),
@@ -310,22 +302,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
                           err.text);
         }
     }
-}
-END_TEST
-
-Suite *tokenizer_json_suite(void);
-
-Suite *tokenizer_json_suite(void)
-{
-    Suite *suite = suite_create("tokenizer_json");
-    TCase *tests = tcase_create("tokenizer_json");
-    tcase_add_test(tests, byte_level_models_are_read_in_all_their_forms);
-    tcase_add_test(tests, added_tokens_are_read_with_what_they_do);
-    tcase_add_test(tests, word_level_models_are_read);
-    tcase_add_test(tests, what_is_not_supported_is_refused_by_name);
-    tcase_add_test(tests, removed_pieces_are_not_supported);
-    tcase_add_test(tests, what_is_broken_is_refused_with_its_field);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,12 +1,10 @@
 #include "text/tokenizer.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const struct folder_file life_files[] = {
     {"config.json", "{}", 2},
@@ -23,7 +21,7 @@ static struct tokenizer *opened(void)
     return tokenizer;
 }
 
-START_TEST(a_folder_with_a_vocabulary_alone_has_words)
+TEST(a_folder_with_a_vocabulary_alone_has_words)
 {
     struct tokenizer *tokenizer = opened();
     ck_assert_str_eq(tokenizer_kind(tokenizer), "words");
@@ -31,18 +29,16 @@ START_TEST(a_folder_with_a_vocabulary_alone_has_words)
     tokenizer_free(tokenizer);
     tokenizer_free(NULL);
 }
-END_TEST
 
-START_TEST(a_folder_without_a_tokenizer_is_no_error)
+TEST(a_folder_without_a_tokenizer_is_no_error)
 {
     const struct folder folder = {"bare", life_files, 1};
     struct tokenizer *tokenizer = (struct tokenizer *)&folder;
     ck_assert_int_eq(tokenizer_open(&tokenizer, &folder, NULL), 0);
     ck_assert_ptr_null(tokenizer);
 }
-END_TEST
 
-START_TEST(a_broken_vocabulary_is_named)
+TEST(a_broken_vocabulary_is_named)
 {
     const struct folder_file file = {"vocab.json", "{\"is\": -1}", 10};
     const struct folder folder = {"broken", &file, 1};
@@ -53,9 +49,8 @@ START_TEST(a_broken_vocabulary_is_named)
                      "'broken/vocab.json': word 'is': expected an id from 0 to 10000000, found -1");
     ck_assert_ptr_null(tokenizer);
 }
-END_TEST
 
-START_TEST(a_text_is_encoded_and_its_tokens_are_known)
+TEST(a_text_is_encoded_and_its_tokens_are_known)
 {
     struct tokenizer *tokenizer = opened();
     struct arena arena = {0};
@@ -75,9 +70,8 @@ START_TEST(a_text_is_encoded_and_its_tokens_are_known)
     arena_release(&arena);
     tokenizer_free(tokenizer);
 }
-END_TEST
 
-START_TEST(a_text_without_words_has_no_tokens)
+TEST(a_text_without_words_has_no_tokens)
 {
     static const char *const texts[] = {"", "  \n"};
     struct tokenizer *tokenizer = opened();
@@ -91,9 +85,8 @@ START_TEST(a_text_without_words_has_no_tokens)
     }
     tokenizer_free(tokenizer);
 }
-END_TEST
 
-START_TEST(bytes_that_are_not_utf8_are_refused)
+TEST(bytes_that_are_not_utf8_are_refused)
 {
     struct tokenizer *tokenizer = opened();
     struct arena arena = {0};
@@ -105,9 +98,8 @@ START_TEST(bytes_that_are_not_utf8_are_refused)
     arena_release(&arena);
     tokenizer_free(tokenizer);
 }
-END_TEST
 
-START_TEST(an_unknown_word_is_refused)
+TEST(an_unknown_word_is_refused)
 {
     struct tokenizer *tokenizer = opened();
     struct arena arena = {0};
@@ -119,9 +111,8 @@ START_TEST(an_unknown_word_is_refused)
     arena_release(&arena);
     tokenizer_free(tokenizer);
 }
-END_TEST
 
-START_TEST(a_list_of_ids_is_read)
+TEST(a_list_of_ids_is_read)
 {
     static const struct {
         const char *list;
@@ -150,9 +141,8 @@ START_TEST(a_list_of_ids_is_read)
         arena_release(&arena);
     }
 }
-END_TEST
 
-START_TEST(what_is_no_id_is_named_with_the_range)
+TEST(what_is_no_id_is_named_with_the_range)
 {
     static const struct {
         const char *list;
@@ -183,9 +173,8 @@ START_TEST(what_is_no_id_is_named_with_the_range)
         arena_release(&arena);
     }
 }
-END_TEST
 
-START_TEST(ids_are_at_most_what_a_token_holds)
+TEST(ids_are_at_most_what_a_token_holds)
 {
     struct arena arena = {0};
     struct tokens tokens = {0};
@@ -194,9 +183,8 @@ START_TEST(ids_are_at_most_what_a_token_holds)
     ck_assert_int_eq(tokens_from_ids(&tokens, "4294967296", SIZE_MAX, &arena, NULL), -1);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     size_t nth = 1;
     for (;; nth++) {
@@ -216,26 +204,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory: "));
     }
     ck_assert_uint_gt(nth, 5);
-}
-END_TEST
-
-Suite *tokenizer_suite(void);
-
-Suite *tokenizer_suite(void)
-{
-    Suite *suite = suite_create("tokenizer");
-    TCase *tests = tcase_create("tokenizer");
-    tcase_add_test(tests, a_folder_with_a_vocabulary_alone_has_words);
-    tcase_add_test(tests, a_folder_without_a_tokenizer_is_no_error);
-    tcase_add_test(tests, a_broken_vocabulary_is_named);
-    tcase_add_test(tests, a_text_is_encoded_and_its_tokens_are_known);
-    tcase_add_test(tests, a_text_without_words_has_no_tokens);
-    tcase_add_test(tests, bytes_that_are_not_utf8_are_refused);
-    tcase_add_test(tests, an_unknown_word_is_refused);
-    tcase_add_test(tests, a_list_of_ids_is_read);
-    tcase_add_test(tests, what_is_no_id_is_named_with_the_range);
-    tcase_add_test(tests, ids_are_at_most_what_a_token_holds);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

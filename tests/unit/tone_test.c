@@ -1,14 +1,12 @@
 #include "write/tone.h"
 
-#include <check.h>
 #include <math.h>
 
 #include "base/arena.h"
 #include "base/heap.h"
 #include "draw/cells.h"
 #include "report_fixture.h"
-
-Suite *tone_suite(void);
+#include "unit.h"
 
 static struct arena arena;
 
@@ -17,12 +15,14 @@ static void release(void)
     arena_release(&arena);
 }
 
+FIXTURE(NULL, release)
+
 static struct sheet sheet_of(const float *values, size_t rows, size_t columns)
 {
     return (struct sheet){.rows = {.size = rows}, .columns = {.size = columns}, .values = values};
 }
 
-START_TEST(an_extent_knows_only_what_is_seen)
+TEST(an_extent_knows_only_what_is_seen)
 {
     struct sheet masked = kept_sheet(&fixture_layers, &fixture_layers.tensors[3], 0);
     struct extent row = extent_of_row(&masked, 1);
@@ -35,9 +35,8 @@ START_TEST(an_extent_knows_only_what_is_seen)
     struct sheet none = sheet_of(infinite, 1, 2);
     ck_assert_float_gt(extent_of_sheet(&none).low, extent_of_sheet(&none).high);
 }
-END_TEST
 
-START_TEST(numbers_from_zero_up_fill_the_ramp)
+TEST(numbers_from_zero_up_fill_the_ramp)
 {
     static const struct {
         enum style_scale scale;
@@ -53,9 +52,8 @@ START_TEST(numbers_from_zero_up_fill_the_ramp)
         ck_assert_float_eq_tol(tone_share(&tone, cases[i].value), cases[i].share, 1e-3f);
     }
 }
-END_TEST
 
-START_TEST(zero_is_in_the_middle_of_two_sides)
+TEST(zero_is_in_the_middle_of_two_sides)
 {
     struct tone tone = {COLOURS_LINEAR, true, {-4, 2}};
     ck_assert_float_eq(tone_share(&tone, 0), 0.5f);
@@ -65,17 +63,15 @@ START_TEST(zero_is_in_the_middle_of_two_sides)
     ck_assert_float_eq(tone_share(&tone, -1), 0.25f);
     ck_assert_float_eq(tone_share(&tone, 1), 0.75f);
 }
-END_TEST
 
-START_TEST(negative_numbers_fill_a_one_sided_ramp_from_the_lowest)
+TEST(negative_numbers_fill_a_one_sided_ramp_from_the_lowest)
 {
     struct tone tone = {COLOURS_LINEAR, false, {-3, 1}};
     ck_assert_float_eq(tone_share(&tone, -3), 0);
     ck_assert_float_eq(tone_share(&tone, 0), 0.75f);
 }
-END_TEST
 
-START_TEST(levels_are_those_of_a_ramp_and_none_without_a_number)
+TEST(levels_are_those_of_a_ramp_and_none_without_a_number)
 {
     struct tone tone = {COLOURS_LINEAR, false, {0, 1}};
     ck_assert_uint_eq(tone_level(&tone, 0), 1);
@@ -85,9 +81,8 @@ START_TEST(levels_are_those_of_a_ramp_and_none_without_a_number)
     tone.extent.high = 0;
     ck_assert_uint_eq(tone_level(&tone, 0), 1);
 }
-END_TEST
 
-START_TEST(bounds_of_colours_do_not_hang_on_the_numbers)
+TEST(bounds_of_colours_do_not_hang_on_the_numbers)
 {
     static const float values[] = {0, 1, 0, 2};
     struct sheet sheet = sheet_of(values, 2, 2);
@@ -102,9 +97,8 @@ START_TEST(bounds_of_colours_do_not_hang_on_the_numbers)
     ck_assert_int_eq(style_read_range(&style, "-1:1", &err), 0);
     ck_assert_float_eq(style.bounds.low, -1);
 }
-END_TEST
 
-START_TEST(bounds_that_are_none_are_refused)
+TEST(bounds_that_are_none_are_refused)
 {
     static const char *const texts[] = {"1:2",   "0:0", "2:1",   ":1",     "1:",  ":",
                                         "0:1:2", "a:b", "0:nan", "-inf:1", "0: 1"};
@@ -116,9 +110,8 @@ START_TEST(bounds_that_are_none_are_refused)
         ck_assert_ptr_nonnull(strstr(err.text, texts[i]));
     }
 }
-END_TEST
 
-START_TEST(a_range_is_that_of_all_or_a_head_or_a_row)
+TEST(a_range_is_that_of_all_or_a_head_or_a_row)
 {
     static const float first[] = {0, 1, 0, 2};
     static const float second[] = {0, 8, 4, 0};
@@ -132,9 +125,8 @@ START_TEST(a_range_is_that_of_all_or_a_head_or_a_row)
         ck_assert_float_eq(tone_share(&tone, 1), expected[range]);
     }
 }
-END_TEST
 
-START_TEST(both_signs_or_the_palette_make_two_sides)
+TEST(both_signs_or_the_palette_make_two_sides)
 {
     static const float signs[] = {-1, 1};
     static const float plus[] = {0, 1};
@@ -147,9 +139,8 @@ START_TEST(both_signs_or_the_palette_make_two_sides)
     chosen.palette = palette_find("dusk");
     ck_assert(tones_make(&one, 1, &chosen, false).whole.two_sided);
 }
-END_TEST
 
-START_TEST(cells_show_the_largest_of_their_numbers)
+TEST(cells_show_the_largest_of_their_numbers)
 {
     static const float values[3][5] = {{0, 0, 0, 0, 5}, {0, 0, 10, 0, 0}, {0, 1, 0, 0, 0}};
     static const unsigned char expected[] = {1, 255, 128, 26, 1, 1};
@@ -162,9 +153,8 @@ START_TEST(cells_show_the_largest_of_their_numbers)
     ck_assert_uint_eq(cells.row_step, 2);
     ck_assert_mem_eq(cells.levels, expected, sizeof expected);
 }
-END_TEST
 
-START_TEST(of_both_signs_the_farther_from_zero_is_shown)
+TEST(of_both_signs_the_farther_from_zero_is_shown)
 {
     static const float values[] = {1, -3, 2, 0.5f};
     struct sheet sheet = sheet_of(values, 1, 4);
@@ -174,9 +164,8 @@ START_TEST(of_both_signs_the_farther_from_zero_is_shown)
     ck_assert_uint_eq(cells.levels[0], 1);
     ck_assert_uint_eq(cells.levels[1], 1 + 212);
 }
-END_TEST
 
-START_TEST(hidden_cells_are_none)
+TEST(hidden_cells_are_none)
 {
     struct sheet sheet = report_sheet(&fixture_plain, 0);
     struct tones tones = tones_make(&sheet, 1, &style_default, false);
@@ -190,26 +179,4 @@ START_TEST(hidden_cells_are_none)
     ck_assert_int_eq(cells_make(&cells, &sheet, &tones, (struct cell_room){9, 9}, &empty, &err),
                      -1);
     heap_fail_at(0, 0);
-}
-END_TEST
-
-Suite *tone_suite(void)
-{
-    Suite *suite = suite_create("tone");
-    TCase *tests = tcase_create("tone");
-    tcase_add_checked_fixture(tests, NULL, release);
-    tcase_add_test(tests, an_extent_knows_only_what_is_seen);
-    tcase_add_test(tests, numbers_from_zero_up_fill_the_ramp);
-    tcase_add_test(tests, zero_is_in_the_middle_of_two_sides);
-    tcase_add_test(tests, negative_numbers_fill_a_one_sided_ramp_from_the_lowest);
-    tcase_add_test(tests, levels_are_those_of_a_ramp_and_none_without_a_number);
-    tcase_add_test(tests, a_range_is_that_of_all_or_a_head_or_a_row);
-    tcase_add_test(tests, bounds_of_colours_do_not_hang_on_the_numbers);
-    tcase_add_test(tests, bounds_that_are_none_are_refused);
-    tcase_add_test(tests, both_signs_or_the_palette_make_two_sides);
-    tcase_add_test(tests, cells_show_the_largest_of_their_numbers);
-    tcase_add_test(tests, of_both_signs_the_farther_from_zero_is_shown);
-    tcase_add_test(tests, hidden_cells_are_none);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "math/torch_random.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,10 +7,7 @@
 #include "base/heap.h"
 #include "digest.h"
 #include "torch_numbers.h"
-
-Suite *torch_random_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { MOST = 64, LONG = 100003 };
 
@@ -43,20 +39,18 @@ static void check_table(const struct torch_row *rows, size_t count, draw_functio
     }
 }
 
-START_TEST(uniform_numbers_are_those_of_torch_rand)
+TEST(uniform_numbers_are_those_of_torch_rand)
 {
     check_table(torch_uniform, COUNT(torch_uniform), torch_random_uniform, 1);
 }
-END_TEST
 
-START_TEST(normal_numbers_are_those_of_torch_randn)
+TEST(normal_numbers_are_those_of_torch_randn)
 {
     check_table(torch_normal, COUNT(torch_normal), torch_random_normal, 1);
 }
-END_TEST
 
 /* sequence() in tests/torch/tables.py. */
-START_TEST(tensors_go_on_where_the_last_one_ended)
+TEST(tensors_go_on_where_the_last_one_ended)
 {
     torch_random_seed(&torch, 7);
     torch_random_normal(&torch, x, 3, 0, 1);
@@ -70,9 +64,8 @@ START_TEST(tensors_go_on_where_the_last_one_ended)
     ck_assert_uint_eq(COUNT(torch_sequence), 62);
     must_be(x, torch_sequence, 62, "the sequence");
 }
-END_TEST
 
-START_TEST(a_hundred_thousand_numbers_have_the_same_bits)
+TEST(a_hundred_thousand_numbers_have_the_same_bits)
 {
     float *numbers = heap_alloc(LONG, sizeof *numbers, NULL);
     torch_random_seed(&torch, 5);
@@ -82,9 +75,8 @@ START_TEST(a_hundred_thousand_numbers_have_the_same_bits)
     ck_assert_uint_eq(digest(numbers, LONG), torch_long_uniform);
     heap_free(numbers);
 }
-END_TEST
 
-START_TEST(what_is_skipped_is_drawn)
+TEST(what_is_skipped_is_drawn)
 {
     static const size_t sizes[] = {0, 1, 2, 15, 16, 17, 31, 32, 33, 623, 624, 625, 1000};
     static float unwanted[1000];
@@ -101,9 +93,8 @@ START_TEST(what_is_skipped_is_drawn)
         must_be(x + 3, x, 3, "what comes behind");
     }
 }
-END_TEST
 
-START_TEST(a_new_seed_forgets_the_number_that_waits)
+TEST(a_new_seed_forgets_the_number_that_waits)
 {
     torch_random_seed(&torch, 123);
     torch_random_normal(&torch, x, 1, 0, 1);
@@ -111,9 +102,8 @@ START_TEST(a_new_seed_forgets_the_number_that_waits)
     torch_random_normal(&torch, x + 1, 1, 0, 1);
     must_be(x + 1, x, 1, "the first");
 }
-END_TEST
 
-START_TEST(of_a_seed_the_low_32_bits_count)
+TEST(of_a_seed_the_low_32_bits_count)
 {
     torch_random_seed(&torch, 123);
     torch_random_uniform(&torch, x, 5, 0, 1);
@@ -121,7 +111,6 @@ START_TEST(of_a_seed_the_low_32_bits_count)
     torch_random_uniform(&torch, x + 5, 5, 0, 1);
     must_be(x + 5, x, 5, "the seed");
 }
-END_TEST
 
 /* As if every word that is drawn were the same one. */
 static void draw_from_words(uint32_t word)
@@ -133,7 +122,7 @@ static void draw_from_words(uint32_t word)
     torch_random_normal(&torch, x, 16, 0, 1);
 }
 
-START_TEST(the_smallest_and_the_largest_number_have_a_logarithm)
+TEST(the_smallest_and_the_largest_number_have_a_logarithm)
 {
     const uint32_t all_bits = 0xf62d7a6f; /* becomes 0x00ffffff on its way out */
     draw_from_words(0);                   /* ln 1 */
@@ -144,21 +133,4 @@ START_TEST(the_smallest_and_the_largest_number_have_a_logarithm)
         ck_assert_double_eq_tol((double)x[i], sqrt(48 * log(2)), 1e-6);
         ck_assert_double_eq_tol((double)x[i + 8], 0, 4e-6);
     }
-}
-END_TEST
-
-Suite *torch_random_suite(void)
-{
-    Suite *suite = suite_create("torch_random");
-    TCase *tests = tcase_create("torch_random");
-    tcase_add_test(tests, uniform_numbers_are_those_of_torch_rand);
-    tcase_add_test(tests, normal_numbers_are_those_of_torch_randn);
-    tcase_add_test(tests, tensors_go_on_where_the_last_one_ended);
-    tcase_add_test(tests, a_hundred_thousand_numbers_have_the_same_bits);
-    tcase_add_test(tests, what_is_skipped_is_drawn);
-    tcase_add_test(tests, a_new_seed_forgets_the_number_that_waits);
-    tcase_add_test(tests, of_a_seed_the_low_32_bits_count);
-    tcase_add_test(tests, the_smallest_and_the_largest_number_have_a_logarithm);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,15 +1,11 @@
 #include "paged_model.h"
 
-#include <check.h>
 #include <stdio.h>
 
 #include "base/buf.h"
 #include "lens/viewer.h"
 #include "patience.h"
-
-Suite *touched_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* A row of queries, keys or values fills a page, so that pages tell columns apart; in the wide
  * model that of each head does. All six matrices of a layer have C columns and as many rows. */
@@ -122,13 +118,14 @@ static void check_touches(const struct touch *touches, size_t count)
             check_touch(&touches[i], lengths[k]);
 }
 
-START_TEST(opening_a_model_reads_the_header)
+SKIP_UNLESS(paged_model_works, "the system does not tell which 4 KiB were read")
+
+TEST(opening_a_model_reads_the_header)
 {
     open_model(gpt2, DTYPE_F32, 1);
     ck_assert_uint_eq(paged_model_check(&model), 0);
     close_model();
 }
-END_TEST
 
 static const struct touch gpt2_touches[] = {
     {"embedding", NULL, NULL, "", 0, 0, 0},
@@ -151,13 +148,12 @@ static const struct touch gpt2_touches[] = {
     {"weights", "0,2", NULL, "h.0. h.1. h.2.ln_1. h.2.attn.c_attn.[0:2048]", 5, 14, 0},
 };
 
-START_TEST(of_a_gpt2_nothing_is_read_behind_the_last_site)
+TEST(of_a_gpt2_nothing_is_read_behind_the_last_site)
 {
     open_model(gpt2, DTYPE_F32, 1);
     check_touches(gpt2_touches, COUNT(gpt2_touches));
     close_model();
 }
-END_TEST
 
 /* Logits take every word; the text has read three of them. */
 static const struct touch far_touches[] = {
@@ -165,14 +161,13 @@ static const struct touch far_touches[] = {
     {"logits", NULL, NULL, "h. ln_f. wte.", 9, 24, (40 - 3) * 1024},
 };
 
-START_TEST(the_logits_take_all_words_and_no_more_positions)
+TEST(the_logits_take_all_words_and_no_more_positions)
 {
     open_model(gpt2, DTYPE_F32, 1);
     for (size_t i = 0; i < COUNT(far_touches); i += one_of(2))
         check_touch(&far_touches[i], 3);
     close_model();
 }
-END_TEST
 
 static const struct touch wide_touches[] = {
     {"weights", NULL, NULL, "h.0.ln_1. h.0.attn.c_attn.[0:4096]", 1, 2, 0},
@@ -180,14 +175,13 @@ static const struct touch wide_touches[] = {
     {"logits", NULL, NULL, "h. ln_f. lm_head.", 3, 6, 40 * 2048},
 };
 
-START_TEST(a_head_of_its_own_is_read_for_logits_alone)
+TEST(a_head_of_its_own_is_read_for_logits_alone)
 {
     open_model(wide, DTYPE_F32, 1);
     for (size_t i = 0; i < COUNT(wide_touches); i++)
         check_touch(&wide_touches[i], 3);
     close_model();
 }
-END_TEST
 
 /* What is converted, or packed, is read by whole matrices; those behind the last site are not. */
 static const struct touch whole_touches[] = {
@@ -200,7 +194,7 @@ static const struct touch whole_touches[] = {
     {"resid_post", "0", NULL, "h.0.", 2, 6, 0},
 };
 
-START_TEST(what_is_converted_is_read_as_far_as_the_last_site)
+TEST(what_is_converted_is_read_as_far_as_the_last_site)
 {
     for (size_t i = 0; i < COUNT(whole_touches); i += one_of(4)) {
         open_model(wide, i % 2 ? DTYPE_F16 : DTYPE_BF16, 1);
@@ -208,9 +202,8 @@ START_TEST(what_is_converted_is_read_as_far_as_the_last_site)
         close_model();
     }
 }
-END_TEST
 
-START_TEST(what_is_packed_is_read_as_far_as_the_last_site)
+TEST(what_is_packed_is_read_as_far_as_the_last_site)
 {
     for (size_t i = 0; i < COUNT(whole_touches); i += one_of(4)) {
         open_model(gpt2, DTYPE_F32, 1);
@@ -219,7 +212,6 @@ START_TEST(what_is_packed_is_read_as_far_as_the_last_site)
         close_model();
     }
 }
-END_TEST
 
 /* Half a matrix is one head's queries, keys or values. */
 static const struct touch head_touches[] = {
@@ -238,15 +230,14 @@ static const struct touch head_touches[] = {
     {"attn_out,weights", NULL, "0", "h.0.ln_1. h.0.attn.", 1, 4, 0},
 };
 
-START_TEST(of_the_last_layer_only_the_chosen_heads_are_read)
+TEST(of_the_last_layer_only_the_chosen_heads_are_read)
 {
     open_model(wide, DTYPE_F32, 1);
     check_touches(head_touches, COUNT(head_touches));
     close_model();
 }
-END_TEST
 
-START_TEST(threads_read_nothing_more)
+TEST(threads_read_nothing_more)
 {
     static const struct touch *const touch = &gpt2_touches[COUNT(gpt2_touches) - 1];
     open_model(gpt2, DTYPE_F32, 2);
@@ -254,7 +245,6 @@ START_TEST(threads_read_nothing_more)
         check_touch(touch, lengths[i]);
     close_model();
 }
-END_TEST
 
 /* The numbers of grouped's projections. */
 enum {
@@ -279,31 +269,9 @@ static const struct touch grouped_touches[] = {
     {"v", "1", NULL, "h.0. h.1.attn.v_proj.", 0, 0, Q + K + V + OUT + V},
 };
 
-START_TEST(of_bare_attention_nothing_is_read_behind_the_last_site)
+TEST(of_bare_attention_nothing_is_read_behind_the_last_site)
 {
     open_model(grouped, DTYPE_F32, 1);
     check_touches(grouped_touches, COUNT(grouped_touches));
     close_model();
-}
-END_TEST
-
-Suite *touched_suite(void)
-{
-    Suite *suite = suite_create("touched");
-    TCase *tests = tcase_create("touched");
-    suite_add_tcase(suite, tests);
-    if (!paged_model_works()) {
-        puts("skipped: touched: the system does not tell which 4 KiB were read");
-        return suite;
-    }
-    tcase_add_test(tests, opening_a_model_reads_the_header);
-    tcase_add_test(tests, of_a_gpt2_nothing_is_read_behind_the_last_site);
-    tcase_add_test(tests, the_logits_take_all_words_and_no_more_positions);
-    tcase_add_test(tests, a_head_of_its_own_is_read_for_logits_alone);
-    tcase_add_test(tests, what_is_converted_is_read_as_far_as_the_last_site);
-    tcase_add_test(tests, what_is_packed_is_read_as_far_as_the_last_site);
-    tcase_add_test(tests, of_the_last_layer_only_the_chosen_heads_are_read);
-    tcase_add_test(tests, threads_read_nothing_more);
-    tcase_add_test(tests, of_bare_attention_nothing_is_read_behind_the_last_site);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "train/train_step.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,10 +9,7 @@
 #include "model/model.h"
 #include "train_step_fixture.h"
 #include "train/adamw.h"
-
-Suite *train_step_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const char *const cases[] = {"tied", "untied", "relu", "silu", "tanh", "quick_gelu"};
 enum { CASES = COUNT(cases) };
@@ -56,7 +52,9 @@ static void judge(const char *name, const float *found, const float *expected, s
                       (double)found[i]);
 }
 
-START_TEST(gradients_are_those_of_pytorch)
+TIMEOUT(60)
+
+TEST_LOOP(gradients_are_those_of_pytorch, CASES)
 {
     struct train_step_fixture fixture;
     train_step_fixture_open(&fixture, cases[_i], 2, 0.0f);
@@ -70,9 +68,8 @@ START_TEST(gradients_are_those_of_pytorch)
     }
     train_step_fixture_release(&fixture);
 }
-END_TEST
 
-START_TEST(ten_steps_are_those_of_pytorch)
+TEST_LOOP(ten_steps_are_those_of_pytorch, CASES)
 {
     struct train_step_fixture fixture;
     struct arena arena = {0};
@@ -94,7 +91,6 @@ START_TEST(ten_steps_are_those_of_pytorch)
     arena_release(&arena);
     train_step_fixture_release(&fixture);
 }
-END_TEST
 
 /* The loss with a tensor moved along a direction. */
 static double moved(struct train_step_fixture *fixture, const struct new_model_tensor *tensor,
@@ -139,21 +135,19 @@ static void check_differences(const char *name, float dropout)
     train_step_fixture_release(&fixture);
 }
 
-START_TEST(gradients_are_what_differences_say)
+TEST(gradients_are_what_differences_say)
 {
     check_differences("tied", 0.0f);
     check_differences("untied", 0.0f);
 }
-END_TEST
 
-START_TEST(what_is_dropped_comes_back_the_same)
+TEST(what_is_dropped_comes_back_the_same)
 {
     check_differences("tied", 0.2f);
     check_differences("untied", 0.4f);
 }
-END_TEST
 
-START_TEST(dropping_changes_the_loss_of_learning_alone)
+TEST(dropping_changes_the_loss_of_learning_alone)
 {
     struct train_step_fixture plain;
     struct train_step_fixture dropping;
@@ -164,9 +158,8 @@ START_TEST(dropping_changes_the_loss_of_learning_alone)
     train_step_fixture_release(&plain);
     train_step_fixture_release(&dropping);
 }
-END_TEST
 
-START_TEST(threads_change_nothing)
+TEST(threads_change_nothing)
 {
     struct train_step_fixture one;
     struct train_step_fixture other;
@@ -178,9 +171,8 @@ START_TEST(threads_change_nothing)
     train_step_fixture_release(&one);
     train_step_fixture_release(&other);
 }
-END_TEST
 
-START_TEST(two_halves_of_a_step_add_up)
+TEST(two_halves_of_a_step_add_up)
 {
     struct train_step_fixture fixture;
     struct err err = {0};
@@ -196,7 +188,6 @@ START_TEST(two_halves_of_a_step_add_up)
     ck_assert_float_eq_tol(fixture.step.gradients.values[0], whole, fabsf(whole) * 1e-6f);
     train_step_fixture_release(&fixture);
 }
-END_TEST
 
 /* Holds what the model's own pass announces against the step's tape. */
 static int compare_stream(void *context, const struct announcement *seen, struct err *err)
@@ -212,7 +203,7 @@ static int compare_stream(void *context, const struct announcement *seen, struct
     return 0;
 }
 
-START_TEST(the_way_forward_has_the_bits_of_the_models)
+TEST_LOOP(the_way_forward_has_the_bits_of_the_models, CASES)
 {
     struct train_step_fixture fixture;
     struct err err = {0};
@@ -239,9 +230,8 @@ START_TEST(the_way_forward_has_the_bits_of_the_models)
     model_release(&model);
     train_step_fixture_release(&fixture);
 }
-END_TEST
 
-START_TEST(what_is_no_number_is_found)
+TEST(what_is_no_number_is_found)
 {
     struct train_step_fixture fixture;
     struct err err = {0};
@@ -253,9 +243,8 @@ START_TEST(what_is_no_number_is_found)
     ck_assert_str_eq(err.text, "the loss of token 0 of text 0 is no number");
     train_step_fixture_release(&fixture);
 }
-END_TEST
 
-START_TEST(plans_that_no_model_can_follow)
+TEST(plans_that_no_model_can_follow)
 {
     static const char bare[] = "{\"model_type\": \"attention\", \"vocab_size\": 3, \"n_embd\": 2}";
     struct train_step_fixture fixture;
@@ -275,24 +264,4 @@ START_TEST(plans_that_no_model_can_follow)
     ck_assert_str_eq(err.text, "expected a model of type \"gpt2\" to train, found \"attention\"");
     new_model_release(&new_model);
     train_step_fixture_release(&fixture);
-}
-END_TEST
-
-Suite *train_step_suite(void)
-{
-    Suite *suite = suite_create("train_step");
-    TCase *tests = tcase_create("train_step");
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, gradients_are_those_of_pytorch, 0, CASES);
-    tcase_add_loop_test(tests, ten_steps_are_those_of_pytorch, 0, CASES);
-    tcase_add_test(tests, gradients_are_what_differences_say);
-    tcase_add_test(tests, what_is_dropped_comes_back_the_same);
-    tcase_add_test(tests, dropping_changes_the_loss_of_learning_alone);
-    tcase_add_test(tests, threads_change_nothing);
-    tcase_add_test(tests, two_halves_of_a_step_add_up);
-    tcase_add_loop_test(tests, the_way_forward_has_the_bits_of_the_models, 0, CASES);
-    tcase_add_test(tests, what_is_no_number_is_found);
-    tcase_add_test(tests, plans_that_no_model_can_follow);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

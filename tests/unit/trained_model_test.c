@@ -1,6 +1,5 @@
 #include "model/forward.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,10 +9,7 @@
 #include "patience.h"
 #include "reference_model.h"
 #include "text/tokenizer.h"
-
-Suite *trained_model_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { CONTEXT = 64, RANDOM_TEXTS = 20 };
 
@@ -110,7 +106,7 @@ static void check_text(const uint32_t *ids, size_t count, const struct promise *
     recording_release(&seen);
 }
 
-START_TEST(sentences_are_as_exact_as_is_promised)
+TEST_LOOP(sentences_are_as_exact_as_is_promised, PRECISIONS)
 {
     struct tokenizer *tokenizer = NULL;
     const struct folder *folder = bundled_find("tiny");
@@ -132,9 +128,8 @@ START_TEST(sentences_are_as_exact_as_is_promised)
     tokenizer_free(tokenizer);
     close_trained();
 }
-END_TEST
 
-START_TEST(random_tokens_are_as_exact_as_is_promised)
+TEST_LOOP(random_tokens_are_as_exact_as_is_promised, PRECISIONS)
 {
     uint32_t state = 1;
     open_trained(bundled_find("tiny"), (enum precision)_i);
@@ -147,15 +142,4 @@ START_TEST(random_tokens_are_as_exact_as_is_promised)
         check_text(ids, CONTEXT, &of_random_tokens[_i]);
     }
     close_trained();
-}
-END_TEST
-
-Suite *trained_model_suite(void)
-{
-    Suite *suite = suite_create("trained_model");
-    TCase *tests = tcase_create("trained_model");
-    tcase_add_loop_test(tests, sentences_are_as_exact_as_is_promised, 0, PRECISIONS);
-    tcase_add_loop_test(tests, random_tokens_are_as_exact_as_is_promised, 0, PRECISIONS);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,11 +1,10 @@
 #include "train/trainer.h"
 
-#include <check.h>
 #include <string.h>
 
-Suite *trainer_suite(void);
+#include "unit.h"
 
-START_TEST(the_rate_rises_evenly_and_falls_as_a_cosine)
+TEST(the_rate_rises_evenly_and_falls_as_a_cosine)
 {
     const struct trainer_settings settings = {.steps = 110, .warmup = 10, .rate = 2};
     const struct {
@@ -15,14 +14,12 @@ START_TEST(the_rate_rises_evenly_and_falls_as_a_cosine)
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         ck_assert_double_eq_tol(trainer_rate(&settings, rates[i].step), rates[i].rate, 1e-12);
 }
-END_TEST
 
-START_TEST(without_a_warm_up_it_begins_high)
+TEST(without_a_warm_up_it_begins_high)
 {
     const struct trainer_settings settings = {.steps = 1000, .rate = 2};
     ck_assert_double_eq_tol(trainer_rate(&settings, 1), 2, 1e-4);
 }
-END_TEST
 
 /* Six lines of words 0 1 2 3, as a model without a tokenizer's folder would read them. */
 static void read_texts(struct dataset *texts, const char *text)
@@ -39,7 +36,7 @@ static void read_texts(struct dataset *texts, const char *text)
     tokenizer_free(tokenizer);
 }
 
-START_TEST(batches_begin_with_lines_and_know_what_follows)
+TEST(batches_begin_with_lines_and_know_what_follows)
 {
     enum { COUNT = 50 };
     uint32_t ids[3 * COUNT];
@@ -56,9 +53,8 @@ START_TEST(batches_begin_with_lines_and_know_what_follows)
     }
     dataset_release(&texts);
 }
-END_TEST
 
-START_TEST(what_is_held_out_is_never_learnt)
+TEST(what_is_held_out_is_never_learnt)
 {
     struct dataset texts;
     read_texts(&texts, "a b c\na b c\na b c\na b c\na b c\na b c\na b c\na b c\na b c\na b c\n");
@@ -68,9 +64,8 @@ START_TEST(what_is_held_out_is_never_learnt)
     ck_assert_uint_le(last + 5 + 1, texts.held_out.items[0]);
     dataset_release(&texts);
 }
-END_TEST
 
-START_TEST(other_texts_have_another_digest)
+TEST(other_texts_have_another_digest)
 {
     struct dataset one;
     struct dataset same;
@@ -84,9 +79,8 @@ START_TEST(other_texts_have_another_digest)
     dataset_release(&same);
     dataset_release(&other);
 }
-END_TEST
 
-START_TEST(drills_come_again)
+TEST(drills_come_again)
 {
     enum { TEXTS = 400, TOKENS = 20 };
     static uint32_t ids[TEXTS * TOKENS], targets[TEXTS * TOKENS];
@@ -108,19 +102,4 @@ START_TEST(drills_come_again)
     }
     ck_assert_uint_gt(drilled, 70);
     ck_assert_uint_lt(drilled, 130);
-}
-END_TEST
-
-Suite *trainer_suite(void)
-{
-    Suite *suite = suite_create("trainer");
-    TCase *tests = tcase_create("trainer");
-    tcase_add_test(tests, the_rate_rises_evenly_and_falls_as_a_cosine);
-    tcase_add_test(tests, without_a_warm_up_it_begins_high);
-    tcase_add_test(tests, batches_begin_with_lines_and_know_what_follows);
-    tcase_add_test(tests, what_is_held_out_is_never_learnt);
-    tcase_add_test(tests, other_texts_have_another_digest);
-    tcase_add_test(tests, drills_come_again);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "base/transfer.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-Suite *transfer_suite(void);
+#include "unit.h"
 
 enum { MANY_BYTES = 300000, PART_BYTES = 1000 };
 
@@ -25,7 +24,7 @@ static void open_pipe(int ends[2])
     ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
 }
 
-START_TEST(a_full_pipe_is_waited_for)
+TEST(a_full_pipe_is_waited_for)
 {
     static char bytes[MANY_BYTES];
     int ends[2];
@@ -47,9 +46,8 @@ START_TEST(a_full_pipe_is_waited_for)
     ck_assert_int_eq(status, 0);
     ck_assert_uint_eq(size, MANY_BYTES);
 }
-END_TEST
 
-START_TEST(an_empty_pipe_is_waited_for)
+TEST(an_empty_pipe_is_waited_for)
 {
     int ends[2];
     char part[PART_BYTES];
@@ -65,9 +63,8 @@ START_TEST(an_empty_pipe_is_waited_for)
     waitpid(child, NULL, 0);
     ck_assert_int_eq(transfer_read(ends[0], part, sizeof part), 0);
 }
-END_TEST
 
-START_TEST(failures_say_why)
+TEST(failures_say_why)
 {
     char part[PART_BYTES];
     ck_assert_int_eq(transfer_read(-1, part, sizeof part), -1);
@@ -75,16 +72,4 @@ START_TEST(failures_say_why)
     ck_assert_int_eq(transfer_write(-1, "x", 1), -1);
     ck_assert_int_eq(errno, EBADF);
     ck_assert_int_eq(transfer_write(-1, "", 0), 0);
-}
-END_TEST
-
-Suite *transfer_suite(void)
-{
-    Suite *suite = suite_create("transfer");
-    TCase *tcase = tcase_create("transfer");
-    tcase_add_test(tcase, a_full_pipe_is_waited_for);
-    tcase_add_test(tcase, an_empty_pipe_is_waited_for);
-    tcase_add_test(tcase, failures_say_why);
-    suite_add_tcase(suite, tcase);
-    return suite;
 }

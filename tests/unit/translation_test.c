@@ -1,14 +1,12 @@
 /* continuation.h, where the text looks at a source that an encoder has read. */
-#include <check.h>
 #include <string.h>
 
 #include "story.h"
-
-Suite *translation_suite(void);
+#include "unit.h"
 
 static const char source[] = "the small black cat sees a white cow";
 
-START_TEST(what_is_kept_beside_a_source_is_what_one_pass_gives)
+TEST(what_is_kept_beside_a_source_is_what_one_pass_gives)
 {
     static const char *const models[] = {"translate", "tests/golden/transformer-pre",
                                          "tests/golden/transformer-post"};
@@ -35,7 +33,6 @@ START_TEST(what_is_kept_beside_a_source_is_what_one_pass_gives)
             story_release(&story);
         }
 }
-END_TEST
 
 /* The logits by which the last token was chosen, or none was, against a pass over the whole. */
 static void expect_logits(struct story *story, size_t count)
@@ -55,7 +52,7 @@ static void expect_logits(struct story *story, size_t count)
         ck_assert_float_le(row[id], row[story->text.chosen]);
 }
 
-START_TEST(every_step_beside_a_source_has_the_logits_of_a_pass_over_the_whole)
+TEST_LOOP(every_step_beside_a_source_has_the_logits_of_a_pass_over_the_whole, 2 * 4)
 {
     static const char *const models[] = {"translate", "tests/golden/transformer-pre",
                                          "tests/golden/transformer-post",
@@ -75,10 +72,9 @@ START_TEST(every_step_beside_a_source_has_the_logits_of_a_pass_over_the_whole)
     ck_assert_uint_eq(story.text.count, _i % 4 == 1 ? 12 : 81);
     story_release(&story);
 }
-END_TEST
 
 /* A sentence that nobody began begins with what the model's sentences begin with. */
-START_TEST(a_source_is_translated)
+TEST(a_source_is_translated)
 {
     struct story story;
     struct report report;
@@ -98,9 +94,8 @@ START_TEST(a_source_is_translated)
     ck_assert_str_eq(report.source.text, source);
     story_release(&story);
 }
-END_TEST
 
-START_TEST(a_model_may_have_no_token_to_begin_with)
+TEST(a_model_may_have_no_token_to_begin_with)
 {
     struct story story;
     struct err err = {0};
@@ -121,18 +116,4 @@ START_TEST(a_model_may_have_no_token_to_begin_with)
         err.text, "'translate': expected a text to begin with (--sentence): field 'bos_token_id' "
                   "of config.json names no token for it");
     story_release(&story);
-}
-END_TEST
-
-Suite *translation_suite(void)
-{
-    Suite *suite = suite_create("translation");
-    TCase *tests = tcase_create("translation");
-    tcase_add_test(tests, what_is_kept_beside_a_source_is_what_one_pass_gives);
-    tcase_add_loop_test(tests, every_step_beside_a_source_has_the_logits_of_a_pass_over_the_whole,
-                        0, 2 * 4);
-    tcase_add_test(tests, a_source_is_translated);
-    tcase_add_test(tests, a_model_may_have_no_token_to_begin_with);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,8 @@
 #include "math/tensor.h"
 
-#include <check.h>
-
 #include "dice.h"
 #include "guarded.h"
-
-Suite *transpose_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* Around the edges of blocks. */
 static const size_t sizes[] = {0, 1, 2, 15, 16, 17, 31, 32, 33, 50};
@@ -36,7 +31,7 @@ static void check_turned(size_t rows, size_t columns)
     }
 }
 
-START_TEST(rows_become_columns_and_nothing_else_is_touched)
+TEST(rows_become_columns_and_nothing_else_is_touched)
 {
     enum { ROOM = SIZE_MOST * (SIZE_MOST + PAD) };
     from = guarded_open(ROOM);
@@ -46,14 +41,4 @@ START_TEST(rows_become_columns_and_nothing_else_is_touched)
             check_turned(sizes[i], sizes[j]);
     guarded_close(&from);
     guarded_close(&to);
-}
-END_TEST
-
-Suite *transpose_suite(void)
-{
-    Suite *suite = suite_create("transpose");
-    TCase *tests = tcase_create("transpose");
-    tcase_add_test(tests, rows_become_columns_and_nothing_else_is_touched);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

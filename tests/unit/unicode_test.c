@@ -1,9 +1,8 @@
 #include "base/utf8.h"
 
-#include <check.h>
 #include <stddef.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static const struct {
     uint32_t character;
@@ -63,16 +62,15 @@ static const struct {
     {0x200D, UNICODE_JOINER},
 };
 
-START_TEST(every_kind_has_its_characters)
+TEST(every_kind_has_its_characters)
 {
     for (size_t i = 0; i < COUNT(characters); i++)
         ck_assert_msg(unicode_run(characters[i].character).kind == characters[i].kind,
                       "U+%04X is %d", (unsigned)characters[i].character,
                       (int)unicode_run(characters[i].character).kind);
 }
-END_TEST
 
-START_TEST(runs_stand_side_by_side_and_differ)
+TEST(runs_stand_side_by_side_and_differ)
 {
     size_t count = 0;
     struct unicode_run before = {0};
@@ -89,9 +87,8 @@ START_TEST(runs_stand_side_by_side_and_differ)
     ck_assert_uint_eq(before.last, 0x10FFFF);
     ck_assert_uint_gt(count, 2000);
 }
-END_TEST
 
-START_TEST(there_are_as_many_of_a_kind_as_unicode_16_has)
+TEST(there_are_as_many_of_a_kind_as_unicode_16_has)
 {
     static const struct {
         enum unicode_kind kind;
@@ -112,9 +109,8 @@ START_TEST(there_are_as_many_of_a_kind_as_unicode_16_has)
     }
     ck_assert_str_eq(unicode_version, "16.0.0");
 }
-END_TEST
 
-START_TEST(words_are_made_of_letters_marks_digits_connectors_and_joiners)
+TEST(words_are_made_of_letters_marks_digits_connectors_and_joiners)
 {
     static const uint32_t inside[] = {'a', 'Z', '0', '_', 0x301, 0x2167, 0x24B6, 0x200D, 0x7231};
     static const uint32_t outside[] = {' ', '.', '-', 0xB2, 0x1F370, 0, 0x200B, 0x85, 0xE000};
@@ -123,19 +119,4 @@ START_TEST(words_are_made_of_letters_marks_digits_connectors_and_joiners)
     for (size_t i = 0; i < COUNT(outside); i++)
         ck_assert_msg(!unicode_is_word(unicode_run(outside[i]).kind), "U+%04X",
                       (unsigned)outside[i]);
-}
-END_TEST
-
-Suite *unicode_suite(void);
-
-Suite *unicode_suite(void)
-{
-    Suite *suite = suite_create("unicode");
-    TCase *tests = tcase_create("unicode");
-    tcase_add_test(tests, every_kind_has_its_characters);
-    tcase_add_test(tests, runs_stand_side_by_side_and_differ);
-    tcase_add_test(tests, there_are_as_many_of_a_kind_as_unicode_16_has);
-    tcase_add_test(tests, words_are_made_of_letters_marks_digits_connectors_and_joiners);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

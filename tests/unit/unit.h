@@ -57,7 +57,6 @@ struct unit_item {
     double timeout_seconds;
     bool (*wanted)(void);
     const char *unwanted_because;
-    Suite *(*listed)(void); /* listed in suites.h */
 };
 
 /* The item is copied. */

@@ -86,8 +86,6 @@ static TCase *add_case(Suite *suite, const char *module, const struct setting *s
 
 static Suite *make_suite(const struct registered *first, const struct registered *end)
 {
-    if (first->item.listed)          /* listed in suites.h */
-        return first->item.listed(); /* listed in suites.h */
     Suite *suite = suite_create(first->module);
     TCase *tests = NULL;
     struct setting setting = {0};

@@ -1,12 +1,11 @@
 #include "base/utf8.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
-START_TEST(characters_are_read_with_their_length)
+TEST(characters_are_read_with_their_length)
 {
     static const struct {
         const char *bytes;
@@ -37,9 +36,8 @@ START_TEST(characters_are_read_with_their_length)
     ck_assert_uint_eq(utf8_decode(&zero, "\0", 1), 1);
     ck_assert_uint_eq(zero, 0);
 }
-END_TEST
 
-START_TEST(bytes_that_are_no_character_are_refused)
+TEST(bytes_that_are_no_character_are_refused)
 {
     static const char *const cases[] = {
         "\x80",             /* goes on, but nothing began */
@@ -72,9 +70,8 @@ START_TEST(bytes_that_are_no_character_are_refused)
     ck_assert_uint_eq(utf8_decode(&character, "", 0), 0);
     ck_assert_uint_eq(utf8_invalid_at("", 0), 0);
 }
-END_TEST
 
-START_TEST(a_character_is_a_space_a_letter_a_number_a_control_or_other)
+TEST(a_character_is_a_space_a_letter_a_number_a_control_or_other)
 {
     static const struct {
         uint32_t character;
@@ -98,9 +95,8 @@ START_TEST(a_character_is_a_space_a_letter_a_number_a_control_or_other)
         ck_assert_msg(utf8_class(cases[i].character) == cases[i].class, "U+%04X is %d",
                       (unsigned)cases[i].character, utf8_class(cases[i].character));
 }
-END_TEST
 
-START_TEST(what_would_disturb_a_terminal_is_not_visible)
+TEST(what_would_disturb_a_terminal_is_not_visible)
 {
     static const struct {
         uint32_t character;
@@ -117,9 +113,8 @@ START_TEST(what_would_disturb_a_terminal_is_not_visible)
         ck_assert_msg(utf8_is_visible(cases[i].character) == cases[i].visible, "U+%04X",
                       (unsigned)cases[i].character);
 }
-END_TEST
 
-START_TEST(a_text_has_characters_and_columns_as_readers_count_them)
+TEST(a_text_has_characters_and_columns_as_readers_count_them)
 {
     static const struct {
         const char *text;
@@ -149,9 +144,8 @@ START_TEST(a_text_has_characters_and_columns_as_readers_count_them)
         ck_assert_msg(utf8_width(text, strlen(text)) == cases[i].columns, "'%s'", text);
     }
 }
-END_TEST
 
-START_TEST(a_character_ends_where_the_utf8_ends)
+TEST(a_character_ends_where_the_utf8_ends)
 {
     ck_assert_uint_eq(utf8_grapheme("e\xCC", 2), 1);
     ck_assert_uint_eq(utf8_grapheme("\xFF", 1), 0);
@@ -160,29 +154,10 @@ START_TEST(a_character_ends_where_the_utf8_ends)
                                  3),
                       2);
 }
-END_TEST
 
-START_TEST(the_version_of_unicode_is_known)
+TEST(the_version_of_unicode_is_known)
 {
     int major = 0;
     ck_assert_int_eq(sscanf(unicode_version, "%d.", &major), 1);
     ck_assert_int_ge(major, 13);
-}
-END_TEST
-
-Suite *utf8_suite(void);
-
-Suite *utf8_suite(void)
-{
-    Suite *suite = suite_create("utf8");
-    TCase *tests = tcase_create("utf8");
-    tcase_add_test(tests, characters_are_read_with_their_length);
-    tcase_add_test(tests, bytes_that_are_no_character_are_refused);
-    tcase_add_test(tests, a_character_is_a_space_a_letter_a_number_a_control_or_other);
-    tcase_add_test(tests, what_would_disturb_a_terminal_is_not_visible);
-    tcase_add_test(tests, a_text_has_characters_and_columns_as_readers_count_them);
-    tcase_add_test(tests, a_character_ends_where_the_utf8_ends);
-    tcase_add_test(tests, the_version_of_unicode_is_known);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "lens/viewer.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +9,7 @@
 #include "patience.h"
 #include "scratch.h"
 #include "tiny_model.h"
-
-Suite *viewer_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static struct viewer viewer;
 static struct arena arena;
@@ -32,6 +28,8 @@ static void leave(void)
     arena_release(&arena);
     scratch_leave();
 }
+
+FIXTURE(enter, leave)
 
 static void open_model(const char *name)
 {
@@ -84,7 +82,7 @@ static const char cross_config[] =
           "n_head": 2});
 /* clang-format on */
 
-START_TEST(a_look_gives_a_report_of_what_was_chosen)
+TEST(a_look_gives_a_report_of_what_was_chosen)
 {
     struct selection selection;
     struct text_pair pair;
@@ -114,9 +112,8 @@ START_TEST(a_look_gives_a_report_of_what_was_chosen)
     ck_assert_int_eq(report.tensors[2].site, SITE_LN_F);
     ck_assert_uint_eq(report.tensors[2].shape[1], 96);
 }
-END_TEST
 
-START_TEST(logits_name_the_words_of_the_vocabulary)
+TEST(logits_name_the_words_of_the_vocabulary)
 {
     struct selection selection;
     struct text_pair pair;
@@ -129,9 +126,8 @@ START_TEST(logits_name_the_words_of_the_vocabulary)
     ck_assert_str_eq(report.words[pair.sentence.tokens[0].id].text, "Life");
     ck_assert_ptr_nonnull(report.words[viewer.model.config.vocab_size - 1].text);
 }
-END_TEST
 
-START_TEST(tokens_alone_are_a_report_without_tensors)
+TEST(tokens_alone_are_a_report_without_tensors)
 {
     struct selection selection;
     struct text_pair pair;
@@ -144,9 +140,8 @@ START_TEST(tokens_alone_are_a_report_without_tensors)
     ck_assert_uint_eq(report.sentence.count, 3);
     ck_assert(!report.causal);
 }
-END_TEST
 
-START_TEST(subjects_looked_at_together_give_what_each_gives_alone)
+TEST(subjects_looked_at_together_give_what_each_gives_alone)
 {
     static const char *const texts[] = {"Life is short", "Life", "eat dessert first , short life"};
     struct selection selection;
@@ -170,10 +165,9 @@ START_TEST(subjects_looked_at_together_give_what_each_gives_alone)
         }
     }
 }
-END_TEST
 
 /* Packing is decided by the tokens to come and changes nothing but the time. */
-START_TEST(what_is_expected_changes_no_bit)
+TEST(what_is_expected_changes_no_bit)
 {
     struct selection selection;
     struct text_pair pair;
@@ -194,9 +188,8 @@ START_TEST(what_is_expected_changes_no_bit)
     ck_assert_mem_eq(reports[0].tensors[0].data, reports[1].tensors[0].data,
                      pair.sentence.count * 512 * sizeof(float));
 }
-END_TEST
 
-START_TEST(a_source_is_looked_at)
+TEST(a_source_is_looked_at)
 {
     struct selection selection;
     struct text_pair pair;
@@ -214,9 +207,8 @@ START_TEST(a_source_is_looked_at)
     ck_assert_mem_eq(report.tensors[0].shape, ((size_t[]){2, 3, 2}), 3 * sizeof(size_t));
     ck_assert_mem_eq(report.tensors[1].shape, ((size_t[]){2, 2, 3}), 3 * sizeof(size_t));
 }
-END_TEST
 
-START_TEST(a_source_is_needed_where_it_belongs_and_nowhere_else)
+TEST(a_source_is_needed_where_it_belongs_and_nowhere_else)
 {
     struct selection selection;
     struct text_pair pair;
@@ -237,9 +229,8 @@ START_TEST(a_source_is_needed_where_it_belongs_and_nowhere_else)
     ck_assert_int_eq(err.kind, ERR_USAGE);
     ck_assert_msg(strncmp(err.text, "expected no source", 18) == 0, "%s", err.text);
 }
-END_TEST
 
-START_TEST(a_text_that_is_too_long_is_refused_before_anything_runs)
+TEST(a_text_that_is_too_long_is_refused_before_anything_runs)
 {
     struct text_pair pair;
     char ids[256] = "1";
@@ -260,9 +251,8 @@ START_TEST(a_text_that_is_too_long_is_refused_before_anything_runs)
     err_clear(&err);
     ck_assert_int_eq(viewer_read(&viewer, &pair, &long_one, NULL, &arena, &err), 0);
 }
-END_TEST
 
-START_TEST(a_model_that_does_not_open_holds_nothing)
+TEST(a_model_that_does_not_open_holds_nothing)
 {
     ck_assert_int_eq(viewer_open(&viewer, "nowhere", 1, &err), -1);
     ck_assert_ptr_null(viewer.machine.pool);
@@ -273,7 +263,6 @@ START_TEST(a_model_that_does_not_open_holds_nothing)
     ck_assert_msg(strncmp(err.text, "'mine/vocab.json'", 17) == 0, "%s", err.text);
     ck_assert_ptr_null(viewer.model.name);
 }
-END_TEST
 
 /* Open, read and look as run does. */
 static int use_everything(struct arena *own, const struct selection *selection)
@@ -288,7 +277,7 @@ static int use_everything(struct arena *own, const struct selection *selection)
                : 0;
 }
 
-START_TEST(every_allocation_that_fails_is_an_error)
+TEST(every_allocation_that_fails_is_an_error)
 {
     struct selection selection;
     open_model("tiny");
@@ -309,24 +298,4 @@ START_TEST(every_allocation_that_fails_is_an_error)
             viewer_release(&viewer);
         }
     }
-}
-END_TEST
-
-Suite *viewer_suite(void)
-{
-    Suite *suite = suite_create("viewer");
-    TCase *tests = tcase_create("viewer");
-    tcase_add_checked_fixture(tests, enter, leave);
-    tcase_add_test(tests, a_look_gives_a_report_of_what_was_chosen);
-    tcase_add_test(tests, logits_name_the_words_of_the_vocabulary);
-    tcase_add_test(tests, tokens_alone_are_a_report_without_tensors);
-    tcase_add_test(tests, subjects_looked_at_together_give_what_each_gives_alone);
-    tcase_add_test(tests, what_is_expected_changes_no_bit);
-    tcase_add_test(tests, a_source_is_looked_at);
-    tcase_add_test(tests, a_source_is_needed_where_it_belongs_and_nowhere_else);
-    tcase_add_test(tests, a_text_that_is_too_long_is_refused_before_anything_runs);
-    tcase_add_test(tests, a_model_that_does_not_open_holds_nothing);
-    tcase_add_test(tests, every_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,14 +1,12 @@
 #include "text/words.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/heap.h"
 #include "text/byte_alphabet.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static int open_text(struct vocabulary *vocabulary, const char *json, struct err *err)
 {
@@ -29,7 +27,7 @@ static void expect_word(const struct vocabulary *vocabulary, uint32_t id, const 
     ck_assert_uint_eq(found, id);
 }
 
-START_TEST(words_and_ids_are_found_both_ways)
+TEST(words_and_ids_are_found_both_ways)
 {
     static const char *const forms[] = {
         "{\"is\": 1, \"Life\": 0, \"\\u7231\": 3, \"<unk>\": 2}\n",
@@ -50,9 +48,8 @@ START_TEST(words_and_ids_are_found_both_ways)
         ck_assert_uint_eq(vocabulary.set.words.size, 0);
     }
 }
-END_TEST
 
-START_TEST(ids_may_have_gaps)
+TEST(ids_may_have_gaps)
 {
     struct vocabulary vocabulary = {0};
     size_t size = 0;
@@ -63,10 +60,9 @@ START_TEST(ids_may_have_gaps)
     ck_assert_ptr_null(word_table_word(&vocabulary.set.words, 996, &size));
     vocabulary_release(&vocabulary);
 }
-END_TEST
 
 /* Words of Maltese, which has the letter Ġ, are none; neither is an alphabet of 255 bytes. */
-START_TEST(byte_level_vocabularies_are_known_by_their_letters)
+TEST(byte_level_vocabularies_are_known_by_their_letters)
 {
     static const struct {
         const char *json;
@@ -97,9 +93,8 @@ START_TEST(byte_level_vocabularies_are_known_by_their_letters)
         buf_release(&json);
     }
 }
-END_TEST
 
-START_TEST(a_small_file_may_not_ask_for_much_memory)
+TEST(a_small_file_may_not_ask_for_much_memory)
 {
     struct vocabulary vocabulary = {0};
     struct err err = {0};
@@ -111,9 +106,8 @@ START_TEST(a_small_file_may_not_ask_for_much_memory)
                                "of 22 bytes, found 9999999");
     ck_assert_ptr_null(vocabulary.set.words.places);
 }
-END_TEST
 
-START_TEST(what_is_no_vocabulary_is_refused_by_file_and_key)
+TEST(what_is_no_vocabulary_is_refused_by_file_and_key)
 {
     static const struct {
         const char *json;
@@ -151,9 +145,8 @@ START_TEST(what_is_no_vocabulary_is_refused_by_file_and_key)
         ck_assert_ptr_null(vocabulary.set.arena.newest);
     }
 }
-END_TEST
 
-START_TEST(a_file_that_is_no_json_is_named)
+TEST(a_file_that_is_no_json_is_named)
 {
     struct vocabulary vocabulary = {0};
     struct err err = {0};
@@ -164,7 +157,6 @@ START_TEST(a_file_that_is_no_json_is_named)
     ck_assert_int_eq(vocabulary_open(&vocabulary, &empty, "vocab.json", &err), -1);
     ck_assert_str_eq(err.text, "cannot open '/nowhere/vocab.json': No such file or directory");
 }
-END_TEST
 
 /* The words that `text` begins with, the longest first. */
 static void expect_words(const struct vocabulary *vocabulary, const char *text, const char *words)
@@ -180,7 +172,7 @@ static void expect_words(const struct vocabulary *vocabulary, const char *text, 
     buf_release(&found);
 }
 
-START_TEST(all_words_that_a_text_begins_with_are_found)
+TEST(all_words_that_a_text_begins_with_are_found)
 {
     struct vocabulary vocabulary = {0};
     ck_assert_int_eq(
@@ -195,7 +187,6 @@ START_TEST(all_words_that_a_text_begins_with_are_found)
     expect_words(&vocabulary, "A", "");
     vocabulary_release(&vocabulary);
 }
-END_TEST
 
 /* The judge: every word, compared. */
 static size_t slow_longest(const struct vocabulary *vocabulary, const char *text)
@@ -209,7 +200,7 @@ static size_t slow_longest(const struct vocabulary *vocabulary, const char *text
     return longest;
 }
 
-START_TEST(the_longest_word_is_the_one_that_comparing_all_would_find)
+TEST(the_longest_word_is_the_one_that_comparing_all_would_find)
 {
     uint32_t random = 1;
     for (int round = 0; round < 300; round++) {
@@ -237,9 +228,8 @@ START_TEST(the_longest_word_is_the_one_that_comparing_all_would_find)
         buf_release(&json);
     }
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_leaves_nothing_held)
+TEST(an_allocation_that_fails_leaves_nothing_held)
 {
     size_t nth = 1;
     for (;; nth++) {
@@ -254,24 +244,4 @@ START_TEST(an_allocation_that_fails_leaves_nothing_held)
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory: "));
     }
     ck_assert_uint_gt(nth, 4);
-}
-END_TEST
-
-Suite *vocabulary_suite(void);
-
-Suite *vocabulary_suite(void)
-{
-    Suite *suite = suite_create("vocabulary");
-    TCase *tests = tcase_create("vocabulary");
-    tcase_add_test(tests, words_and_ids_are_found_both_ways);
-    tcase_add_test(tests, ids_may_have_gaps);
-    tcase_add_test(tests, byte_level_vocabularies_are_known_by_their_letters);
-    tcase_add_test(tests, a_small_file_may_not_ask_for_much_memory);
-    tcase_add_test(tests, what_is_no_vocabulary_is_refused_by_file_and_key);
-    tcase_add_test(tests, a_file_that_is_no_json_is_named);
-    tcase_add_test(tests, all_words_that_a_text_begins_with_are_found);
-    tcase_add_test(tests, the_longest_word_is_the_one_that_comparing_all_would_find);
-    tcase_add_test(tests, an_allocation_that_fails_leaves_nothing_held);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,5 +1,4 @@
 /* The three attentions of an encoder and its decoder, walked through one by one. */
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
@@ -8,10 +7,7 @@
 #include "model/mechanism.h"
 #include "explanation_fixture.h"
 #include "tiny_model.h"
-
-Suite *walk_parts_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 enum { LAYERS = 2, HEADS = 2, TOKENS = 5, SOURCE_TOKENS = 3 };
 
@@ -56,6 +52,8 @@ static void release(void)
     tiny_model_release(&model);
     arena_release(&arena);
 }
+
+FIXTURE(prepare, release)
 
 static size_t query_count(enum site_part part)
 {
@@ -142,16 +140,15 @@ static void walk_all(enum site_part part)
     }
 }
 
-START_TEST(projections_are_those_of_the_attention)
+TEST_LOOP(projections_are_those_of_the_attention, COUNT(configs))
 {
     open_model((size_t)_i);
     walk_all(PART_SENTENCE);
     walk_all(PART_CROSS);
     walk_all(PART_SOURCE);
 }
-END_TEST
 
-START_TEST(a_first_layer_takes_in_a_token_and_its_place)
+TEST_LOOP(a_first_layer_takes_in_a_token_and_its_place, COUNT(configs))
 {
     static const enum site_part parts[] = {PART_SENTENCE, PART_SOURCE};
     open_model((size_t)_i);
@@ -167,9 +164,8 @@ START_TEST(a_first_layer_takes_in_a_token_and_its_place)
                             (double)trace.position[c]);
     }
 }
-END_TEST
 
-START_TEST(what_is_no_sum_of_embeddings_has_none)
+TEST_LOOP(what_is_no_sum_of_embeddings_has_none, COUNT(configs))
 {
     struct trace trace;
     struct explain_request choice = {.part = PART_CROSS};
@@ -180,7 +176,6 @@ START_TEST(what_is_no_sum_of_embeddings_has_none)
     ck_assert(!trace_run(&trace, &viewer, &pair, &choice, &arena, &err));
     ck_assert_ptr_null(trace.token);
 }
-END_TEST
 
 /* --- words ------------------------------------------------------------------------------------ */
 
@@ -198,7 +193,7 @@ static const struct step *explain(struct explanation *explanation, enum site_par
     return NULL;
 }
 
-START_TEST(an_input_says_where_it_comes_from)
+TEST(an_input_says_where_it_comes_from)
 {
     static const struct {
         size_t config;
@@ -231,9 +226,8 @@ START_TEST(an_input_says_where_it_comes_from)
         prepare();
     }
 }
-END_TEST
 
-START_TEST(parts_that_are_left_out_are_not_told_of)
+TEST(parts_that_are_left_out_are_not_told_of)
 {
     static const struct {
         size_t config;
@@ -254,9 +248,8 @@ START_TEST(parts_that_are_left_out_are_not_told_of)
         prepare();
     }
 }
-END_TEST
 
-START_TEST(keys_are_of_the_text_that_is_looked_at)
+TEST(keys_are_of_the_text_that_is_looked_at)
 {
     static const struct {
         enum site_part part;
@@ -287,9 +280,8 @@ START_TEST(keys_are_of_the_text_that_is_looked_at)
         ck_assert_str_eq(explain(&explanation, cases[i].part, 0, "masked")->note, cases[i].mask);
     }
 }
-END_TEST
 
-START_TEST(a_pattern_is_about_a_text_that_looks_at_itself)
+TEST(a_pattern_is_about_a_text_that_looks_at_itself)
 {
     static const struct {
         enum site_part part;
@@ -309,30 +301,11 @@ START_TEST(a_pattern_is_about_a_text_that_looks_at_itself)
         ck_assert_str_eq(step->note, cases[i].note);
     }
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST_LOOP(every_allocation_may_fail, 3)
 {
     static const enum site_part parts[] = {PART_SENTENCE, PART_CROSS, PART_SOURCE};
     struct explain_request request = {.query_count = 1, .part = parts[_i], .query = 1, .digits = 4};
     open_model(NORM_LAST);
     fixture_starve_explanation(&viewer, &pair, &request);
-}
-END_TEST
-
-Suite *walk_parts_suite(void)
-{
-    Suite *suite = suite_create("walk_parts");
-    TCase *tests = tcase_create("walk_parts");
-    tcase_add_checked_fixture(tests, prepare, release);
-    tcase_add_loop_test(tests, projections_are_those_of_the_attention, 0, COUNT(configs));
-    tcase_add_loop_test(tests, a_first_layer_takes_in_a_token_and_its_place, 0, COUNT(configs));
-    tcase_add_loop_test(tests, what_is_no_sum_of_embeddings_has_none, 0, COUNT(configs));
-    tcase_add_test(tests, an_input_says_where_it_comes_from);
-    tcase_add_test(tests, parts_that_are_left_out_are_not_told_of);
-    tcase_add_test(tests, keys_are_of_the_text_that_is_looked_at);
-    tcase_add_test(tests, a_pattern_is_about_a_text_that_looks_at_itself);
-    tcase_add_loop_test(tests, every_allocation_may_fail, 0, 3);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,6 +1,5 @@
 #include "model/weight_init.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/heap.h"
@@ -9,10 +8,7 @@
 #include "model/bundled.h"
 #include "tiny_model.h"
 #include "torch_models.h"
-
-Suite *weight_init_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static struct new_model new_model;
 static struct err err;
@@ -60,7 +56,7 @@ static void must_be_constant(const struct new_model_tensor *tensor)
                       tensor->name, i, (double)tensor->data[i]);
 }
 
-START_TEST(models_have_the_bits_that_pytorch_gives_them)
+TEST_LOOP(models_have_the_bits_that_pytorch_gives_them, COUNT(references))
 {
     const struct reference *reference = &references[_i];
     size_t found = 0;
@@ -78,9 +74,8 @@ START_TEST(models_have_the_bits_that_pytorch_gives_them)
     ck_assert_uint_eq(found, reference->count);
     new_model_release(&new_model);
 }
-END_TEST
 
-START_TEST(a_projection_is_a_linear_module)
+TEST(a_projection_is_a_linear_module)
 {
     static const char config[] =
         "{\"model_type\": \"attention\", \"vocab_size\": 1, \"n_embd\": 7, "
@@ -94,9 +89,8 @@ START_TEST(a_projection_is_a_linear_module)
     ck_assert_mem_eq(bias->data, torch_linear_bias, sizeof torch_linear_bias);
     new_model_release(&new_model);
 }
-END_TEST
 
-START_TEST(words_are_the_first_rows_of_a_table)
+TEST(words_are_the_first_rows_of_a_table)
 {
     static const char config[] =
         "{\"model_type\": \"attention\", \"vocab_size\": 6, \"n_embd\": 3, \"projections\": false}";
@@ -113,7 +107,6 @@ START_TEST(words_are_the_first_rows_of_a_table)
         new_model_release(&new_model);
     }
 }
-END_TEST
 
 /* --- the bundled examples ----------------------------------------------------------------------
  */
@@ -126,7 +119,7 @@ static struct file file_of(const char *model, const char *name)
     return file;
 }
 
-START_TEST(worked_examples_come_back_to_the_byte)
+TEST(worked_examples_come_back_to_the_byte)
 {
     size_t drawn = 0;
     for (size_t i = 1; i < bundled_count; i++) { /* 0 is the default, tiny */
@@ -155,9 +148,8 @@ START_TEST(worked_examples_come_back_to_the_byte)
     }
     ck_assert_uint_ge(drawn, 3);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     static const struct weight_init ways[] = {{.seed = 1}, {.seed = 1, .way = WEIGHT_INIT_LINEAR}};
     for (size_t i = 0; i < COUNT(ways); i++) {
@@ -177,18 +169,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
         }
         ck_assert_uint_gt(nth, 1);
     }
-}
-END_TEST
-
-Suite *weight_init_suite(void)
-{
-    Suite *suite = suite_create("weight_init");
-    TCase *tests = tcase_create("weight_init");
-    tcase_add_loop_test(tests, models_have_the_bits_that_pytorch_gives_them, 0, COUNT(references));
-    tcase_add_test(tests, a_projection_is_a_linear_module);
-    tcase_add_test(tests, words_are_the_first_rows_of_a_table);
-    tcase_add_test(tests, worked_examples_come_back_to_the_byte);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,15 +1,13 @@
 #include "math/weight.h"
 
-#include <check.h>
-
-Suite *weight_suite(void);
+#include "unit.h"
 
 static const float data[1024], bias[1024], panels[1024];
 
 static const struct weight whole = {
     .data = data, .bias = bias, .in = 3, .out = 200, .stride = 300, .panels = panels};
 
-START_TEST(columns_keep_the_rows_and_their_stride)
+TEST(columns_keep_the_rows_and_their_stride)
 {
     struct weight part = weight_columns(&whole, 7, 50);
     ck_assert_ptr_eq(part.data, data + 7);
@@ -18,9 +16,8 @@ START_TEST(columns_keep_the_rows_and_their_stride)
     ck_assert_uint_eq(part.out, 50);
     ck_assert_uint_eq(part.stride, 300);
 }
-END_TEST
 
-START_TEST(columns_that_begin_with_a_panel_keep_the_panels)
+TEST(columns_that_begin_with_a_panel_keep_the_panels)
 {
     ck_assert_ptr_eq(weight_columns(&whole, 0, 50).panels, panels);
     ck_assert_ptr_eq(weight_columns(&whole, 2 * PANEL_COLUMNS, 5).panels,
@@ -28,23 +25,10 @@ START_TEST(columns_that_begin_with_a_panel_keep_the_panels)
     ck_assert_ptr_null(weight_columns(&whole, 1, 50).panels);
     ck_assert_ptr_null(weight_columns(&whole, PANEL_COLUMNS + 1, 50).panels);
 }
-END_TEST
 
-START_TEST(what_a_weight_does_not_have_its_columns_do_not_have)
+TEST(what_a_weight_does_not_have_its_columns_do_not_have)
 {
     struct weight plain = {.data = data, .in = 3, .out = 200, .stride = 200};
     ck_assert_ptr_null(weight_columns(&plain, PANEL_COLUMNS, 50).panels);
     ck_assert_ptr_null(weight_columns(&plain, PANEL_COLUMNS, 50).bias);
-}
-END_TEST
-
-Suite *weight_suite(void)
-{
-    Suite *suite = suite_create("weight");
-    TCase *tests = tcase_create("weight");
-    tcase_add_test(tests, columns_keep_the_rows_and_their_stride);
-    tcase_add_test(tests, columns_that_begin_with_a_panel_keep_the_panels);
-    tcase_add_test(tests, what_a_weight_does_not_have_its_columns_do_not_have);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

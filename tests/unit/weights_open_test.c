@@ -1,14 +1,10 @@
 #include "model/weights.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tiny_model.h"
-
-Suite *weights_open_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* clang-format off */
 static const char gpt2[] =
@@ -46,7 +42,7 @@ static void expect_error(enum err_kind kind, const char *message)
     ck_assert_ptr_null(weights.parameters);
 }
 
-START_TEST(a_tensor_that_is_not_there_is_named)
+TEST(a_tensor_that_is_not_there_is_named)
 {
     static const char *const configs[] = {gpt2, attention};
     for (size_t c = 0; c < COUNT(configs); c++) {
@@ -68,9 +64,8 @@ START_TEST(a_tensor_that_is_not_there_is_named)
         }
     }
 }
-END_TEST
 
-START_TEST(a_tensor_of_another_shape_is_named_with_both)
+TEST(a_tensor_of_another_shape_is_named_with_both)
 {
     static const struct {
         const char *name;
@@ -100,9 +95,8 @@ START_TEST(a_tensor_of_another_shape_is_named_with_both)
         tiny_model_release(&model);
     }
 }
-END_TEST
 
-START_TEST(a_type_that_weights_cannot_have_is_not_supported)
+TEST(a_type_that_weights_cannot_have_is_not_supported)
 {
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
         char expected[256];
@@ -118,9 +112,8 @@ START_TEST(a_type_that_weights_cannot_have_is_not_supported)
         tiny_model_release(&model);
     }
 }
-END_TEST
 
-START_TEST(a_layer_beyond_the_last_is_refused)
+TEST(a_layer_beyond_the_last_is_refused)
 {
     static const struct {
         const char *config;
@@ -147,9 +140,8 @@ START_TEST(a_layer_beyond_the_last_is_refused)
         tiny_model_release(&model);
     }
 }
-END_TEST
 
-START_TEST(buffers_and_strangers_are_skipped)
+TEST(buffers_and_strangers_are_skipped)
 {
     static const struct {
         const char *name;
@@ -171,9 +163,8 @@ START_TEST(buffers_and_strangers_are_skipped)
     ck_assert_msg(!open_weights(), "%s", err.text);
     release();
 }
-END_TEST
 
-START_TEST(names_may_have_the_prefix_of_the_whole_model)
+TEST(names_may_have_the_prefix_of_the_whole_model)
 {
     struct block_weights w;
     tiny_model_make(&model, gpt2);
@@ -188,9 +179,8 @@ START_TEST(names_may_have_the_prefix_of_the_whole_model)
     ck_assert(w.mlp.fc.data && w.mlp.fc.bias && w.self.out.data && w.self.out.bias);
     release();
 }
-END_TEST
 
-START_TEST(a_tensor_that_no_shard_has_is_missed_in_the_index)
+TEST(a_tensor_that_no_shard_has_is_missed_in_the_index)
 {
     static const char index[] = "{\"weight_map\":{\"wte.weight\":\"a.safetensors\"}}";
     tiny_model_make(&model, gpt2);
@@ -204,20 +194,4 @@ START_TEST(a_tensor_that_no_shard_has_is_missed_in_the_index)
     ck_assert_str_eq(err.text, "'m/model.safetensors.index.json': tensor 'h.1.ln_2.bias': expected "
                                "in the file, found none of that name");
     tiny_model_release(&model);
-}
-END_TEST
-
-Suite *weights_open_suite(void)
-{
-    Suite *suite = suite_create("weights_open");
-    TCase *tests = tcase_create("weights_open");
-    tcase_add_test(tests, a_tensor_that_is_not_there_is_named);
-    tcase_add_test(tests, a_tensor_of_another_shape_is_named_with_both);
-    tcase_add_test(tests, a_type_that_weights_cannot_have_is_not_supported);
-    tcase_add_test(tests, a_layer_beyond_the_last_is_refused);
-    tcase_add_test(tests, buffers_and_strangers_are_skipped);
-    tcase_add_test(tests, names_may_have_the_prefix_of_the_whole_model);
-    tcase_add_test(tests, a_tensor_that_no_shard_has_is_missed_in_the_index);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,16 +1,12 @@
 #include "model/weights.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "tiny_model.h"
-
-Suite *weights_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 /* clang-format off */
 static const char gpt2[] =
@@ -69,7 +65,7 @@ static void check_weight(const struct weight *w, const char *name, size_t in, si
     ck_assert_mem_eq(w->bias, values(bias, 0), out * sizeof(float));
 }
 
-START_TEST(a_gpt2_layer_has_its_parts)
+TEST(a_gpt2_layer_has_its_parts)
 {
     struct block_weights w;
     make(gpt2);
@@ -85,9 +81,8 @@ START_TEST(a_gpt2_layer_has_its_parts)
     check_weight(&w.mlp.proj, "h.1.mlp.c_proj.weight", 7, 6);
     release();
 }
-END_TEST
 
-START_TEST(queries_keys_and_values_are_columns_of_one_matrix)
+TEST(queries_keys_and_values_are_columns_of_one_matrix)
 {
     struct block_weights w;
     make(gpt2);
@@ -105,9 +100,8 @@ START_TEST(queries_keys_and_values_are_columns_of_one_matrix)
     }
     release();
 }
-END_TEST
 
-START_TEST(a_layer_of_bare_attention_has_its_parts)
+TEST(a_layer_of_bare_attention_has_its_parts)
 {
     struct block_weights w;
     make(attention);
@@ -119,9 +113,8 @@ START_TEST(a_layer_of_bare_attention_has_its_parts)
     check_weight(&w.self.out, "h.1.attn.out_proj.weight", 20, 6);
     release();
 }
-END_TEST
 
-START_TEST(what_a_model_lacks_is_null)
+TEST(what_a_model_lacks_is_null)
 {
     struct block_weights w;
     make(bare);
@@ -131,7 +124,6 @@ START_TEST(what_a_model_lacks_is_null)
               !w.self.q.bias && !w.mlp.fc.data);
     release();
 }
-END_TEST
 
 static bool is_in_file(const void *at)
 {
@@ -139,7 +131,7 @@ static bool is_in_file(const void *at)
            (const char *)at < model.bytes.bytes + model.bytes.size;
 }
 
-START_TEST(float32_is_used_where_it_lies_if_it_lies_well)
+TEST(float32_is_used_where_it_lies_if_it_lies_well)
 {
     for (size_t shift = 0; shift < 8; shift++) {
         struct block_weights w;
@@ -152,9 +144,8 @@ START_TEST(float32_is_used_where_it_lies_if_it_lies_well)
         release();
     }
 }
-END_TEST
 
-START_TEST(other_types_are_read_once)
+TEST(other_types_are_read_once)
 {
     static const enum dtype types[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F64};
     for (size_t i = 0; i < COUNT(types); i++) {
@@ -171,9 +162,8 @@ START_TEST(other_types_are_read_once)
         release();
     }
 }
-END_TEST
 
-START_TEST(embeddings_are_read_row_by_row)
+TEST(embeddings_are_read_row_by_row)
 {
     static const enum dtype types[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_F64};
     for (size_t i = 0; i < COUNT(types) * 2; i++) {
@@ -193,9 +183,8 @@ START_TEST(embeddings_are_read_row_by_row)
         release();
     }
 }
-END_TEST
 
-START_TEST(a_model_without_positions_adds_none)
+TEST(a_model_without_positions_adds_none)
 {
     float row[6] = {1, 2, 3, 4, 5, 6};
     make(attention);
@@ -204,9 +193,8 @@ START_TEST(a_model_without_positions_adds_none)
     ck_assert_mem_eq(row, ((float[]){1, 2, 3, 4, 5, 6}), sizeof row);
     release();
 }
-END_TEST
 
-START_TEST(the_unembedding_is_the_embedding_where_it_is_tied_or_absent)
+TEST(the_unembedding_is_the_embedding_where_it_is_tied_or_absent)
 {
     const float *matrix = NULL;
     make(gpt2);
@@ -229,9 +217,8 @@ START_TEST(the_unembedding_is_the_embedding_where_it_is_tied_or_absent)
     ck_assert_mem_eq(matrix, values("wte.weight", 0), 66 * sizeof(float));
     release();
 }
-END_TEST
 
-START_TEST(the_final_norm_has_its_parts)
+TEST(the_final_norm_has_its_parts)
 {
     struct norm norm;
     make(gpt2);
@@ -242,9 +229,8 @@ START_TEST(the_final_norm_has_its_parts)
     ck_assert(norm.epsilon == 1e-5f);
     release();
 }
-END_TEST
 
-START_TEST(the_first_number_that_is_not_finite_is_named)
+TEST(the_first_number_that_is_not_finite_is_named)
 {
     static const struct {
         const char *name;
@@ -278,9 +264,8 @@ START_TEST(the_first_number_that_is_not_finite_is_named)
         release();
     }
 }
-END_TEST
 
-START_TEST(every_tensor_is_listed)
+TEST(every_tensor_is_listed)
 {
     size_t listed = 0;
     make(gpt2);
@@ -297,7 +282,6 @@ START_TEST(every_tensor_is_listed)
     ck_assert_uint_eq(listed, model.count);
     release();
 }
-END_TEST
 
 /* Opening, then reading a layer, the norm and the unembedding of a type that must be converted. */
 static int use_everything(bool packing, enum precision precision)
@@ -318,7 +302,7 @@ static int use_everything(bool packing, enum precision precision)
                : 0;
 }
 
-START_TEST(every_allocation_that_fails_is_an_error)
+TEST(every_allocation_that_fails_is_an_error)
 {
     make(wide);
     tiny_model_retype(&model, DTYPE_F16);
@@ -335,26 +319,4 @@ START_TEST(every_allocation_that_fails_is_an_error)
         }
     }
     tiny_model_release(&model);
-}
-END_TEST
-
-Suite *weights_suite(void)
-{
-    Suite *suite = suite_create("weights");
-    TCase *tests = tcase_create("weights");
-    tcase_add_test(tests, a_gpt2_layer_has_its_parts);
-    tcase_add_test(tests, queries_keys_and_values_are_columns_of_one_matrix);
-    tcase_add_test(tests, a_layer_of_bare_attention_has_its_parts);
-    tcase_add_test(tests, what_a_model_lacks_is_null);
-    tcase_add_test(tests, float32_is_used_where_it_lies_if_it_lies_well);
-    tcase_add_test(tests, other_types_are_read_once);
-    tcase_add_test(tests, embeddings_are_read_row_by_row);
-    tcase_add_test(tests, a_model_without_positions_adds_none);
-    tcase_add_test(tests, the_unembedding_is_the_embedding_where_it_is_tied_or_absent);
-    tcase_add_test(tests, the_final_norm_has_its_parts);
-    tcase_add_test(tests, the_first_number_that_is_not_finite_is_named);
-    tcase_add_test(tests, every_tensor_is_listed);
-    tcase_add_test(tests, every_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,11 +1,9 @@
 #include "text/tokenizer_json.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/buf.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static void open_words(struct word_level *level, enum word_level_cut cut)
 {
@@ -33,7 +31,7 @@ static int encode(struct buf *out, const struct word_level *level, const char *b
     return failed;
 }
 
-START_TEST(texts_are_cut_as_the_pre_tokenizer_says)
+TEST(texts_are_cut_as_the_pre_tokenizer_says)
 {
     static const struct {
         enum word_level_cut cut;
@@ -66,9 +64,8 @@ START_TEST(texts_are_cut_as_the_pre_tokenizer_says)
         word_level_release(&level);
     }
 }
-END_TEST
 
-START_TEST(without_a_word_for_the_unknown_it_is_refused)
+TEST(without_a_word_for_the_unknown_it_is_refused)
 {
     struct word_level level;
     struct buf found = {0};
@@ -79,17 +76,4 @@ START_TEST(without_a_word_for_the_unknown_it_is_refused)
     ck_assert_str_eq(err.text, "word 'short' at byte 8 is not in the vocabulary");
     buf_release(&found);
     word_level_release(&level);
-}
-END_TEST
-
-Suite *word_level_suite(void);
-
-Suite *word_level_suite(void)
-{
-    Suite *suite = suite_create("word_level");
-    TCase *tests = tcase_create("word_level");
-    tcase_add_test(tests, texts_are_cut_as_the_pre_tokenizer_says);
-    tcase_add_test(tests, without_a_word_for_the_unknown_it_is_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

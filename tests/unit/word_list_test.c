@@ -1,15 +1,11 @@
 #include "text/word_list.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/folder.h"
 #include "base/heap.h"
 #include "text/tokenizer.h"
-
-Suite *word_list_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static struct word_list list;
 static struct buf json;
@@ -62,15 +58,14 @@ static const struct {
     {"Übung über 爱 naïve", "{\"naïve\": 0, \"Übung\": 1, \"über\": 2, \"爱\": 3}\n"},
 };
 
-START_TEST(words_are_sorted_and_stand_once)
+TEST_LOOP(words_are_sorted_and_stand_once, COUNT(cases))
 {
     make(cases[_i].text);
     ck_assert_str_eq(json.bytes, cases[_i].json);
     release();
 }
-END_TEST
 
-START_TEST(several_texts_make_one_list)
+TEST(several_texts_make_one_list)
 {
     static const char first[] = "short is Life";
     static const char second[] = "Life is long";
@@ -79,7 +74,6 @@ START_TEST(several_texts_make_one_list)
     ck_assert_str_eq(json.bytes, "{\"Life\": 0, \"is\": 1, \"long\": 2, \"short\": 3}\n");
     release();
 }
-END_TEST
 
 /* The tokenizer that the list makes gives a text's words back, each as one token. */
 static const struct {
@@ -93,7 +87,7 @@ static const struct {
     {"ฉันรักน้ำ", 5, 5},
 };
 
-START_TEST(a_text_is_cut_into_its_own_words)
+TEST_LOOP(a_text_is_cut_into_its_own_words, COUNT(own_words))
 {
     const char *text = own_words[_i].text;
     make(text);
@@ -111,10 +105,9 @@ START_TEST(a_text_is_cut_into_its_own_words)
     arena_release(&arena);
     release();
 }
-END_TEST
 
 /* A character alone is no choice that anyone must know of. */
-START_TEST(what_was_cut_into_characters_is_told)
+TEST(what_was_cut_into_characters_is_told)
 {
     static const char *const texts[] = {"我 爱 自然", "Life 爱 short", "it is 我爱你, 爱我", NULL};
     for (size_t i = 0; texts[i]; i++) {
@@ -126,9 +119,8 @@ START_TEST(what_was_cut_into_characters_is_told)
     }
     release();
 }
-END_TEST
 
-START_TEST(many_words_have_room)
+TEST(many_words_have_room)
 {
     static char text[20000];
     for (size_t i = 0; i + 1 < sizeof text; i++)
@@ -137,9 +129,8 @@ START_TEST(many_words_have_room)
     ck_assert_uint_eq(list.count, 26);
     release();
 }
-END_TEST
 
-START_TEST(what_is_not_utf8_is_refused)
+TEST(what_is_not_utf8_is_refused)
 {
     err_clear(&err);
     ck_assert_int_eq(word_list_add(&list, "ab\xFFz", 4, &err), -1);
@@ -147,9 +138,8 @@ START_TEST(what_is_not_utf8_is_refused)
     ck_assert_int_eq(err.kind, ERR_INPUT);
     release();
 }
-END_TEST
 
-START_TEST(without_memory_a_word_is_an_error)
+TEST(without_memory_a_word_is_an_error)
 {
     err_clear(&err);
     heap_fail_at(1, 0);
@@ -157,20 +147,4 @@ START_TEST(without_memory_a_word_is_an_error)
     heap_fail_at(0, 0);
     ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
     release();
-}
-END_TEST
-
-Suite *word_list_suite(void)
-{
-    Suite *suite = suite_create("word_list");
-    TCase *tests = tcase_create("word_list");
-    tcase_add_loop_test(tests, words_are_sorted_and_stand_once, 0, COUNT(cases));
-    tcase_add_test(tests, several_texts_make_one_list);
-    tcase_add_loop_test(tests, a_text_is_cut_into_its_own_words, 0, COUNT(own_words));
-    tcase_add_test(tests, what_was_cut_into_characters_is_told);
-    tcase_add_test(tests, many_words_have_room);
-    tcase_add_test(tests, what_is_not_utf8_is_refused);
-    tcase_add_test(tests, without_memory_a_word_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,13 +1,11 @@
 #include "text/word_table.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/heap.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "unit.h"
 
 static int read_form(struct word_table *table, const char *json, enum word_form form,
                      struct err *err)
@@ -30,7 +28,7 @@ static void expect_word(const struct word_table *table, uint32_t id, const char 
     ck_assert_uint_eq(found, id);
 }
 
-START_TEST(words_are_the_bytes_that_they_stand_for)
+TEST(words_are_the_bytes_that_they_stand_for)
 {
     static const char *const forms[] = {
         "{\"!\": 0, \"\\u0120the\": 2, \"\\u00c4\\u0142\": 1, \"<|endoftext|>\": 3}",
@@ -48,9 +46,8 @@ START_TEST(words_are_the_bytes_that_they_stand_for)
         ck_assert_uint_eq(table.size, 0);
     }
 }
-END_TEST
 
-START_TEST(a_word_outside_the_alphabet_stands_for_itself)
+TEST(a_word_outside_the_alphabet_stands_for_itself)
 {
     struct word_table table = {0};
     char scratch[8];
@@ -71,9 +68,8 @@ START_TEST(a_word_outside_the_alphabet_stands_for_itself)
     ck_assert(!word_table_find_written(&table, "e", 1, scratch, &id));
     word_table_release(&table);
 }
-END_TEST
 
-START_TEST(words_without_an_alphabet_are_all_texts)
+TEST(words_without_an_alphabet_are_all_texts)
 {
     struct word_table table = {0};
     char scratch[8];
@@ -85,9 +81,8 @@ START_TEST(words_without_an_alphabet_are_all_texts)
     ck_assert_uint_eq(id, 1);
     word_table_release(&table);
 }
-END_TEST
 
-START_TEST(ids_may_have_gaps)
+TEST(ids_may_have_gaps)
 {
     struct word_table table = {0};
     size_t size = 0;
@@ -100,9 +95,8 @@ START_TEST(ids_may_have_gaps)
     ck_assert_ptr_null(word_table_word(&table, UINT32_MAX, &size));
     word_table_release(&table);
 }
-END_TEST
 
-START_TEST(many_words_are_found_both_ways)
+TEST(many_words_are_found_both_ways)
 {
     enum { WORDS = 5000 };
     static char json[WORDS * 16];
@@ -120,9 +114,8 @@ START_TEST(many_words_are_found_both_ways)
     }
     word_table_release(&table);
 }
-END_TEST
 
-START_TEST(what_is_no_vocabulary_is_refused)
+TEST(what_is_no_vocabulary_is_refused)
 {
     static const struct {
         const char *json;
@@ -160,18 +153,16 @@ START_TEST(what_is_no_vocabulary_is_refused)
         ck_assert_ptr_null(table.arena.newest);
     }
 }
-END_TEST
 
-START_TEST(the_largest_id_that_a_small_file_may_use)
+TEST(the_largest_id_that_a_small_file_may_use)
 {
     struct word_table table = {0};
     ck_assert_int_eq(read_form(&table, "{\"a\": 262352}", WORD_BYTES, NULL), 0);
     ck_assert_uint_eq(table.size, 262353);
     word_table_release(&table);
 }
-END_TEST
 
-START_TEST(places_are_thirty_bits)
+TEST(places_are_thirty_bits)
 {
     enum { SIZE = 1 << 30 };
     struct word_table table = {0};
@@ -185,9 +176,8 @@ START_TEST(places_are_thirty_bits)
     ck_assert_str_eq(err.text, "expected at most 1073741823 bytes of words, found 1073741824");
     munmap(bytes, SIZE);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     size_t nth = 1;
     for (;; nth++) {
@@ -202,24 +192,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory: "));
     }
     ck_assert_uint_gt(nth, 3);
-}
-END_TEST
-
-Suite *word_table_suite(void);
-
-Suite *word_table_suite(void)
-{
-    Suite *suite = suite_create("word_table");
-    TCase *tests = tcase_create("word_table");
-    tcase_add_test(tests, words_are_the_bytes_that_they_stand_for);
-    tcase_add_test(tests, a_word_outside_the_alphabet_stands_for_itself);
-    tcase_add_test(tests, words_without_an_alphabet_are_all_texts);
-    tcase_add_test(tests, ids_may_have_gaps);
-    tcase_add_test(tests, many_words_are_found_both_ways);
-    tcase_add_test(tests, what_is_no_vocabulary_is_refused);
-    tcase_add_test(tests, the_largest_id_that_a_small_file_may_use);
-    tcase_add_test(tests, places_are_thirty_bits);
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

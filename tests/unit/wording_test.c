@@ -1,12 +1,10 @@
 #include "lens/tokenized.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
-
-Suite *wording_suite(void);
+#include "unit.h"
 
 /* Word `id` of a list with tildes between them. */
 static void open_words(struct tokenizer **tokenizer, const char *words)
@@ -44,7 +42,7 @@ static void expect_text(const char *words, const char *expected)
     tokenizer_free(tokenizer);
 }
 
-START_TEST(words_stand_apart_where_people_write_blanks)
+TEST(words_stand_apart_where_people_write_blanks)
 {
     static const char *const cases[][2] = {
         {"Life~is~short~,~eat~dessert~first~.", "Life is short, eat dessert first."},
@@ -63,9 +61,8 @@ START_TEST(words_stand_apart_where_people_write_blanks)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_text(cases[i][0], cases[i][1]);
 }
-END_TEST
 
-START_TEST(what_the_tokenizer_does_not_know_is_its_number)
+TEST(what_the_tokenizer_does_not_know_is_its_number)
 {
     struct tokenizer *tokenizer = NULL;
     struct buf text = {0};
@@ -76,9 +73,8 @@ START_TEST(what_the_tokenizer_does_not_know_is_its_number)
     buf_release(&text);
     tokenizer_free(tokenizer);
 }
-END_TEST
 
-START_TEST(without_a_tokenizer_the_text_is_a_list_of_ids)
+TEST(without_a_tokenizer_the_text_is_a_list_of_ids)
 {
     struct buf text = {0};
     ck_assert_uint_eq(wording_add(&text, NULL, 3), 0);
@@ -87,9 +83,8 @@ START_TEST(without_a_tokenizer_the_text_is_a_list_of_ids)
     ck_assert_str_eq(text.bytes, "3,1,50256");
     buf_release(&text);
 }
-END_TEST
 
-START_TEST(bytes_that_are_no_character_disturb_nothing)
+TEST(bytes_that_are_no_character_disturb_nothing)
 {
     struct tokenizer *tokenizer = NULL;
     struct buf text = {0};
@@ -99,17 +94,4 @@ START_TEST(bytes_that_are_no_character_disturb_nothing)
     ck_assert_mem_eq(text.bytes, "\xff\x80\x80\x80\x80 Life", 10);
     buf_release(&text);
     tokenizer_free(tokenizer);
-}
-END_TEST
-
-Suite *wording_suite(void)
-{
-    Suite *suite = suite_create("wording");
-    TCase *tests = tcase_create("wording");
-    tcase_add_test(tests, words_stand_apart_where_people_write_blanks);
-    tcase_add_test(tests, what_the_tokenizer_does_not_know_is_its_number);
-    tcase_add_test(tests, without_a_tokenizer_the_text_is_a_list_of_ids);
-    tcase_add_test(tests, bytes_that_are_no_character_disturb_nothing);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -1,15 +1,14 @@
 /* Words at their limits: against a judge, by the megabyte, without memory. */
 #include "text/words.h"
 
-#include <check.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/buf.h"
 #include "base/heap.h"
+#include "unit.h"
 #include "words_fixture.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define ACUTE "\xCC\x81"
 
 enum { MEGABYTE = 1000000, SECONDS = 5 }; /* a square of a megabyte takes hours */
@@ -53,7 +52,7 @@ static void expect_slow_cuts(const struct vocabulary *vocabulary)
     }
 }
 
-START_TEST(a_run_is_cut_as_trying_everything_would)
+TEST(a_run_is_cut_as_trying_everything_would)
 {
     uint32_t random = 1;
     for (int round = 0; round < 200; round++) {
@@ -74,7 +73,6 @@ START_TEST(a_run_is_cut_as_trying_everything_would)
         buf_release(&words);
     }
 }
-END_TEST
 
 static const struct {
     const char *words;
@@ -98,7 +96,7 @@ static const struct {
     {"<unk>", "", ACUTE, 1, false},
 };
 
-START_TEST(a_megabyte_of_one_character_takes_no_time)
+TEST_LOOP(a_megabyte_of_one_character_takes_no_time, COUNT(megabytes))
 {
     struct vocabulary vocabulary = {0};
     struct arena arena = {0};
@@ -118,9 +116,8 @@ START_TEST(a_megabyte_of_one_character_takes_no_time)
     arena_release(&arena);
     vocabulary_release(&vocabulary);
 }
-END_TEST
 
-START_TEST(an_allocation_that_fails_is_an_error)
+TEST(an_allocation_that_fails_is_an_error)
 {
     struct vocabulary vocabulary = {0};
     struct buf texts[2] = {0};
@@ -144,18 +141,4 @@ START_TEST(an_allocation_that_fails_is_an_error)
         buf_release(&texts[i]);
     }
     vocabulary_release(&vocabulary);
-}
-END_TEST
-
-Suite *words_limits_suite(void);
-
-Suite *words_limits_suite(void)
-{
-    Suite *suite = suite_create("words_limits");
-    TCase *tests = tcase_create("words_limits");
-    tcase_add_test(tests, a_run_is_cut_as_trying_everything_would);
-    tcase_add_loop_test(tests, a_megabyte_of_one_character_takes_no_time, 0, COUNT(megabytes));
-    tcase_add_test(tests, an_allocation_that_fails_is_an_error);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

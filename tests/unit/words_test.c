@@ -1,12 +1,11 @@
 #include "text/words.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "unit.h"
 #include "words_fixture.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define ZWJ "\xE2\x80\x8D"
 #define ZWNJ "\xE2\x80\x8C"
 #define VARIATION "\xEF\xB8\x8F"
@@ -60,7 +59,7 @@ static void expect_cutting(const struct cutting *cutting)
     vocabulary_release(&vocabulary);
 }
 
-START_TEST(tokens_have_ids_and_places)
+TEST(tokens_have_ids_and_places)
 {
     static const char text[] = "Life is short, eat dessert first";
     static const struct token expected[] = {{0, 0, 4},   {4, 5, 7},   {5, 8, 13},
@@ -82,7 +81,6 @@ START_TEST(tokens_have_ids_and_places)
     arena_release(&arena);
     vocabulary_release(&vocabulary);
 }
-END_TEST
 
 static const struct cutting separations[] = {
     {"a", "", "", 0},
@@ -97,11 +95,10 @@ static const struct cutting separations[] = {
     {"w1~w10", "w10 w1 w10", "w10~w1~w10", 0},
 };
 
-START_TEST(white_space_separates_and_punctuation_stands_for_itself)
+TEST_LOOP(white_space_separates_and_punctuation_stands_for_itself, COUNT(separations))
 {
     expect_cutting(&separations[_i]);
 }
-END_TEST
 
 static const struct cutting matches[] = {
     {"don't~don~t~'", "don't", "don't", 0},
@@ -122,11 +119,10 @@ static const struct cutting matches[] = {
     {"3.14~3~.~1", "3.14 3.1", "3.14~3~.~1", 0},
 };
 
-START_TEST(the_longest_entry_that_ends_at_a_boundary_is_taken)
+TEST_LOOP(the_longest_entry_that_ends_at_a_boundary_is_taken, COUNT(matches))
 {
     expect_cutting(&matches[_i]);
 }
-END_TEST
 
 static const struct cutting cuts[] = {
     {"我~爱~自然~语言~处理", "我爱自然语言处理", "我~爱~自然~语言~处理", 0},
@@ -144,11 +140,10 @@ static const struct cutting cuts[] = {
     {"e~" ACUTE, "e" ACUTE "e", "e~" ACUTE "~e", 0},
 };
 
-START_TEST(a_run_that_is_no_entry_is_cut_as_a_whole_or_not_at_all)
+TEST_LOOP(a_run_that_is_no_entry_is_cut_as_a_whole_or_not_at_all, COUNT(cuts))
 {
     expect_cutting(&cuts[_i]);
 }
-END_TEST
 
 static const struct cutting odd_characters[] = {
     {"a", "a 🍰!", "a", 2},
@@ -174,13 +169,12 @@ static const struct cutting odd_characters[] = {
     {"<unk>~is", "IS is", "IS~is", 0},
 };
 
-START_TEST(controls_and_emoji_are_punctuation)
+TEST_LOOP(controls_and_emoji_are_punctuation, COUNT(odd_characters))
 {
     expect_cutting(&odd_characters[_i]);
 }
-END_TEST
 
-START_TEST(a_byte_0_is_a_control)
+TEST(a_byte_0_is_a_control)
 {
     struct vocabulary vocabulary = {0};
     struct arena arena = {0};
@@ -192,9 +186,8 @@ START_TEST(a_byte_0_is_a_control)
     arena_release(&arena);
     vocabulary_release(&vocabulary);
 }
-END_TEST
 
-START_TEST(every_entry_typed_as_it_is_is_itself)
+TEST(every_entry_typed_as_it_is_is_itself)
 {
     struct vocabulary vocabulary = {0};
     struct arena arena = {0};
@@ -213,9 +206,8 @@ START_TEST(every_entry_typed_as_it_is_is_itself)
     arena_release(&arena);
     vocabulary_release(&vocabulary);
 }
-END_TEST
 
-START_TEST(an_unknown_word_becomes_the_word_for_it)
+TEST(an_unknown_word_becomes_the_word_for_it)
 {
     static const char *const words[] = {"a~<unk>", "a~[UNK]", "a~<|unk|>", "[UNK]~<unk>~<|unk|>"};
     for (size_t i = 0; i < COUNT(words); i++) {
@@ -233,9 +225,8 @@ START_TEST(an_unknown_word_becomes_the_word_for_it)
         vocabulary_release(&vocabulary);
     }
 }
-END_TEST
 
-START_TEST(an_unknown_word_is_an_error_that_names_it)
+TEST(an_unknown_word_is_an_error_that_names_it)
 {
     static const struct {
         const char *text;
@@ -264,27 +255,4 @@ START_TEST(an_unknown_word_is_an_error_that_names_it)
         arena_release(&arena);
     }
     vocabulary_release(&vocabulary);
-}
-END_TEST
-
-Suite *words_suite(void);
-
-Suite *words_suite(void)
-{
-    Suite *suite = suite_create("words");
-    TCase *tests = tcase_create("words");
-    tcase_add_test(tests, tokens_have_ids_and_places);
-    tcase_add_loop_test(tests, white_space_separates_and_punctuation_stands_for_itself, 0,
-                        COUNT(separations));
-    tcase_add_loop_test(tests, the_longest_entry_that_ends_at_a_boundary_is_taken, 0,
-                        COUNT(matches));
-    tcase_add_loop_test(tests, a_run_that_is_no_entry_is_cut_as_a_whole_or_not_at_all, 0,
-                        COUNT(cuts));
-    tcase_add_loop_test(tests, controls_and_emoji_are_punctuation, 0, COUNT(odd_characters));
-    tcase_add_test(tests, a_byte_0_is_a_control);
-    tcase_add_test(tests, every_entry_typed_as_it_is_is_itself);
-    tcase_add_test(tests, an_unknown_word_becomes_the_word_for_it);
-    tcase_add_test(tests, an_unknown_word_is_an_error_that_names_it);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

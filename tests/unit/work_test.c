@@ -1,6 +1,6 @@
 #include "bench/work.h"
 
-#include <check.h>
+#include "unit.h"
 
 /* Counted by hand, from the shapes. */
 
@@ -21,7 +21,7 @@ static const struct config gpt2 = {
 
 static const double gpt2_weights = 84934656; /* 12 · (4 · 768² + 2 · 768 · 3072) */
 
-START_TEST(a_text_takes_its_products_and_half_a_square_of_attention)
+TEST(a_text_takes_its_products_and_half_a_square_of_attention)
 {
     struct pass_size size = {.sequences = 1, .tokens = 64};
     struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
@@ -29,9 +29,8 @@ START_TEST(a_text_takes_its_products_and_half_a_square_of_attention)
     ck_assert_double_eq(work.operations, 2 * 64 * gpt2_weights + 2 * 12 * 12 * pairs * 128);
     ck_assert_double_eq(work.bytes, 4 * gpt2_weights);
 }
-END_TEST
 
-START_TEST(sequences_of_a_batch_do_not_see_each_other)
+TEST(sequences_of_a_batch_do_not_see_each_other)
 {
     struct pass_size size = {.sequences = 100, .tokens = 12};
     struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
@@ -39,9 +38,8 @@ START_TEST(sequences_of_a_batch_do_not_see_each_other)
     ck_assert_double_eq(work.operations, 2 * 1200 * gpt2_weights + 2 * 12 * 12 * pairs * 128);
     ck_assert_double_eq(work.bytes, 4 * gpt2_weights);
 }
-END_TEST
 
-START_TEST(a_token_behind_others_reads_all_weights_and_what_is_cached)
+TEST(a_token_behind_others_reads_all_weights_and_what_is_cached)
 {
     struct pass_size size = {.sequences = 1, .tokens = 1, .cached = 64, .logits = true};
     struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
@@ -49,9 +47,8 @@ START_TEST(a_token_behind_others_reads_all_weights_and_what_is_cached)
     ck_assert_double_eq(work.operations, 2 * gpt2_weights + 2 * words + 2 * 12 * 12 * 65.0 * 128);
     ck_assert_double_eq(work.bytes, 4 * (gpt2_weights + words + 12 * 64 * 1536.0));
 }
-END_TEST
 
-START_TEST(the_likeliest_token_takes_a_byte_for_each_weight_of_the_logits)
+TEST(the_likeliest_token_takes_a_byte_for_each_weight_of_the_logits)
 {
     struct pass_size size = {
         .sequences = 1, .tokens = 1, .cached = 64, .logits = true, .likeliest = true};
@@ -59,10 +56,9 @@ START_TEST(the_likeliest_token_takes_a_byte_for_each_weight_of_the_logits)
     double words = 50257.0 * 768;
     ck_assert_double_eq(work.bytes, 4 * (gpt2_weights + 12 * 64 * 1536.0) + words);
 }
-END_TEST
 
 /* What is multiplied stays the same. */
-START_TEST(in_bf16_all_is_half_the_bytes)
+TEST(in_bf16_all_is_half_the_bytes)
 {
     struct pass_size size = {.sequences = 1, .tokens = 1, .cached = 64, .logits = true};
     struct work fp32 = work_of_pass(&gpt2, &size, PRECISION_FP32);
@@ -71,10 +67,9 @@ START_TEST(in_bf16_all_is_half_the_bytes)
     ck_assert_double_eq(bf16.operations, fp32.operations);
     ck_assert_double_eq(bf16.bytes, 2 * (gpt2_weights + words + 12 * 64 * 1536.0));
 }
-END_TEST
 
 /* 2 layers, 4 heads of queries on 2 of keys, 3 and 5 wide, over 8 channels. */
-START_TEST(grouped_heads_and_uneven_widths_count_as_they_are)
+TEST(grouped_heads_and_uneven_widths_count_as_they_are)
 {
     struct config config = {.kind = MODEL_ATTENTION,
                             .n_embd = 8,
@@ -95,10 +90,9 @@ START_TEST(grouped_heads_and_uneven_widths_count_as_they_are)
     ck_assert_double_eq(work.operations, 2 * 2 * 4 * 49 * 8);
     ck_assert_double_eq(work.bytes, 0);
 }
-END_TEST
 
 /* 3 layers of an encoder and 2 of its decoder, 2 heads of 4 over 8 channels, an MLP of 10. */
-START_TEST(a_decoder_looks_at_the_source_as_well)
+TEST(a_decoder_looks_at_the_source_as_well)
 {
     static const struct config config = {.kind = MODEL_TRANSFORMER,
                                          .n_embd = 8,
@@ -120,16 +114,12 @@ START_TEST(a_decoder_looks_at_the_source_as_well)
     ck_assert_double_eq(work.operations, 2 * 6 * weights + 2 * 2 * pairs * 8);
     ck_assert_double_eq(work.bytes, 4 * weights);
 }
-END_TEST
 
-START_TEST(what_is_no_pass_is_no_work)
+TEST(what_is_no_pass_is_no_work)
 {
     struct pass_size size = {0};
     ck_assert_double_eq(work_of_pass(&gpt2, &size, PRECISION_FP32).operations, 0);
 }
-END_TEST
-
-Suite *work_suite(void);
 
 /* Pair by pair, as the definitions have it. */
 static double pairs_of(const struct config *c, size_t n)
@@ -145,7 +135,7 @@ static double pairs_of(const struct config *c, size_t n)
     return pairs;
 }
 
-START_TEST(attention_takes_the_pairs_that_are_seen)
+TEST(attention_takes_the_pairs_that_are_seen)
 {
     static const struct pattern patterns[] = {
         {.window = 5}, {.stride = 7}, {.global = 3}, {.window = 4, .stride = 5, .global = 2}};
@@ -166,22 +156,4 @@ START_TEST(attention_takes_the_pairs_that_are_seen)
     config.mechanism.kind = ATTENTION_LINEAR;
     ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
     ck_assert_double_eq(products, 144.0 * 50 * 2 * 64 * 64);
-}
-END_TEST
-
-Suite *work_suite(void)
-{
-    Suite *suite = suite_create("work");
-    TCase *tests = tcase_create("work");
-    tcase_add_test(tests, a_text_takes_its_products_and_half_a_square_of_attention);
-    tcase_add_test(tests, sequences_of_a_batch_do_not_see_each_other);
-    tcase_add_test(tests, a_token_behind_others_reads_all_weights_and_what_is_cached);
-    tcase_add_test(tests, the_likeliest_token_takes_a_byte_for_each_weight_of_the_logits);
-    tcase_add_test(tests, in_bf16_all_is_half_the_bytes);
-    tcase_add_test(tests, attention_takes_the_pairs_that_are_seen);
-    tcase_add_test(tests, grouped_heads_and_uneven_widths_count_as_they_are);
-    tcase_add_test(tests, a_decoder_looks_at_the_source_as_well);
-    tcase_add_test(tests, what_is_no_pass_is_no_work);
-    suite_add_tcase(suite, tests);
-    return suite;
 }
