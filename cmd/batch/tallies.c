@@ -57,24 +57,6 @@ static const char *copy_value(const struct option_row *row, const struct options
     return copy;
 }
 
-/* Name what makes the group different. */
-static int list_settings(struct tally_group *group, const struct options *defaults,
-                         struct arena *arena, struct err *err)
-{
-    group->settings = arena_alloc(arena, option_count, sizeof *group->settings, err);
-    for (size_t i = 0; i < option_count && group->settings; i++) {
-        const struct option_row *row = &option_rows[i];
-        if (!settings_compute(row) || settings_same(row, &group->options, defaults))
-            continue;
-        struct tally_setting *setting = &group->settings[group->setting_count++];
-        setting->name = row->name;
-        setting->value = copy_value(row, &group->options, arena, err);
-        if (!setting->value)
-            return -1;
-    }
-    return group->settings ? 0 : -1;
-}
-
 struct tally_group *tallies_find(const struct tallies *tallies, const struct job *job)
 {
     struct tally_group *group = tallies->first;
@@ -113,10 +95,7 @@ static int open_group(struct tally_group *group, const struct job *job, const st
     group->size.layers = config->n_layer;
     group->size.heads = config->n_head;
     group->size.causal = config->causal;
-    return copy_texts(&group->options, &tallies->arena, err) ||
-                   list_settings(group, tallies->defaults, &tallies->arena, err)
-               ? -1
-               : 0;
+    return copy_texts(&group->options, &tallies->arena, err);
 }
 
 int tallies_note(struct tallies *tallies, const struct job *job, const struct open_model *model,
@@ -140,10 +119,40 @@ int tallies_note(struct tallies *tallies, const struct job *job, const struct op
     return 0;
 }
 
+/* Is there a group that has another value than the command line? */
+static bool makes_a_difference(const struct option_row *row, const struct tallies *tallies)
+{
+    bool differs = false;
+    for (struct tally_group *group = tallies->first; group && !differs; group = group->next)
+        differs = !settings_same(row, &group->options, tallies->defaults);
+    return differs && settings_compute(row);
+}
+
+/* Name the values of what makes groups different: those of the command line, too, so that tables
+ * can be grouped by them. */
+static int list_settings(struct tally_group *group, struct tallies *tallies, struct err *err)
+{
+    group->settings = arena_alloc(&tallies->arena, option_count, sizeof *group->settings, err);
+    for (size_t i = 0; i < option_count && group->settings; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (!makes_a_difference(row, tallies))
+            continue;
+        const char *value = copy_value(row, &group->options, &tallies->arena, err);
+        if (!value)
+            return -1;
+        if (!*value && strcmp(row->name, "model") == 0) /* the default's */
+            value = group->model;
+        if (*value)
+            group->settings[group->setting_count++] = (struct tally_setting){row->name, value};
+    }
+    return group->settings ? 0 : -1;
+}
+
 int tallies_begin(struct tallies *tallies, struct err *err)
 {
     for (struct tally_group *group = tallies->first; group; group = group->next)
-        if (tally_init(&group->tally, tallies->measures, &group->size, &tallies->arena, err))
+        if (list_settings(group, tallies, err) ||
+            tally_init(&group->tally, tallies->measures, &group->size, &tallies->arena, err))
             return -1;
     return 0;
 }

@@ -24,7 +24,7 @@
 #include "lens/tally.h"
 #include "open_models.h"
 
-/* A setting in which a group differs from what the command line says for all. */
+/* A setting that makes groups different, or differs from what the command line says for all. */
 struct tally_setting {
     const char *name, *value;
 };
