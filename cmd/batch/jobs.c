@@ -59,29 +59,47 @@ static int add_values(struct sweep *sweep, const char *value, size_t size, struc
     return 0;
 }
 
-/* The values must be some that the option takes. */
-static int check_values(const struct sweep *sweep, struct err *err)
+/* An option that a sweep may go through; NULL: it is none. */
+static const struct option_row *find_row(const char *name)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (settings_may_vary(&option_rows[i]) && strcmp(option_rows[i].name, name) == 0)
+            return &option_rows[i];
+    return NULL;
+}
+
+/* What a value means, however it is spelt: "1" of "1.0". */
+static const char *read_value(const struct sweep *sweep, size_t index, struct arena *arena,
+                              struct err *err)
 {
     struct options scratch = OPTIONS_DEFAULT;
+    struct buf meaning = {0};
+    const char *copy = NULL;
+    if (options_set(&scratch, FOR_ITEM, sweep->name, sweep->values[index], arena, err))
+        return NULL;
+    settings_value(&meaning, find_row(sweep->name), &scratch);
+    if (!buf_check(&meaning, err))
+        copy = arena_text(arena, meaning.bytes, meaning.size, err);
+    buf_release(&meaning);
+    return copy;
+}
+
+/* The values must be some that the option takes, and each another one. */
+static int check_values(const struct sweep *sweep, struct err *err)
+{
     struct arena arena = {0};
-    int failed = 0;
+    const char **meanings = arena_alloc(&arena, sweep->count, sizeof *meanings, err);
+    int failed = !meanings;
     for (size_t i = 0; i < sweep->count && !failed; i++) {
-        failed = options_set(&scratch, FOR_ITEM, sweep->name, sweep->values[i], &arena, err);
+        meanings[i] = read_value(sweep, i, &arena, err);
+        failed = !meanings[i];
         for (size_t k = 0; k < i && !failed; k++)
-            if (strcmp(sweep->values[i], sweep->values[k]) == 0)
+            if (strcmp(meanings[i], meanings[k]) == 0)
                 failed =
                     err_usage(err, "expected every value once, found '%s' twice", sweep->values[i]);
     }
     arena_release(&arena);
     return failed ? err_prefix(err, "--sweep %s", sweep->name) : 0;
-}
-
-static bool may_sweep(const char *name)
-{
-    for (size_t i = 0; i < option_count; i++)
-        if (settings_may_vary(&option_rows[i]) && strcmp(option_rows[i].name, name) == 0)
-            return true;
-    return false;
 }
 
 /* head=0-3,7 */
@@ -93,7 +111,7 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     sweep->name = arena_text(arena, text, name_size, err);
     if (!sweep->name || options_check_name(FOR_ITEM, sweep->name, err))
         return err_prefix(err, "--sweep");
-    if (!may_sweep(sweep->name))
+    if (!find_row(sweep->name))
         return err_usage(err,
                          "--sweep: expected an option of all items, found '%s', which each "
                          "has for itself",
