@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/sha256.h"
 #include "format/json.h"
 #include "result_files.h"
@@ -35,6 +38,8 @@ struct findings {
     size_t listed; /* … and all pieces' … */
     size_t size;   /* … and that are there */
     int lines;     /* a descriptor to read them by; -1: there are none */
+    uint64_t last; /* the hash of the last one, of that line of the input */
+    long long last_line;
     bool retries;  /* one that failed because of the machine does not count */
     bool ended;    /* one did not count */
 };
@@ -80,6 +85,24 @@ static int check_lines(const struct store *store, const struct findings *found, 
                      store->folder.lines, found->listed, store->folder.journal);
 }
 
+/* Pieces stand in the order of their items, each once: they are counted. */
+static int check_order(const struct store *store, struct findings *found, const struct json *root,
+                       uint64_t hash, struct err *err)
+{
+    long long line = 0;
+    const struct json *member = json_member(root, "line");
+    if (!member || !json_get_integer(member, 0, LLONG_MAX, &line))
+        return 0;
+    if (line < found->last_line || (line == found->last_line && hash == found->last))
+        return err_usage(err,
+                         "'%s': expected every item once, in the order of the input, found one of "
+                         "line %lld again: restore it, or --force begins anew",
+                         store->folder.journal, line);
+    found->last_line = line;
+    found->last = hash;
+    return 0;
+}
+
 /* Take a piece into account: whether its results are there, as they were. */
 static int take_piece(const struct store *store, struct findings *found, const char *line,
                       size_t size, struct err *err)
@@ -87,7 +110,8 @@ static int take_piece(const struct store *store, struct findings *found, const c
     struct json *root = NULL;
     bool missing = json_parse(&root, line, size, NULL) || !json_is_object(root);
     size_t bytes = missing ? 0 : work_listed_bytes(root);
-    int failed = !missing && (check_lines(store, found, bytes, work_listed_hash(root), err) ||
+    int failed = !missing && (check_order(store, found, root, hash_bytes(line, size), err) ||
+                              check_lines(store, found, bytes, work_listed_hash(root), err) ||
                               work_listed_check(&missing, &store->folder, store->folder.journal,
                                                 json_member(root, "files"), err));
     found->listed += bytes;
