@@ -108,7 +108,10 @@ static int take_piece(const struct store *store, struct findings *found, const c
                       size_t size, struct err *err)
 {
     struct json *root = NULL;
-    bool missing = json_parse(&root, line, size, NULL) || !json_is_object(root);
+    struct err reason = {0};
+    bool missing = json_parse(&root, line, size, &reason) || !json_is_object(root);
+    if (reason.out_of_memory)
+        return err_adopt(err, &reason);
     size_t bytes = missing ? 0 : work_listed_bytes(root);
     int failed = !missing && (check_order(store, found, root, hash_bytes(line, size), err) ||
                               check_lines(store, found, bytes, work_listed_hash(root), err) ||
