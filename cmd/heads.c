@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/names.h"
 #include "base/stream.h"
@@ -107,6 +109,29 @@ static int measure(struct job *job, struct err *err)
     return 0;
 }
 
+static bool is_said_below(const struct job *job)
+{
+    return strcmp(job->form->name, "text") == 0 || strcmp(job->form->name, "json") == 0;
+}
+
+/* Say what was measured on what, where the form does not, and that a pipe had no text. */
+static void note_material(const struct job *job)
+{
+    const struct inputs *inputs = &job->session.inputs;
+    struct stat status;
+    bool is_device = !fstat(STDIN_FILENO, &status) && S_ISCHR(status.st_mode);
+    if (inputs->path && !inputs->count && !is_device)
+        print_note(job->options, "standard input is empty: measured on repeated random tokens");
+    if (!inputs->count || is_said_below(job))
+        return;
+    if (job->map == SCORES)
+        print_note(job->options, "duplicate-token, induction: measured on repeated random tokens, "
+                                 "the others on the texts given");
+    else if (score_rows[job->map].of_repeats)
+        print_note(job->options, "%s: measured on repeated random tokens, not on the texts given",
+                   score_rows[job->map].name);
+}
+
 /* --- a line a head --------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
@@ -200,6 +225,8 @@ int heads_command(const struct options *options, struct err *err)
     int failed = check_options(&job, err) ||
                  viewer_open(viewer, chosen_model(options), (size_t)options->threads, err) ||
                  measure(&job, err) || output_to(&out, options->output, err);
+    if (!failed)
+        note_material(&job);
     struct place place = page_place(options, &job.style);
     failed = failed || (job.table ? write_table : write_maps)(&out, &job, &place, err) ||
              stream_commit(&out, err);
