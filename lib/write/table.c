@@ -1,0 +1,119 @@
+#include "write/table.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "write/text_line.h"
+
+void table_fit(struct table_column *column, const char *text)
+{
+    size_t width = utf8_width(text, strlen(text));
+    column->width = width > column->width ? width : column->width;
+}
+
+static const struct table_column *next_column(struct table *table)
+{
+    const struct table_column *column = &table->columns[table->next];
+    if (++table->again >= column->repeat) {
+        table->next++;
+        table->again = 0;
+    }
+    return column;
+}
+
+/* Blanks before what has no colours; the margin of a cell that had some comes first. */
+static void leave_gap(struct table *table, size_t gap)
+{
+    size_t margin = table->heat && table->heat->set ? table->margin : 0;
+    text_blanks(&table->line, margin);
+    if (table->heat)
+        text_heat_reset(&table->line, table->heat);
+    text_blanks_up_to(&table->line, gap, margin);
+}
+
+static void put(struct table *table, const struct table_column *column, const char *text)
+{
+    bool fills = column->width == 0 || utf8_width(text, strlen(text)) >= column->width;
+    if (column->shortens || !fills)
+        (column->left ? text_left : text_right)(&table->line, text, column->width);
+    else
+        buf_text(&table->line, text);
+}
+
+void table_text(struct table *table, const char *text)
+{
+    const struct table_column *column = next_column(table);
+    leave_gap(table, column->gap);
+    put(table, column, text);
+}
+
+void table_put(struct table *table)
+{
+    struct buf *cell = &table->cell;
+    if (cell->out_of_memory && !table->line.out_of_memory) {
+        table->line.out_of_memory = true;
+        table->line.wanted_bytes = cell->wanted_bytes;
+    }
+    table_text(table, cell->size ? cell->bytes : "");
+    buf_clear(cell);
+}
+
+/* Blanks of a number's colours stand on both sides of it: the second comes with what follows. */
+void table_heated(struct table *table, const char *number, unsigned level)
+{
+    struct buf *line = &table->line;
+    struct text_heat *heat = table->heat;
+    const struct table_column *column = next_column(table);
+    size_t margin = column->gap > 0;
+    size_t marks = heat->numbers ? margin : margin + column->width;
+    const char *mark = heat->shades ? text_heat_shade(heat, level) : " ";
+    if (column->hugs) {
+        size_t size = heat->numbers ? strlen(number) : column->width - 1;
+        text_blanks_up_to(line, column->gap + column->width, size + 1);
+        marks = heat->numbers ? 1 : column->width;
+    } else {
+        text_blanks(line, column->gap - margin);
+    }
+    text_heat_set(line, heat, level);
+    for (size_t i = 0; i < marks; i++)
+        buf_text(line, mark);
+    table->margin = margin;
+    if (column->hugs) {
+        buf_text(line, heat->numbers ? number : "");
+        text_heat_reset(line, heat);
+    } else if (heat->numbers) {
+        put(table, column, number);
+    }
+}
+
+void table_beside(struct table *table, size_t gap)
+{
+    leave_gap(table, gap);
+    table->next = table->again = 0;
+}
+
+void table_end(struct table *table)
+{
+    struct err err = {0};
+    leave_gap(table, 0);
+    text_shorten(&table->line, table->page);
+    text_end(table->out, &table->line, &err);
+    table->next = table->again = 0;
+}
+
+void table_titles(struct table *table)
+{
+    while (table->next < table->count) {
+        const char *title = table->columns[table->next].title;
+        table_text(table, title ? title : "");
+    }
+    table_end(table);
+}
+
+int table_close(struct table *table, struct err *err)
+{
+    int failed = buf_check(&table->line, err);
+    buf_release(&table->line);
+    buf_release(&table->cell);
+    return failed;
+}
