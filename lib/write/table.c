@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 #include "write/text_line.h"
 
@@ -9,6 +10,13 @@ void table_fit(struct table_column *column, const char *text)
 {
     size_t width = utf8_width(text, strlen(text));
     column->width = width > column->width ? width : column->width;
+}
+
+void table_fit_number(struct table_column *column, size_t number)
+{
+    char text[NUM_COUNT_BYTES + 1];
+    text[num_count(text, number)] = '\0';
+    table_fit(column, text);
 }
 
 static const struct table_column *next_column(struct table *table)
@@ -33,11 +41,16 @@ static void leave_gap(struct table *table, size_t gap)
 
 static void put(struct table *table, const struct table_column *column, const char *text)
 {
-    bool fills = column->width == 0 || utf8_width(text, strlen(text)) >= column->width;
-    if (column->shortens || !fills)
-        (column->left ? text_left : text_right)(&table->line, text, column->width);
-    else
-        buf_text(&table->line, text);
+    struct buf *line = &table->line;
+    size_t size = strlen(text);
+    size_t width = column->width || column->shortens ? utf8_width(text, size) : 0;
+    if (column->shortens && width > column->width) {
+        (column->left ? text_left : text_right)(line, text, column->width);
+        return;
+    }
+    text_blanks_up_to(line, column->left ? 0 : column->width, width);
+    buf_bytes(line, text, size);
+    text_blanks_up_to(line, column->left ? column->width : 0, width);
 }
 
 void table_text(struct table *table, const char *text)
@@ -45,6 +58,13 @@ void table_text(struct table *table, const char *text)
     const struct table_column *column = next_column(table);
     leave_gap(table, column->gap);
     put(table, column, text);
+}
+
+void table_number(struct table *table, size_t number)
+{
+    char text[NUM_COUNT_BYTES + 1];
+    text[num_count(text, number)] = '\0';
+    table_text(table, text);
 }
 
 void table_put(struct table *table)

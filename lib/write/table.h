@@ -5,7 +5,7 @@
  *         {"token", .width = 12, .left = true}, {"id", .gap = 2, .width = 6}};
  *     struct table table = {.out = out, .columns = columns, .count = 2};
  *     table_titles(&table);
- *     table_text(&table, "Life"), table_format(&table, "%u", id), table_end(&table);
+ *     table_text(&table, "Life"), table_number(&table, id), table_end(&table);
  *     return table_close(&table, err);
  *
  * Failures to find memory stick until the table is closed. Lines end without blanks.
@@ -42,14 +42,16 @@ struct table {
     size_t margin;          /* blanks that have the colours of the cell before them */
 };
 
-/* Make a column as wide as a text, if it is not. */
+/* Make a column as wide as a text, or a number, if it is not. */
 void table_fit(struct table_column *column, const char *text);
+void table_fit_number(struct table_column *column, size_t number);
 
 /* A line of the columns' titles. */
 void table_titles(struct table *table);
 
-/* The next cell: a text; what was gathered in `cell`; what a format makes. */
+/* The next cell: a text; a number; what was gathered in `cell`; what a format makes. */
 void table_text(struct table *table, const char *text);
+void table_number(struct table *table, size_t number);
 void table_put(struct table *table);
 #define table_format(table, ...) (buf_format(&(table)->cell, __VA_ARGS__), table_put(table))
 
