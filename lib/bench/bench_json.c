@@ -50,8 +50,9 @@ static void put_deviation(struct json_writer *json, const struct deviation *devi
     json_put_close(json, '}');
 }
 
-void bench_json_write(struct stream *out, const struct bench_report *report)
+int bench_json_write(struct stream *out, const struct bench_report *report, struct err *err)
 {
+    (void)err;
     struct json_writer json = {.stream = out};
     json_put_open(&json, NULL, '{');
     json_put_text(&json, "model", report->model);
@@ -69,4 +70,5 @@ void bench_json_write(struct stream *out, const struct bench_report *report)
         put_deviation(&json, &report->deviation);
     json_put_close(&json, '}');
     stream_char(out, '\n');
+    return 0;
 }

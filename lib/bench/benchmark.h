@@ -93,7 +93,7 @@ double bench_tokens_per_second(const struct bench_result *result);
 int deviation_measure(struct deviation *deviation, struct bench_subject *subject, struct err *err);
 
 /* As a page for people, 80 columns wide; as one JSON object, in seconds, operations and bytes. */
-void bench_page_write(struct stream *out, const struct bench_report *report);
-void bench_json_write(struct stream *out, const struct bench_report *report);
+int bench_page_write(struct stream *out, const struct bench_report *report, struct err *err);
+int bench_json_write(struct stream *out, const struct bench_report *report, struct err *err);
 
 #endif

@@ -108,24 +108,22 @@ static void write_cost(struct table *table, const struct comparison_result *resu
     table_end(table);
 }
 
-static int write_costs(struct stream *out, const struct comparison *comparison, struct err *err)
+static void write_costs(struct table *table, const struct comparison *comparison)
 {
     const struct comparison_result *dense = &comparison->dense;
     const struct table_column columns[] = {
         way_column(comparison, 0), {"time", .width = 12},     {"of dense", .width = 10},
         {"memory", .width = 12},   {"of dense", .width = 10},
     };
-    struct table table = {.out = out, .columns = columns, .count = 5};
     bool listed = false;
-    stream_char(out, '\n');
-    table_titles(&table);
+    table_begin(table, columns, 5);
+    table_titles(table);
     for (size_t way = 0; way < comparison->plan->way_count; way++)
         listed |= is_dense(&comparison->results[way]);
     if (!listed)
-        write_cost(&table, dense, dense);
+        write_cost(table, dense, dense);
     for (size_t way = 0; way < comparison->plan->way_count; way++)
-        write_cost(&table, &comparison->results[way], dense);
-    return table_close(&table, err);
+        write_cost(table, &comparison->results[way], dense);
 }
 
 /* --- how far it is ---------------------------------------------------------------------------- */
@@ -152,8 +150,7 @@ static void write_head(struct table *table, const struct comparison *comparison,
     }
 }
 
-static int write_differences(struct stream *out, const struct comparison *comparison,
-                             struct err *err)
+static void write_differences(struct table *table, const struct comparison *comparison)
 {
     char title[AMOUNT_BYTES];
     size_t heads = comparison->head_count;
@@ -168,20 +165,18 @@ static int write_differences(struct stream *out, const struct comparison *compar
         {"context", .width = 2 * NUMBER_COLUMNS},
         {"weight", .width = 2 * NUMBER_COLUMNS},
     };
-    struct table table = {.out = out, .columns = above, .count = 3};
-    stream_char(out, '\n');
-    table_titles(&table);
-    table.columns = columns;
-    table.count = sizeof columns / sizeof *columns;
-    table_titles(&table);
+    table_begin(table, above, 3);
+    table_titles(table);
+    table->columns = columns;
+    table->count = sizeof columns / sizeof *columns;
+    table_titles(table);
     for (size_t i = 0; i < count; i++) {
         snprintf(title, sizeof title, "%5zu %5zu", comparison->layers[i / heads],
                  comparison->heads[i % heads]);
-        write_head(&table, comparison, title, i);
+        write_head(table, comparison, title, i);
     }
     if (count > 1)
-        write_head(&table, comparison, "together", count);
-    return table_close(&table, err);
+        write_head(table, comparison, "together", count);
 }
 
 static void write_legend(struct stream *out, const struct comparison *comparison)
@@ -197,18 +192,17 @@ static void write_legend(struct stream *out, const struct comparison *comparison
 
 int comparison_page_write(struct stream *out, const struct comparison *comparison, struct err *err)
 {
+    struct table table = {.out = out};
     bool others = false;
     if (write_subject(out, comparison->plan, err))
         return -1;
     write_sizes(out, comparison);
-    if (write_costs(out, comparison, err))
-        return -1;
+    write_costs(&table, comparison);
     for (size_t way = 0; way < comparison->plan->way_count; way++)
         others |= !is_dense(&comparison->results[way]);
-    if (!others)
-        return 0;
-    if (write_differences(out, comparison, err))
-        return -1;
-    write_legend(out, comparison);
-    return 0;
+    if (others) {
+        write_differences(&table, comparison);
+        write_legend(out, comparison);
+    }
+    return table_close(&table, err);
 }

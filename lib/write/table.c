@@ -121,6 +121,13 @@ void table_end(struct table *table)
     table->next = table->again = 0;
 }
 
+void table_begin(struct table *table, const struct table_column *columns, size_t count)
+{
+    stream_char(table->out, '\n');
+    table->columns = columns;
+    table->count = count;
+}
+
 void table_titles(struct table *table)
 {
     while (table->next < table->count) {

@@ -46,6 +46,9 @@ struct table {
 void table_fit(struct table_column *column, const char *text);
 void table_fit_number(struct table_column *column, size_t number);
 
+/* Below what was written, and an empty line, another table begins. */
+void table_begin(struct table *table, const struct table_column *columns, size_t count);
+
 /* A line of the columns' titles. */
 void table_titles(struct table *table);
 

@@ -36,10 +36,11 @@ TEST(every_column_has_its_gap_width_and_side)
     table_text(&table, "end ");
     table_end(&table);
     table_text(&table, "爱");
+    table_text(&table, "1 µs");
     table_end(&table);
     expect(&table, "token     id          text\n"
                    "desse…  12345  爱   c  end\n"
-                   "爱\n");
+                   "爱      1 µs\n");
 }
 
 TEST(a_line_is_shortened_to_the_page_and_another_table_stands_beside)
