@@ -85,25 +85,25 @@ void table_heated(struct table *table, const char *number, unsigned level)
     struct text_heat *heat = table->heat;
     const struct table_column *column = next_column(table);
     size_t margin = column->gap > 0;
+    size_t size = heat->numbers ? strlen(number) : column->width - column->hugs;
     size_t marks = heat->numbers ? margin : margin + column->width;
     const char *mark = heat->shades ? text_heat_shade(heat, level) : " ";
     if (column->hugs) {
-        size_t size = heat->numbers ? strlen(number) : column->width - 1;
-        text_blanks_up_to(line, column->gap + column->width, size + 1);
         marks = heat->numbers ? 1 : column->width;
+        text_blanks_up_to(line, column->gap + column->width, size + 1);
     } else {
         text_blanks(line, column->gap - margin);
     }
     text_heat_set(line, heat, level);
     for (size_t i = 0; i < marks; i++)
         buf_text(line, mark);
-    table->margin = margin;
-    if (column->hugs) {
-        buf_text(line, heat->numbers ? number : "");
+    if (heat->numbers && !column->hugs)
+        text_blanks_up_to(line, column->width, size);
+    if (heat->numbers)
+        buf_bytes(line, number, size);
+    if (column->hugs)
         text_heat_reset(line, heat);
-    } else if (heat->numbers) {
-        put(table, column, number);
-    }
+    table->margin = margin;
 }
 
 void table_beside(struct table *table, size_t gap)
