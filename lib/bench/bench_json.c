@@ -9,7 +9,7 @@ static void put_limits(struct json_writer *json, const char *name,
     json_put_integer(json, "threads", limits->threads);
     for (int form = 0; form < FMA_FORMS; form++)
         if (limits->fma[form] > 0)
-            json_put_float(json, fma_name((enum fma_form)form), (float)limits->fma[form]);
+            json_put_float(json, fma_rows[form].name, (float)limits->fma[form]);
     json_put_float(json, "read", (float)limits->read);
     json_put_close(json, '}');
 }

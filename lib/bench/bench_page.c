@@ -53,7 +53,7 @@ static void write_limits(struct table *table, const struct bench_report *report)
     for (int form = 0; form < FMA_FORMS; form++) {
         if (alone->fma[form] == 0)
             continue;
-        snprintf(name, sizeof name, "  compute, %s", fma_name((enum fma_form)form));
+        snprintf(name, sizeof name, "  compute, %s", fma_rows[form].name);
         write_limit(table, name, alone->fma[form], together->fma[form], "GFLOP/s");
     }
     write_limit(table, "  memory, read", alone->read, together->read, "GB/s");

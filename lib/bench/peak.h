@@ -20,11 +20,10 @@
  * floats at a time. */
 enum fma_form { FMA_AVX512, FMA_AVX2, FMA_PLAIN, FMA_FORMS };
 
-/* "avx512", "avx2", "plain". */
-const char *fma_name(enum fma_form form);
-
-/* The floats of its vectors. */
-int fma_lanes(enum fma_form form);
+extern const struct fma_row {
+    const char *name;
+    int lanes; /* floats of its vectors */
+} fma_rows[FMA_FORMS];
 
 enum { FMA_CHAINS = 12 }; /* a latency of 4 cycles and 2 units need 8; 16 registers hold them */
 
