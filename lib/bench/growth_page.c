@@ -37,17 +37,13 @@ static const char *write_bytes(char text[AMOUNT_BYTES], double value)
 /* What a table and its picture show of a way. */
 static const struct quantity {
     const char *name;
-    enum growth_quantity kind;
     const char *(*write)(char text[AMOUNT_BYTES], double value);
     double base; /* of the numbers at the picture's axis */
-} quantities[] = {
-    {"time", GROWTH_TIME, amount_seconds, 10},
-    {"memory", GROWTH_MEMORY, write_bytes, 4},
-};
+} quantities[] = {{"time", amount_seconds, 10}, {"memory", write_bytes, 4}};
 
 static const double *values_of(const struct quantity *quantity, const struct growth_way *way)
 {
-    return growth_curve(way, quantity->kind).values;
+    return quantity == quantities ? way->seconds : way->bytes;
 }
 
 static char mark_of(size_t way)
@@ -65,8 +61,10 @@ static struct table_column way_column(const struct growth *growth, const char *t
 }
 
 /* "n^1.97"; nothing where there was nothing to fit. */
-static const char *exponent_text(char text[AMOUNT_BYTES], double exponent)
+static const char *exponent_text(char text[AMOUNT_BYTES], const struct quantity *quantity,
+                                 const struct growth_way *way)
 {
+    double exponent = quantity == quantities ? way->time_exponent : way->memory_exponent;
     snprintf(text, AMOUNT_BYTES, isnan(exponent) ? "" : "n^%.2f", exponent);
     return text;
 }
@@ -94,7 +92,7 @@ static void write_table(struct table *table, const struct growth *growth,
         table_text(table, way->name);
         for (size_t i = 0; i < growth->length_count; i++)
             table_text(table, quantity->write(text, values_of(quantity, way)[i]));
-        table_text(table, exponent_text(text, growth_curve(way, quantity->kind).exponent));
+        table_text(table, exponent_text(text, quantity, way));
         table_end(table);
     }
 }
@@ -209,7 +207,7 @@ static void write_row(struct table *table, const struct chart *chart, size_t row
     if (end) {
         const struct growth_way *way = &chart->growth->ways[end - 1];
         buf_format(line, "  %c %s, %s", mark_of(end - 1), way->name,
-                   exponent_text(text, growth_curve(way, chart->quantity->kind).exponent));
+                   exponent_text(text, chart->quantity, way));
     }
     table_end(table);
 }

@@ -1,4 +1,4 @@
-#include "bench/peak.h"
+#include "bench/benchmark.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -114,19 +114,8 @@ static int run_pass(const struct pass_size *size, uint64_t sites, bool packed,
 static int prefill(const struct task *task, struct bench_subject *subject, double *seconds,
                    struct err *err)
 {
-    return run_pass(&task->size, 0, true, subject, seconds, err);
-}
-
-static int prefill_in_place(const struct task *task, struct bench_subject *subject, double *seconds,
-                            struct err *err)
-{
-    return run_pass(&task->size, 0, false, subject, seconds, err);
-}
-
-static int prefill_and_keep(const struct task *task, struct bench_subject *subject, double *seconds,
-                            struct err *err)
-{
-    return run_pass(&task->size, site_bit(SITE_WEIGHTS), true, subject, seconds, err);
+    uint64_t kept = task->kind == TASK_CAPTURE ? site_bit(SITE_WEIGHTS) : 0;
+    return run_pass(&task->size, kept, task->kind != TASK_IN_PLACE, subject, seconds, err);
 }
 
 static int ignore(void *context, const struct announcement *seen, struct err *err)
@@ -196,9 +185,9 @@ const struct task_row task_rows[TASK_KINDS] = {
     [TASK_PREFILL] = {"prefill", "a text in one pass, packed weights, no logits", .by_length = true,
                       .in_bf16 = true, .run = prefill},
     [TASK_IN_PLACE] = {"in-place", "the same, with the weights as they lie in the file",
-                       .by_length = true, .run = prefill_in_place},
+                       .by_length = true, .run = prefill},
     [TASK_CAPTURE] = {"capture", "prefill that keeps the attention of all heads", .by_length = true,
-                      .run = prefill_and_keep},
+                      .run = prefill},
     [TASK_DECODE] = {"decode", "one token more with 64 in the cache, and its logits",
                      .size = {.sequences = 1, .tokens = 1, .cached = 64, .logits = true},
                      .in_bf16 = true, .run = decode},

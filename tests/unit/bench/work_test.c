@@ -1,4 +1,4 @@
-#include "bench/work.h"
+#include "bench/task.h"
 
 #include "../unit.h"
 
