@@ -4,8 +4,6 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "lens/capture.h"
-#include "lens/selection.h"
 #include "model/batch.h"
 #include "model/cache.h"
 #include "model/forward.h"
@@ -81,29 +79,24 @@ static enum site last_site(const struct config *config)
     return config->norm_first ? SITE_RESID_POST : SITE_LN_2;
 }
 
-/* One pass that keeps the given sites of all layers, and the last one. Weights that are packed once
- * stay so beside those in place. */
-static int run_pass(const struct pass_size *size, uint64_t sites, bool packed,
-                    struct bench_subject *subject, double *seconds, struct err *err)
+int bench_pass(struct capture *capture, struct bench_subject *subject, const struct pass_size *size,
+               uint64_t sites, double *seconds, struct err *err)
 {
     const struct config *config = &subject->model.config;
     struct arena *arena = &subject->scratch;
     struct watch watch;
-    struct capture capture;
     struct batch batch;
-    struct selection selection = {.sites = sites | site_bit(last_site(config))};
+    struct selection selection = {.sites = sites};
     arena_clear(arena);
-    arena_clear(&subject->kept);
     const struct sequence *sequences = task_sequences(size, config, arena, err);
     if (!sequences || batch_init(&batch, config, sequences, size->sequences, arena, err) ||
         selection_layers(&selection, NULL, config, arena, err) ||
         watch_init(&watch, config, arena, err) ||
-        capture_init(&capture, &selection, config, size->sequences, &subject->kept, err))
+        capture_init(capture, &selection, config, size->sequences, &subject->kept, err))
         return -1;
     selection_watch(&selection, &watch);
-    subject->model.weights.packing = packed;
     struct tap tap = {
-        .watch = &watch, .sink = capture_sink, .lend = capture_lend, .context = &capture};
+        .watch = &watch, .sink = capture_sink, .lend = capture_lend, .context = capture};
     struct run run = {&subject->machine, config, &subject->model.weights, &batch};
     double start = clock_seconds();
     int failed = forward(&run, &tap, arena, err);
@@ -111,11 +104,17 @@ static int run_pass(const struct pass_size *size, uint64_t sites, bool packed,
     return failed;
 }
 
+/* Weights that are packed once stay so beside those in place. */
 static int prefill(const struct task *task, struct bench_subject *subject, double *seconds,
                    struct err *err)
 {
-    uint64_t kept = task->kind == TASK_CAPTURE ? site_bit(SITE_WEIGHTS) : 0;
-    return run_pass(&task->size, kept, task->kind != TASK_IN_PLACE, subject, seconds, err);
+    struct capture capture;
+    uint64_t sites = site_bit(last_site(&subject->model.config));
+    if (task->kind == TASK_CAPTURE)
+        sites |= site_bit(SITE_WEIGHTS);
+    subject->model.weights.packing = task->kind != TASK_IN_PLACE;
+    arena_clear(&subject->kept);
+    return bench_pass(&capture, subject, &task->size, sites, seconds, err);
 }
 
 static int ignore(void *context, const struct announcement *seen, struct err *err)

@@ -19,6 +19,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/folder.h"
+#include "lens/capture.h"
 #include "math/machine.h"
 #include "math/precision.h"
 #include "model/model.h"
@@ -48,6 +49,11 @@ struct pass_size {
  * NULL with `err`. */
 struct sequence *task_sequences(const struct pass_size *size, const struct config *config,
                                 struct arena *arena, struct err *err);
+
+/* One pass over them that keeps sites of all layers, in memory of the subject's. `seconds` is its
+ * own, without what was prepared. */
+int bench_pass(struct capture *capture, struct bench_subject *subject, const struct pass_size *size,
+               uint64_t sites, double *seconds, struct err *err);
 
 /* Every product of the pass. With weights [in, out] a row takes 2 · in · out operations; scores and
  * context take 2 · (d_k + d_v) for each head, query and key that the query sees. Each weight and
