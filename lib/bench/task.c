@@ -231,30 +231,14 @@ int bench_check_lengths(const size_t *lengths, size_t count, const struct config
     return 0;
 }
 
-/* The lengths that were asked for, or as many of the usual ones as the model takes. */
-static int choose_lengths(struct task_choice *chosen, const struct task_choice *choice,
-                          const struct config *config, struct err *err)
-{
-    size_t most = context_of(config);
-    *chosen = *choice;
-    if (!choice->lengths) {
-        chosen->lengths = usual_lengths;
-        chosen->length_count = sizeof usual_lengths / sizeof *usual_lengths;
-        while (chosen->length_count > 0 && usual_lengths[chosen->length_count - 1] > most)
-            chosen->length_count--;
-    }
-    return bench_check_lengths(chosen->lengths, chosen->length_count, config, err);
-}
-
-static void add(struct task_list *list, const struct task_choice *choice, enum task_kind kind,
+static void add(struct task_list *list, const struct task_choice *choice, int kind,
                 struct pass_size size)
 {
-    bool both = choice->precision == PRECISION_BF16 && task_rows[kind].in_bf16;
     if (!(choice->kinds >> kind & 1))
         return;
-    list->items[list->count++] = (struct task){kind, size, PRECISION_FP32};
-    if (both)
-        list->items[list->count++] = (struct task){kind, size, PRECISION_BF16};
+    list->items[list->count++] = (struct task){(enum task_kind)kind, size, PRECISION_FP32};
+    if (choice->precision == PRECISION_BF16 && task_rows[kind].in_bf16)
+        list->items[list->count++] = (struct task){(enum task_kind)kind, size, PRECISION_BF16};
 }
 
 static void add_lengths(struct task_list *list, const struct task_choice *choice)
@@ -262,39 +246,33 @@ static void add_lengths(struct task_list *list, const struct task_choice *choice
     for (size_t i = 0; i < choice->length_count; i++)
         for (int kind = 0; kind < TASK_KINDS; kind++)
             if (task_rows[kind].by_length)
-                add(list, choice, (enum task_kind)kind,
+                add(list, choice, kind,
                     (struct pass_size){.sequences = 1, .tokens = choice->lengths[i]});
-}
-
-/* The size that a kind has of its own, or less where the context is shorter. */
-static struct pass_size own_size(enum task_kind kind, size_t context)
-{
-    struct pass_size size = task_rows[kind].size;
-    if (size.tokens > context)
-        size.tokens = context;
-    if (size.cached > context - size.tokens)
-        size.cached = context - size.tokens;
-    return size;
 }
 
 int task_list_make(struct task_list *list, const struct task_choice *choice,
                    const struct config *config, struct arena *arena, struct err *err)
 {
-    struct task_choice chosen;
-    bool lengths_are_in = false;
-    if (choose_lengths(&chosen, choice, config, err))
+    struct task_choice chosen = *choice;
+    size_t context = context_of(config);
+    if (!choice->lengths) { /* as many of the usual ones as the model takes */
+        chosen.lengths = usual_lengths;
+        chosen.length_count = sizeof usual_lengths / sizeof *usual_lengths;
+        while (chosen.length_count > 0 && usual_lengths[chosen.length_count - 1] > context)
+            chosen.length_count--;
+    }
+    if (bench_check_lengths(chosen.lengths, chosen.length_count, config, err))
         return -1;
     size_t most = (chosen.length_count + 1) * TASK_KINDS * PRECISIONS;
     *list = (struct task_list){.items = arena_alloc(arena, most, sizeof *list->items, err)};
-    if (!list->items)
-        return -1;
-    for (int i = 0; i < TASK_KINDS; i++) {
-        enum task_kind kind = (enum task_kind)i;
-        if (!task_rows[kind].by_length && task_suits(kind, config))
-            add(list, &chosen, kind, own_size(kind, context_of(config)));
-        else if (task_rows[kind].by_length && !lengths_are_in)
+    for (int kind = 0; kind < TASK_KINDS && list->items; kind++) {
+        struct pass_size size = task_rows[kind].size; /* less where the context is shorter */
+        size.tokens = size.tokens < context ? size.tokens : context;
+        size.cached = size.cached < context - size.tokens ? size.cached : context - size.tokens;
+        if (!task_rows[kind].by_length && task_suits((enum task_kind)kind, config))
+            add(list, &chosen, kind, size);
+        else if (kind == TASK_PREFILL) /* the first of those that are there for each length */
             add_lengths(list, &chosen);
-        lengths_are_in |= task_rows[kind].by_length;
     }
-    return 0;
+    return list->items ? 0 : -1;
 }
