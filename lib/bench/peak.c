@@ -1,9 +1,7 @@
 #include "bench/benchmark.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -132,24 +130,11 @@ double peak_fma(struct pool *pool, enum fma_form form)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* The system says "32768K"; 0 where it does not say. */
-static size_t cache_size_bytes(void)
-{
-    char text[32] = "";
-    int descriptor = open("/sys/devices/system/cpu/cpu0/cache/index3/size", O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return 0;
-    ssize_t size = read(descriptor, text, sizeof text - 1);
-    close(descriptor);
-    return size > 0 ? strtoul(text, NULL, 10) * 1024 : 0;
-}
-
 int peak_memory_init(struct peak_memory *memory, struct arena *arena, struct err *err)
 {
-    size_t cache = cache_size_bytes();
-    size_t size = 0;
-    memory->cache_bytes = cache ? cache : CACHE_UNKNOWN;
-    size = 2 * memory->cache_bytes;
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    memory->cache_bytes = cache > 0 ? (size_t)cache : CACHE_UNKNOWN;
+    size_t size = 2 * memory->cache_bytes;
     size = size < MEMORY_LEAST ? MEMORY_LEAST : size > MEMORY_MOST ? MEMORY_MOST : size;
     memory->size_bytes = size / WINDOW_BYTES * WINDOW_BYTES;
     memory->next_byte = 0;
