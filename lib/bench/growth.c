@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/task.h"
+#include "bench/benchmark.h"
 #include "lens/stopwatch.h"
 #include "model/attention.h"
 #include "model/batch.h"
