@@ -145,7 +145,7 @@ static void write_block(struct scores *scores, const struct head_line *lines, si
             .title = layout->brief ? score_rows[score].brief : score_rows[score].heading,
             .gap = layout->gap,
             .width = layout->width,
-            .hugs = true,
+            .tight = true,
         };
     scores->numbers = width_of_numbers(layout, (size_t)(end - first));
     table_titles(table);

@@ -85,10 +85,10 @@ void table_heated(struct table *table, const char *number, unsigned level)
     struct text_heat *heat = table->heat;
     const struct table_column *column = next_column(table);
     size_t margin = column->gap > 0;
-    size_t size = heat->numbers ? strlen(number) : column->width - column->hugs;
+    size_t size = heat->numbers ? strlen(number) : column->width - column->tight;
     size_t marks = heat->numbers ? margin : margin + column->width;
     const char *mark = heat->shades ? text_heat_shade(heat, level) : " ";
-    if (column->hugs) {
+    if (column->tight) {
         marks = heat->numbers ? 1 : column->width;
         text_blanks_up_to(line, column->gap + column->width, size + 1);
     } else {
@@ -97,11 +97,11 @@ void table_heated(struct table *table, const char *number, unsigned level)
     text_heat_set(line, heat, level);
     for (size_t i = 0; i < marks; i++)
         buf_text(line, mark);
-    if (heat->numbers && !column->hugs)
+    if (heat->numbers && !column->tight)
         text_blanks_up_to(line, column->width, size);
     if (heat->numbers)
         buf_bytes(line, number, size);
-    if (column->hugs)
+    if (column->tight)
         text_heat_reset(line, heat);
     table->margin = margin;
 }

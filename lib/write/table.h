@@ -27,7 +27,7 @@ struct table_column {
     size_t repeat; /* so many columns like it, side by side; 0: one */
     bool left;     /* its cells begin at the left; else they end at the right */
     bool shortens; /* what is wider ends in an ellipsis; else it takes the room it needs */
-    bool hugs;     /* colour reaches from the blank before a number to its end, not further */
+    bool tight;    /* colour reaches from the blank before a number to its end, not further */
 };
 
 struct table {
