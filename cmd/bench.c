@@ -239,8 +239,10 @@ static int measure(struct job *job, struct err *err)
     progress_end(&progress);
     if (failed || stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    (job->json ? bench_json_write : bench_page_write)(&out, &report);
-    return stream_commit(&out, err);
+    failed = (job->json ? bench_json_write : bench_page_write)(&out, &report, err) ||
+             stream_commit(&out, err);
+    stream_discard(&out);
+    return failed ? -1 : 0;
 }
 
 int bench_command(const struct options *options, struct err *err)

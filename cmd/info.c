@@ -17,6 +17,7 @@
 #include "page.h"
 #include "text/label.h"
 #include "text/tokenizer.h"
+#include "write/table.h"
 
 enum {
     TOKENS_SHOWN = 16, /* sizes are given for, where a model has no limit of its own */
@@ -77,24 +78,24 @@ static int count_outputs(struct facts *facts, struct err *err)
     return 0;
 }
 
-static void write_size(struct stream *out, const char *name, size_t bytes)
+static void write_sizes(struct table *table, const struct facts *facts)
 {
+    static const struct table_column columns[] = {{.gap = 2, .width = 16, .left = true},
+                                                  {.gap = 1, .width = 12}};
     char text[NUM_SIZE_BYTES];
-    stream_format(out, "  %-16s %12s\n", name, num_size(text, bytes));
-}
-
-static void write_sizes(struct stream *out, const struct facts *facts)
-{
-    const struct config *c = &facts->model->config;
-    stream_format(out,
-                  "\nWhat --show gives for %zu tokens, all layers, as float32; csv and json take "
+    table_begin(table, columns, 2);
+    stream_format(table->out,
+                  "What --show gives for %zu tokens, all layers, as float32; csv and json take "
                   "about\nthree times that\n",
                   facts->tokens);
-    for (int site = 0; site < SITE_COUNT; site++) {
-        if (site_exists(c, (enum site)site))
-            write_size(out, site_rows[site].name, facts->site_bytes[site]);
+    for (int site = 0; site <= SITE_COUNT; site++) { /* and all together */
+        bool all = site == SITE_COUNT;
+        if (!all && !site_exists(&facts->model->config, (enum site)site))
+            continue;
+        table_text(table, all ? "all" : site_rows[site].name);
+        table_text(table, num_size(text, all ? facts->all_bytes : facts->site_bytes[site]));
+        table_end(table);
     }
-    write_size(out, "all", facts->all_bytes);
 }
 
 static void write_heads(struct stream *out, const struct config *c)
@@ -135,16 +136,22 @@ static void write_config(struct stream *out, const struct facts *facts)
         stream_text(out, "context        no limit\n");
 }
 
-static void write_tensors(struct stream *out, const struct facts *facts)
+static void write_tensors(struct table *table, const struct facts *facts)
 {
+    static const struct table_column columns[] = {
+        {.gap = 2, .width = 28, .left = true}, {.gap = 1, .width = 5, .left = true}, {.gap = 1}};
     const struct weights *weights = &facts->model->weights;
     char shape[PARAMETER_SHAPE_BYTES];
-    stream_text(out, "\nTensors\n");
+    table_begin(table, columns, 3);
+    stream_text(table->out, "Tensors\n");
     for (size_t i = 0; i < weights_parameter_count(weights); i++) {
         struct parameter_info info = weights_parameter(weights, i);
-        if (info.entry)
-            stream_format(out, "  %-28s %-5s %s\n", info.name, dtype_name(info.entry->dtype),
-                          parameter_shape_text(shape, info.entry->rank, info.entry->shape));
+        if (!info.entry)
+            continue;
+        table_text(table, info.name);
+        table_text(table, dtype_name(info.entry->dtype));
+        table_text(table, parameter_shape_text(shape, info.entry->rank, info.entry->shape));
+        table_end(table);
     }
 }
 
@@ -290,6 +297,7 @@ static int write_info(const struct options *options, bool json, const struct fac
                       struct err *err)
 {
     struct stream out = {0};
+    struct table table = {.out = &out};
     int failed = 0;
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
@@ -297,9 +305,10 @@ static int write_info(const struct options *options, bool json, const struct fac
         write_json(&out, facts);
     } else {
         write_summary(&out, facts);
-        write_sizes(&out, facts);
-        write_tensors(&out, facts);
-        failed = write_words(&out, facts->tokenizer, page_columns(options), err);
+        write_sizes(&table, facts);
+        write_tensors(&table, facts);
+        failed = table_close(&table, err) ||
+                 write_words(&out, facts->tokenizer, page_columns(options), err);
     }
     if (!failed)
         failed = stream_commit(&out, err);

@@ -17,7 +17,6 @@
 #include "model/model.h"
 #include "text/token_list.h"
 #include "write/json_origin.h"
-#include "write/text_line.h"
 #include "write/text_tokens.h"
 
 enum { PLACE_BYTES = 32 };
@@ -51,12 +50,12 @@ struct printer {
     size_t index; /* of the next token */
     struct stream out;
     struct json_writer json;
-    struct token_columns columns;
-    struct buf line;
+    struct table table;
+    struct table_column columns[TOKEN_COLUMNS];
 };
 
 /* The head of a table; of JSON the first members of what `run` writes. */
-static int begin_text(struct printer *printer, struct err *err)
+static void begin_text(struct printer *printer)
 {
     const struct job *job = printer->job;
     const struct input *input = &job->inputs[printer->input];
@@ -71,15 +70,15 @@ static int begin_text(struct printer *printer, struct err *err)
         json_put_open(&printer->json, "tokens", '[');
     }
     if (job->mode != MODE_TABLE)
-        return 0;
+        return;
     if (printer->input)
         stream_char(out, '\n');
-    printer->columns = token_columns_fit(tally->count, &tally->most, true);
-    token_columns_head(&printer->line, &printer->columns, "text");
-    return text_end(out, &printer->line, err);
+    printer->table.count =
+        token_columns(printer->columns, "text", tally->count, &tally->most, true);
+    table_titles(&printer->table);
 }
 
-static int print_token(struct printer *printer, const struct token *token, struct err *err)
+static void print_token(struct printer *printer, const struct token *token)
 {
     const struct job *job = printer->job;
     const struct input *input = &job->inputs[printer->input];
@@ -90,26 +89,26 @@ static int print_token(struct printer *printer, const struct token *token, struc
         if (printer->index)
             stream_char(out, ' ');
         stream_bytes(out, id, num_count(id, token->id));
-        return 0;
+        return;
     }
     const char *bytes = tokenizer_token(job->tokenizer, token->id, &size);
     if (job->mode == MODE_JSON) {
         json_origin_token(&printer->json, token, bytes, size, true);
-        return 0;
+        return;
     }
     bool goes_on = label_is_rest(input->text + token->end, input->size - token->end);
-    token_columns_row(&printer->line, &printer->columns, printer->index, token);
-    label_token(&printer->line, bytes, size, goes_on);
-    return text_end(out, &printer->line, err);
+    token_cells(&printer->table, printer->index, token);
+    label_token(&printer->table.cell, bytes, size, goes_on);
+    table_put(&printer->table);
+    table_end(&printer->table);
 }
 
 static int print_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
 {
     struct printer *printer = context;
     for (size_t i = 0; i < count; i++, printer->index++)
-        if (print_token(printer, &tokens[i], err))
-            return -1;
-    return 0;
+        print_token(printer, &tokens[i]);
+    return buf_check(&printer->table.line, err);
 }
 
 static int print_text(struct printer *printer, const struct input *input, struct err *err)
@@ -117,8 +116,8 @@ static int print_text(struct printer *printer, const struct input *input, struct
     static const char *const ends[] = {[MODE_TABLE] = "", [MODE_JSON] = "]}\n", [MODE_IDS] = "\n"};
     const struct token_sink sink = {print_tokens, printer};
     struct token_list list = {.sink = &sink};
-    int failed = begin_text(printer, err) ||
-                 tokenizer_stream(printer->job->tokenizer, &list, input->text, input->size, err);
+    begin_text(printer);
+    int failed = tokenizer_stream(printer->job->tokenizer, &list, input->text, input->size, err);
     stream_text(&printer->out, failed ? "" : ends[printer->job->mode]);
     token_list_release(&list);
     return failed ? -1 : 0;
@@ -127,14 +126,14 @@ static int print_text(struct printer *printer, const struct input *input, struct
 static int print_all(const struct job *job, struct err *err)
 {
     struct printer printer = {.job = job};
+    printer.table = (struct table){.out = &printer.out, .columns = printer.columns};
     int failed = stream_to(&printer.out, STDOUT_FILENO, err);
     for (; printer.input < job->count && !failed; printer.input++)
         failed = print_text(&printer, &job->inputs[printer.input], err);
-    if (!failed)
-        failed = stream_commit(&printer.out, err);
+    failed = table_close(&printer.table, failed ? NULL : err) || failed ||
+             stream_commit(&printer.out, err);
     stream_discard(&printer.out);
-    buf_release(&printer.line);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */

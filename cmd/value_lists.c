@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "measure/comparison.h"
-#include "bench/task.h"
+#include "bench/benchmark.h"
 #include "write/palette.h"
 #include "write/style.h"
 #include "lens/attention_part.h"

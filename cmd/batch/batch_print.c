@@ -18,16 +18,14 @@
 #include "base/stream.h"
 #include "batch_work.h"
 #include "model/site.h"
-#include "write/text_line.h"
+#include "write/table.h"
 #include "text/label.h"
-
-enum { NAME_COLUMNS = 30 };
 
 /* What was counted so far. */
 struct printing {
     struct batch_work *work;
     struct stream out;
-    struct buf line;
+    struct table table;
     uint64_t bytes;
     size_t broken;
     size_t lines, most; /* of jobs that are printed */
@@ -54,17 +52,11 @@ static size_t job_bytes(const struct prepared *prepared)
     return total;
 }
 
-static void add_error(struct buf *line, const struct err *job_err)
-{
-    buf_text(line, "   error  ");
-    label_line(line, job_err->text, strlen(job_err->text));
-}
-
 static int write_line(struct printing *printing, const struct job *job, struct arena *arena,
                       struct err *job_err, struct err *err)
 {
     struct prepared prepared;
-    struct buf *line = &printing->line;
+    struct table *table = &printing->table;
     char size[NUM_SIZE_BYTES];
     bool reduced = store_is_tallied(&printing->work->plan);
     bool broken = batch_prepare(printing->work, job, &prepared, arena, job_err);
@@ -76,16 +68,20 @@ static int write_line(struct printing *printing, const struct job *job, struct a
         printing->broken += broken;
         return 0;
     }
-    text_left_visible(line, job->name, NAME_COLUMNS);
-    buf_format(line, "  %6zu", job->item.line);
-    if (broken)
-        add_error(line, job_err);
-    else
-        buf_format(line, "  %6zu", prepared.pair.sentence.count);
-    if (!broken && !reduced)
-        buf_format(line, "  %s", num_size(size, bytes));
+    label_line(&table->cell, job->name, strlen(job->name));
+    table_put(table);
+    table_number(table, job->item.line);
+    if (broken) {
+        table_text(table, "error");
+        label_line(&table->cell, job_err->text, strlen(job_err->text));
+        table_put(table);
+    } else {
+        table_number(table, prepared.pair.sentence.count);
+        table_text(table, reduced ? "" : num_size(size, bytes));
+    }
+    table_end(table);
     printing->lines++;
-    return text_end(&printing->out, line, err);
+    return buf_check(&table->line, err);
 }
 
 /* All jobs of this shard once: counted, or printed as far as there is room for them. */
@@ -115,11 +111,8 @@ static int write_jobs(struct printing *printing, struct err *err)
     const struct survey *survey = &printing->work->survey;
     size_t jobs = survey->end - survey->first;
     stream_char(&printing->out, '\n');
-    text_left(&printing->line, "item", NAME_COLUMNS);
-    buf_text(&printing->line, "    line  tokens");
-    if (!store_is_tallied(&printing->work->plan))
-        buf_text(&printing->line, "  float32");
-    if (text_end(&printing->out, &printing->line, err) || visit_jobs(printing, err))
+    table_titles(&printing->table);
+    if (visit_jobs(printing, err))
         return -1;
     if (printing->lines < jobs)
         stream_format(&printing->out, "… %zu more: --full prints all\n", jobs - printing->lines);
@@ -185,16 +178,26 @@ static void write_summary(struct printing *printing)
 
 int batch_print(struct batch_work *work, struct err *err)
 {
+    bool reduced = store_is_tallied(&work->plan);
+    const struct table_column columns[] = {
+        {"item", .width = 30, .left = true, .shortens = true},
+        {"line", .gap = 2, .width = 6},
+        {"tokens", .gap = 2, .width = 6},
+        {reduced ? NULL : "float32", .gap = 2},
+    };
     struct printing printing = {.work = work, .most = lines_of_jobs(work), .counts = true};
+    printing.table = (struct table){
+        .out = &printing.out, .columns = columns, .count = sizeof columns / sizeof *columns};
     if (stream_to(&printing.out, STDOUT_FILENO, err))
         return -1;
     int failed = visit_jobs(&printing, err);
     printing.counts = false;
     if (!failed) {
         write_summary(&printing);
-        failed = write_jobs(&printing, err) || stream_commit(&printing.out, err);
+        failed = write_jobs(&printing, err);
     }
+    failed = table_close(&printing.table, failed ? NULL : err) || failed ||
+             stream_commit(&printing.out, err);
     stream_discard(&printing.out);
-    buf_release(&printing.line);
-    return failed;
+    return failed ? -1 : 0;
 }

@@ -10,15 +10,10 @@
 #include "lens/measure.h"
 #include "write/format.h"
 #include "write/measured_data.h"
-#include "write/text_line.h"
+#include "write/table.h"
+#include "text/label.h"
 
-enum {
-    NUMBER_COLUMNS = 8,
-    PLACE_COLUMNS = 5,
-    VALUE_BYTES = 64,
-    REPEAT_BYTES = 32,
-    COLUMNS_BESIDE = 2
-};
+enum { NUMBER_COLUMNS = 8, PLACE_COLUMNS = 5, REPEAT_BYTES = 32, COLUMNS_BESIDE = 2 };
 
 /* --- columns -----------------------------------------------------------------------------------
  */
@@ -73,11 +68,10 @@ static int add_columns(struct measured *measured, const struct item_measured *it
 
 /* The measures as columns. */
 struct lines {
-    struct stream *out;
     const struct item_measured *item;
     struct measured measured; /* the item's, with its columns */
-    struct buf line;
-    void (*add_number)(struct buf *line, enum measure measure, float value);
+    struct table table;
+    void (*add_number)(struct table *table, float value);
 };
 
 static bool wants(const struct item_measured *item, int measure)
@@ -111,26 +105,12 @@ static void add_numbers(struct lines *lines, const char *layer, const char *head
     size_t next = 0;
     for (int measure = 0; measure < MEASURE_COUNT; measure++)
         if (wants(lines->item, measure))
-            lines->add_number(&lines->line, (enum measure)measure,
-                              value_at(&lines->measured.items[next++], layer, head));
-}
-
-static int end_line(struct lines *lines, struct err *err)
-{
-    while (lines->line.size && lines->line.bytes[lines->line.size - 1] == ' ')
-        lines->line.size--;
-    buf_char(&lines->line, '\n');
-    if (buf_check(&lines->line, err))
-        return -1;
-    stream_bytes(lines->out, lines->line.bytes, lines->line.size);
-    buf_clear(&lines->line);
-    return 0;
+            lines->add_number(&lines->table, value_at(&lines->measured.items[next++], layer, head));
 }
 
 /* `begin` writes what stands before the numbers of a head. */
-static int write_heads(struct lines *lines,
-                       void (*begin)(struct lines *, const char *layer, const char *head),
-                       struct err *err)
+static void write_heads(struct lines *lines,
+                        void (*begin)(struct lines *, const char *layer, const char *head))
 {
     const struct sheet *sheet = lines->item->measured ? heads_of(&lines->measured) : NULL;
     for (size_t row = 0; sheet && row < sheet->rows.size; row++) {
@@ -139,47 +119,47 @@ static int write_heads(struct lines *lines,
             const char *head = sheet->columns.labels[column].plain;
             begin(lines, layer, head);
             add_numbers(lines, layer, head);
-            if (end_line(lines, err))
-                return -1;
+            table_end(&lines->table);
         }
     }
-    return 0;
 }
 
 /* --- CSV ---------------------------------------------------------------------------------------
  */
 
-static void csv_number(struct buf *line, enum measure measure, float value)
+static void csv_number(struct table *table, float value)
 {
     char text[NUM_FLOAT_BYTES];
-    (void)measure;
     num_float(text, value);
-    buf_format(line, ",%s", text);
+    buf_format(&table->line, ",%s", text);
 }
 
 static void csv_begin(struct lines *lines, const char *layer, const char *head)
 {
-    measured_columns(&lines->line, &lines->measured, false);
-    buf_format(&lines->line, "%s,%s", layer, head);
+    measured_columns(&lines->table.line, &lines->measured, false);
+    buf_format(&lines->table.line, "%s,%s", layer, head);
 }
 
-static int csv_head(struct lines *lines, struct err *err)
+static void csv_head(struct lines *lines)
 {
-    measured_columns(&lines->line, &lines->measured, true);
-    buf_text(&lines->line, "layer,head");
+    measured_columns(&lines->table.line, &lines->measured, true);
+    buf_text(&lines->table.line, "layer,head");
     for (int measure = 0; measure < MEASURE_COUNT; measure++)
         if (wants(lines->item, measure))
-            buf_format(&lines->line, ",%s", measure_rows[measure].name);
-    return end_line(lines, err);
+            buf_format(&lines->table.line, ",%s", measure_rows[measure].name);
+    table_end(&lines->table);
 }
 
 static int write_csv(struct stream *out, const struct item_measured *item, struct err *err)
 {
     struct arena arena = {0};
-    struct lines lines = {.out = out, .item = item, .add_number = csv_number};
-    int failed = add_columns(&lines.measured, item, &arena, err) ||
-                 (item->first && csv_head(&lines, err)) || write_heads(&lines, csv_begin, err);
-    buf_release(&lines.line);
+    struct lines lines = {.item = item, .table = {.out = out}, .add_number = csv_number};
+    int failed = add_columns(&lines.measured, item, &arena, err);
+    if (!failed && item->first)
+        csv_head(&lines);
+    if (!failed)
+        write_heads(&lines, csv_begin);
+    failed = failed || table_close(&lines.table, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }
@@ -187,44 +167,46 @@ static int write_csv(struct stream *out, const struct item_measured *item, struc
 /* --- text --------------------------------------------------------------------------------------
  */
 
-static int width_of(enum measure measure)
+static void text_number(struct table *table, float value)
 {
-    size_t name = strlen(measure_rows[measure].name);
-    return (int)(name > NUMBER_COLUMNS ? name : NUMBER_COLUMNS);
-}
-
-static void text_number(struct buf *line, enum measure measure, float value)
-{
-    char text[VALUE_BYTES] = "";
     if (!isnan(value))
-        snprintf(text, sizeof text, "%.4f", (double)value);
-    buf_format(line, "  %*s", width_of(measure), text);
+        buf_format(&table->cell, "%.4f", (double)value);
+    table_put(table);
 }
 
 static void text_begin(struct lines *lines, const char *layer, const char *head)
 {
-    text_left_visible(&lines->line, lines->item->job->name, lines->item->name_columns);
-    buf_format(&lines->line, "  %*s  %*s", PLACE_COLUMNS, layer, PLACE_COLUMNS, head);
-}
-
-static int text_head(struct lines *lines, struct err *err)
-{
-    text_left(&lines->line, "item", lines->item->name_columns);
-    buf_format(&lines->line, "  %*s  %*s", PLACE_COLUMNS, "layer", PLACE_COLUMNS, "head");
-    for (int measure = 0; measure < MEASURE_COUNT; measure++)
-        if (wants(lines->item, measure))
-            buf_format(&lines->line, "  %*s", width_of((enum measure)measure),
-                       measure_rows[measure].name);
-    return end_line(lines, err);
+    const char *name = lines->item->job->name;
+    label_line(&lines->table.cell, name, strlen(name));
+    table_put(&lines->table);
+    table_text(&lines->table, layer);
+    table_text(&lines->table, head);
 }
 
 static int write_text(struct stream *out, const struct item_measured *item, struct err *err)
 {
     struct arena arena = {0};
-    struct lines lines = {.out = out, .item = item, .add_number = text_number};
-    int failed = add_columns(&lines.measured, item, &arena, err) ||
-                 (item->first && text_head(&lines, err)) || write_heads(&lines, text_begin, err);
-    buf_release(&lines.line);
+    struct table_column columns[3 + MEASURE_COUNT] = {
+        {"item", .width = item->name_columns, .left = true, .shortens = true},
+        {"layer", .gap = 2, .width = PLACE_COLUMNS},
+        {"head", .gap = 2, .width = PLACE_COLUMNS},
+    };
+    struct lines lines = {.item = item,
+                          .table = {.out = out, .columns = columns, .count = 3},
+                          .add_number = text_number};
+    for (int measure = 0; measure < MEASURE_COUNT; measure++) {
+        struct table_column column = {measure_rows[measure].name, .gap = 2,
+                                      .width = NUMBER_COLUMNS};
+        table_fit(&column, column.title);
+        if (wants(item, measure))
+            columns[lines.table.count++] = column;
+    }
+    int failed = add_columns(&lines.measured, item, &arena, err);
+    if (!failed && item->first)
+        table_titles(&lines.table);
+    if (!failed)
+        write_heads(&lines, text_begin);
+    failed = failed || table_close(&lines.table, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }

@@ -9,8 +9,6 @@
 
 #include <stddef.h>
 
-#include "base/stream.h"
-
 enum { AMOUNT_BYTES = 32 };
 
 /* Both return `text`. */
@@ -18,9 +16,6 @@ const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit
 
 /* In s, ms or µs. */
 const char *amount_seconds(char text[AMOUNT_BYTES], double seconds);
-
-/* Any text, at the right of so many columns. */
-void amount_right(struct stream *out, const char *text, size_t columns);
 
 /* The middle one, which one slow or one lucky run cannot move: of one member of `count` structs, at
  * least one, that stand `step_bytes` apart, the first at `first`; the mean of the middle two where

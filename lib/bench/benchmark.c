@@ -1,5 +1,6 @@
 #include "bench/benchmark.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -160,6 +161,49 @@ static int warm_up(struct bench *bench, struct err *err)
     task.precision = bench->plan->choice.precision;
     bool enough = task.precision == PRECISION_FP32;
     return enough ? 0 : task_run(&task, &bench->subject, &seconds, err);
+}
+
+/* --- what bf16 costs ------------------------------------------------------------------------- */
+
+/* Of two tensors; without a second one, the largest number of the first. */
+static double largest_difference(const float *a, const float *b, size_t count)
+{
+    float largest = 0;
+    for (size_t i = 0; i < count; i++)
+        largest = fmaxf(largest, fabsf(a[i] - (b ? b[i] : 0)));
+    return (double)largest;
+}
+
+int deviation_measure(struct deviation *deviation, struct bench_subject *subject, struct err *err)
+{
+    static const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16};
+    const struct config *config = &subject->model.config;
+    bool is_short = config->n_positions && config->n_positions < DEVIATION_TOKENS;
+    struct pass_size size = {.sequences = 1};
+    bool has_logits = site_exists(config, SITE_LOGITS);
+    uint64_t sites = site_bit(SITE_WEIGHTS) | (has_logits ? site_bit(SITE_LOGITS) : 0);
+    struct capture captures[2];
+    double seconds = 0;
+    size.tokens = is_short ? config->n_positions : DEVIATION_TOKENS;
+    *deviation = (struct deviation){.tokens = size.tokens};
+    arena_clear(&subject->kept);
+    for (int i = 0; i < 2; i++) {
+        subject->model.weights.precision = precisions[i];
+        if (bench_pass(&captures[i], subject, &size, sites, &seconds, err))
+            return -1;
+    }
+    for (size_t i = 0; i < captures[0].lists->count; i++) {
+        const struct kept *kept = &captures[0].lists->items[i];
+        const float *rounded = captures[1].lists->items[i].data;
+        double difference = largest_difference(kept->data, rounded, kept_cells(kept));
+        if (kept->site == SITE_LOGITS) {
+            deviation->logits = difference;
+            deviation->largest_logit = largest_difference(kept->data, NULL, kept_cells(kept));
+        } else {
+            deviation->weights = fmax(deviation->weights, difference);
+        }
+    }
+    return 0;
 }
 
 /* --- the report ------------------------------------------------------------------------------ */

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/task.h"
-#include "bench/work.h"
+#include "bench/benchmark.h"
 #include "lens/stopwatch.h"
 #include "model/attention.h"
 #include "model/batch.h"
@@ -17,17 +16,10 @@ enum { USUAL = sizeof usual_lengths / sizeof *usual_lengths, SHORTEST = 4 };
 
 static const double SECONDS_LEAST = 0.005; /* of one round: what takes less is done again */
 
-/* A way while it is measured. */
-struct series {
-    double *seconds, *bytes, *products; /* [length] */
-};
-
 struct trials {
     const struct growth_plan *plan;
     struct growth *growth;
     struct bench_subject subject;
-    struct growth_way *ways;
-    struct series *series; /* [way] */
     struct arena *arena;
 };
 
@@ -81,21 +73,20 @@ static int choose_lengths(struct trials *trials, struct err *err)
 static int prepare_way(struct trials *trials, size_t index, struct err *err)
 {
     size_t lengths = trials->growth->length_count;
-    struct growth_way *way = &trials->ways[index];
-    struct series *series = &trials->series[index];
+    struct growth_way *way = &trials->growth->ways[index];
     struct config config = trials->growth->config;
     config.mechanism = trials->plan->ways[index];
-    series->seconds = arena_alloc(trials->arena, lengths, sizeof(double), err);
-    series->bytes = arena_alloc(trials->arena, lengths, sizeof(double), err);
-    series->products = arena_alloc(trials->arena, lengths, sizeof(double), err);
+    way->seconds = arena_alloc(trials->arena, lengths, sizeof(double), err);
+    way->bytes = arena_alloc(trials->arena, lengths, sizeof(double), err);
+    way->products = arena_alloc(trials->arena, lengths, sizeof(double), err);
     way->name = mechanism_attention_name(&config.mechanism, trials->arena, err);
-    if (!series->seconds || !series->bytes || !series->products || !way->name ||
+    if (!way->seconds || !way->bytes || !way->products || !way->name ||
         mechanism_check(&config.mechanism, &config, err))
         return -1;
     for (size_t i = 0; i < lengths; i++) {
         size_t n = trials->growth->lengths[i];
-        series->bytes[i] = (double)attention_whole_bytes(&config, n, n, trials->growth->threads);
-        if (work_of_attention(&series->products[i], &config, n, err))
+        way->bytes[i] = (double)attention_whole_bytes(&config, n, n, trials->growth->threads);
+        if (work_of_attention(&way->products[i], &config, n, err))
             return -1;
     }
     return 0;
@@ -116,11 +107,9 @@ static int prepare(struct trials *trials, struct err *err)
         .kernels = kernels_target(trials->subject.machine.kernels),
         .way_count = plan->way_count,
     };
-    trials->ways = arena_alloc(trials->arena, plan->way_count, sizeof *trials->ways, err);
-    trials->series = arena_alloc(trials->arena, plan->way_count, sizeof *trials->series, err);
-    if (!trials->ways || !trials->series || choose_lengths(trials, err))
+    growth->ways = arena_alloc(trials->arena, plan->way_count, sizeof *growth->ways, err);
+    if (!growth->ways || choose_lengths(trials, err))
         return -1;
-    growth->ways = trials->ways;
     for (size_t way = 0; way < plan->way_count; way++)
         if (prepare_way(trials, way, err))
             return -1;
@@ -154,10 +143,11 @@ static int time_pass(struct trials *trials, size_t length, struct stopwatch *sto
     return forward(&run, &tap, arena, err);
 }
 
-/* The first pass of a length takes its memory, and does not count. */
+/* The first pass of a length takes its memory, and does not count. What counts is the least of all
+ * rounds: what else the machine does only makes a pass longer, and a long one more often. */
 static int time_way(struct trials *trials, size_t way, size_t length, struct err *err)
 {
-    double *least = &trials->series[way].seconds[length];
+    double *least = &trials->growth->ways[way].seconds[length];
     size_t tokens = trials->growth->lengths[length];
     double sum = 0;
     trials->subject.model.config.mechanism = trials->plan->ways[way];
@@ -180,7 +170,7 @@ static void tell(const struct trials *trials, size_t round, size_t length, size_
         .done = (round * lengths + length) * plan->way_count + way,
         .count = plan->rounds * lengths * plan->way_count,
         .length = trials->growth->lengths[length],
-        .way = trials->ways[way].name,
+        .way = trials->growth->ways[way].name,
     };
     if (plan->progress)
         plan->progress(plan->progress_context, &here);
@@ -200,22 +190,6 @@ static int run_round(struct trials *trials, size_t round, struct err *err)
     return 0;
 }
 
-/* The least of all rounds: what else the machine does only makes a pass longer, and a long one more
- * often than a short one. */
-static void finish(struct trials *trials)
-{
-    const struct growth *growth = trials->growth;
-    for (size_t w = 0; w < growth->way_count; w++) {
-        struct growth_way *way = &trials->ways[w];
-        struct series *series = &trials->series[w];
-        way->seconds = series->seconds;
-        way->bytes = series->bytes;
-        way->products = series->products;
-        way->time_exponent = growth_exponent(growth->lengths, way->seconds, growth->length_count);
-        way->memory_exponent = growth_exponent(growth->lengths, way->bytes, growth->length_count);
-    }
-}
-
 int growth_measure(struct growth *growth, const struct growth_plan *plan, struct arena *arena,
                    struct err *err)
 {
@@ -223,8 +197,11 @@ int growth_measure(struct growth *growth, const struct growth_plan *plan, struct
     int failed = prepare(&trials, err);
     for (size_t round = 0; round < plan->rounds && !failed; round++)
         failed = run_round(&trials, round, err);
-    if (!failed)
-        finish(&trials);
+    for (size_t i = 0; i < plan->way_count && !failed; i++) {
+        struct growth_way *way = &growth->ways[i];
+        way->time_exponent = growth_exponent(growth->lengths, way->seconds, growth->length_count);
+        way->memory_exponent = growth_exponent(growth->lengths, way->bytes, growth->length_count);
+    }
     bench_subject_release(&trials.subject);
     return failed ? -1 : 0;
 }

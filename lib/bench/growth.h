@@ -10,8 +10,6 @@
 #ifndef ATTN_BENCH_GROWTH_H
 #define ATTN_BENCH_GROWTH_H
 
-#include <stddef.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/folder.h"
@@ -39,28 +37,12 @@ struct growth_plan {
 
 /* One way; of each length: */
 struct growth_way {
-    const char *name;       /* "window:64" */
-    const double *seconds;  /* the least of all passes */
-    const double *bytes;    /* that attention works in */
-    const double *products; /* multiply-adds of the pairs that are seen, counted */
-    double time_exponent;   /* seconds grow as n to its power, fitted over the longer half; NAN: */
-    double memory_exponent; /* there is one length only */
+    const char *name;                      /* "window:64" */
+    double *seconds;                       /* the least of all passes */
+    double *bytes;                         /* that attention works in */
+    double *products;                      /* multiply-adds of the pairs that are seen, counted */
+    double time_exponent, memory_exponent; /* growth_exponent of seconds and bytes */
 };
-
-/* What is shown of a way, against the lengths. */
-enum growth_quantity { GROWTH_TIME, GROWTH_MEMORY };
-
-struct growth_curve {
-    const double *values;
-    double exponent;
-};
-
-static inline struct growth_curve growth_curve(const struct growth_way *way,
-                                               enum growth_quantity quantity)
-{
-    return quantity == GROWTH_TIME ? (struct growth_curve){way->seconds, way->time_exponent}
-                                   : (struct growth_curve){way->bytes, way->memory_exponent};
-}
 
 struct growth {
     const char *model;
@@ -69,7 +51,7 @@ struct growth {
     const char *kernels; /* their instruction set */
     const size_t *lengths;
     size_t length_count;
-    const struct growth_way *ways;
+    struct growth_way *ways;
     size_t way_count;
 };
 
@@ -86,8 +68,7 @@ double growth_exponent(const size_t *x, const double *y, size_t count);
 const char *growth_title(const struct growth *growth, const char *between, struct arena *arena,
                          struct err *err);
 
-/* Write it as a page with pictures of characters, as JSON, or as a figure: time and memory side by
- * side on logarithmic axes. */
+/* As a page with pictures of characters, as JSON, or as a figure: time and memory side by side. */
 int growth_page_write(struct stream *out, const struct growth *growth, struct err *err);
 int growth_json_write(struct stream *out, const struct growth *growth, struct err *err);
 int growth_svg_write(struct stream *out, const struct growth *growth, struct err *err);

@@ -36,17 +36,17 @@ static const char *memory_label(char text[AMOUNT_BYTES], double bytes)
     return text;
 }
 
-static struct loglog_line *make_lines(const struct growth *growth, enum growth_quantity quantity,
+static struct loglog_line *make_lines(const struct growth *growth, bool of_time,
                                       struct arena *arena, struct err *err)
 {
     struct loglog_line *lines = arena_alloc(arena, growth->way_count, sizeof *lines, err);
     for (size_t i = 0; lines && i < growth->way_count; i++) {
         const struct growth_way *way = &growth->ways[i];
-        struct growth_curve curve = growth_curve(way, quantity);
+        double exponent = of_time ? way->time_exponent : way->memory_exponent;
         lines[i] = (struct loglog_line){
             .name = way->name,
-            .note = arena_format(arena, err, isnan(curve.exponent) ? "" : "n^%.2f", curve.exponent),
-            .values = curve.values,
+            .note = arena_format(arena, err, isnan(exponent) ? "" : "n^%.2f", exponent),
+            .values = of_time ? way->seconds : way->bytes,
         };
         if (!lines[i].note)
             return NULL;
@@ -57,8 +57,8 @@ static struct loglog_line *make_lines(const struct growth *growth, enum growth_q
 static int make_figure(struct figure *figure, const struct growth *growth, struct arena *arena,
                        struct err *err)
 {
-    const struct loglog_line *times = make_lines(growth, GROWTH_TIME, arena, err);
-    const struct loglog_line *sizes = make_lines(growth, GROWTH_MEMORY, arena, err);
+    const struct loglog_line *times = make_lines(growth, true, arena, err);
+    const struct loglog_line *sizes = make_lines(growth, false, arena, err);
     const char *title = growth_title(growth, " · attention of ", arena, err);
     if (!times || !sizes || !title)
         return -1;

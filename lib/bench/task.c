@@ -1,11 +1,9 @@
-#include "bench/task.h"
+#include "bench/benchmark.h"
 
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "lens/capture.h"
-#include "lens/selection.h"
 #include "model/batch.h"
 #include "model/cache.h"
 #include "model/forward.h"
@@ -81,29 +79,24 @@ static enum site last_site(const struct config *config)
     return config->norm_first ? SITE_RESID_POST : SITE_LN_2;
 }
 
-/* One pass that keeps the given sites of all layers, and the last one. Weights that are packed once
- * stay so beside those in place. */
-static int run_pass(const struct pass_size *size, uint64_t sites, bool packed,
-                    struct bench_subject *subject, double *seconds, struct err *err)
+int bench_pass(struct capture *capture, struct bench_subject *subject, const struct pass_size *size,
+               uint64_t sites, double *seconds, struct err *err)
 {
     const struct config *config = &subject->model.config;
     struct arena *arena = &subject->scratch;
     struct watch watch;
-    struct capture capture;
     struct batch batch;
-    struct selection selection = {.sites = sites | site_bit(last_site(config))};
+    struct selection selection = {.sites = sites};
     arena_clear(arena);
-    arena_clear(&subject->kept);
     const struct sequence *sequences = task_sequences(size, config, arena, err);
     if (!sequences || batch_init(&batch, config, sequences, size->sequences, arena, err) ||
         selection_layers(&selection, NULL, config, arena, err) ||
         watch_init(&watch, config, arena, err) ||
-        capture_init(&capture, &selection, config, size->sequences, &subject->kept, err))
+        capture_init(capture, &selection, config, size->sequences, &subject->kept, err))
         return -1;
     selection_watch(&selection, &watch);
-    subject->model.weights.packing = packed;
     struct tap tap = {
-        .watch = &watch, .sink = capture_sink, .lend = capture_lend, .context = &capture};
+        .watch = &watch, .sink = capture_sink, .lend = capture_lend, .context = capture};
     struct run run = {&subject->machine, config, &subject->model.weights, &batch};
     double start = clock_seconds();
     int failed = forward(&run, &tap, arena, err);
@@ -111,22 +104,17 @@ static int run_pass(const struct pass_size *size, uint64_t sites, bool packed,
     return failed;
 }
 
+/* Weights that are packed once stay so beside those in place. */
 static int prefill(const struct task *task, struct bench_subject *subject, double *seconds,
                    struct err *err)
 {
-    return run_pass(&task->size, 0, true, subject, seconds, err);
-}
-
-static int prefill_in_place(const struct task *task, struct bench_subject *subject, double *seconds,
-                            struct err *err)
-{
-    return run_pass(&task->size, 0, false, subject, seconds, err);
-}
-
-static int prefill_and_keep(const struct task *task, struct bench_subject *subject, double *seconds,
-                            struct err *err)
-{
-    return run_pass(&task->size, site_bit(SITE_WEIGHTS), true, subject, seconds, err);
+    struct capture capture;
+    uint64_t sites = site_bit(last_site(&subject->model.config));
+    if (task->kind == TASK_CAPTURE)
+        sites |= site_bit(SITE_WEIGHTS);
+    subject->model.weights.packing = task->kind != TASK_IN_PLACE;
+    arena_clear(&subject->kept);
+    return bench_pass(&capture, subject, &task->size, sites, seconds, err);
 }
 
 static int ignore(void *context, const struct announcement *seen, struct err *err)
@@ -196,9 +184,9 @@ const struct task_row task_rows[TASK_KINDS] = {
     [TASK_PREFILL] = {"prefill", "a text in one pass, packed weights, no logits", .by_length = true,
                       .in_bf16 = true, .run = prefill},
     [TASK_IN_PLACE] = {"in-place", "the same, with the weights as they lie in the file",
-                       .by_length = true, .run = prefill_in_place},
+                       .by_length = true, .run = prefill},
     [TASK_CAPTURE] = {"capture", "prefill that keeps the attention of all heads", .by_length = true,
-                      .run = prefill_and_keep},
+                      .run = prefill},
     [TASK_DECODE] = {"decode", "one token more with 64 in the cache, and its logits",
                      .size = {.sequences = 1, .tokens = 1, .cached = 64, .logits = true},
                      .in_bf16 = true, .run = decode},
@@ -243,30 +231,14 @@ int bench_check_lengths(const size_t *lengths, size_t count, const struct config
     return 0;
 }
 
-/* The lengths that were asked for, or as many of the usual ones as the model takes. */
-static int choose_lengths(struct task_choice *chosen, const struct task_choice *choice,
-                          const struct config *config, struct err *err)
-{
-    size_t most = context_of(config);
-    *chosen = *choice;
-    if (!choice->lengths) {
-        chosen->lengths = usual_lengths;
-        chosen->length_count = sizeof usual_lengths / sizeof *usual_lengths;
-        while (chosen->length_count > 0 && usual_lengths[chosen->length_count - 1] > most)
-            chosen->length_count--;
-    }
-    return bench_check_lengths(chosen->lengths, chosen->length_count, config, err);
-}
-
-static void add(struct task_list *list, const struct task_choice *choice, enum task_kind kind,
+static void add(struct task_list *list, const struct task_choice *choice, int kind,
                 struct pass_size size)
 {
-    bool both = choice->precision == PRECISION_BF16 && task_rows[kind].in_bf16;
     if (!(choice->kinds >> kind & 1))
         return;
-    list->items[list->count++] = (struct task){kind, size, PRECISION_FP32};
-    if (both)
-        list->items[list->count++] = (struct task){kind, size, PRECISION_BF16};
+    list->items[list->count++] = (struct task){(enum task_kind)kind, size, PRECISION_FP32};
+    if (choice->precision == PRECISION_BF16 && task_rows[kind].in_bf16)
+        list->items[list->count++] = (struct task){(enum task_kind)kind, size, PRECISION_BF16};
 }
 
 static void add_lengths(struct task_list *list, const struct task_choice *choice)
@@ -274,39 +246,33 @@ static void add_lengths(struct task_list *list, const struct task_choice *choice
     for (size_t i = 0; i < choice->length_count; i++)
         for (int kind = 0; kind < TASK_KINDS; kind++)
             if (task_rows[kind].by_length)
-                add(list, choice, (enum task_kind)kind,
+                add(list, choice, kind,
                     (struct pass_size){.sequences = 1, .tokens = choice->lengths[i]});
-}
-
-/* The size that a kind has of its own, or less where the context is shorter. */
-static struct pass_size own_size(enum task_kind kind, size_t context)
-{
-    struct pass_size size = task_rows[kind].size;
-    if (size.tokens > context)
-        size.tokens = context;
-    if (size.cached > context - size.tokens)
-        size.cached = context - size.tokens;
-    return size;
 }
 
 int task_list_make(struct task_list *list, const struct task_choice *choice,
                    const struct config *config, struct arena *arena, struct err *err)
 {
-    struct task_choice chosen;
-    bool lengths_are_in = false;
-    if (choose_lengths(&chosen, choice, config, err))
+    struct task_choice chosen = *choice;
+    size_t context = context_of(config);
+    if (!choice->lengths) { /* as many of the usual ones as the model takes */
+        chosen.lengths = usual_lengths;
+        chosen.length_count = sizeof usual_lengths / sizeof *usual_lengths;
+        while (chosen.length_count > 0 && usual_lengths[chosen.length_count - 1] > context)
+            chosen.length_count--;
+    }
+    if (bench_check_lengths(chosen.lengths, chosen.length_count, config, err))
         return -1;
     size_t most = (chosen.length_count + 1) * TASK_KINDS * PRECISIONS;
     *list = (struct task_list){.items = arena_alloc(arena, most, sizeof *list->items, err)};
-    if (!list->items)
-        return -1;
-    for (int i = 0; i < TASK_KINDS; i++) {
-        enum task_kind kind = (enum task_kind)i;
-        if (!task_rows[kind].by_length && task_suits(kind, config))
-            add(list, &chosen, kind, own_size(kind, context_of(config)));
-        else if (task_rows[kind].by_length && !lengths_are_in)
+    for (int kind = 0; kind < TASK_KINDS && list->items; kind++) {
+        struct pass_size size = task_rows[kind].size; /* less where the context is shorter */
+        size.tokens = size.tokens < context ? size.tokens : context;
+        size.cached = size.cached < context - size.tokens ? size.cached : context - size.tokens;
+        if (!task_rows[kind].by_length && task_suits((enum task_kind)kind, config))
+            add(list, &chosen, kind, size);
+        else if (kind == TASK_PREFILL) /* the first of those that are there for each length */
             add_lengths(list, &chosen);
-        lengths_are_in |= task_rows[kind].by_length;
     }
-    return 0;
+    return list->items ? 0 : -1;
 }

@@ -1,34 +1,23 @@
-#include "bench/work.h"
+#include "bench/benchmark.h"
 
 #include <stdint.h>
 
 #include "base/arena.h"
 #include "model/pattern.h"
 
-/* The elements of an attention's weight matrices, biases and norms aside. */
-static double attention_weights(const struct config *c)
-{
-    double channels = (double)c->n_embd;
-    double queries = (double)(c->n_head * c->d_k);
-    double keys = (double)(c->n_kv_head * c->d_k);
-    double values = (double)(c->n_kv_head * c->d_v);
-    double context = (double)(c->n_head * c->d_v);
-    double sum = 0;
-    if (c->projections)
-        sum += channels * (queries + keys + values);
-    if (c->out_proj)
-        sum += context * channels;
-    return sum;
-}
-
-/* Of all layers: with an encoder, those of the decoder have two attentions. */
+/* The elements of all weight matrices, biases and norms aside; with an encoder, the layers of the
+ * decoder have two attentions. */
 static double all_weights(const struct config *c)
 {
     double layers = (double)c->n_layer;
     double encoder = (double)c->n_encoder_layer;
-    double mlp = c->kind == MODEL_ATTENTION ? 0 : 2 * (double)c->n_embd * (double)c->n_inner;
-    double attentions = c->n_encoder_layer ? 2 * layers + encoder : layers;
-    return attentions * attention_weights(c) + (layers + encoder) * mlp;
+    double channels = (double)c->n_embd;
+    double mlp = c->kind == MODEL_ATTENTION ? 0 : 2 * channels * (double)c->n_inner;
+    double columns = (double)(c->n_head * c->d_k + c->n_kv_head * (c->d_k + c->d_v));
+    double attention = c->projections ? channels * columns : 0;
+    attention += c->out_proj ? (double)(c->n_head * c->d_v) * channels : 0;
+    return (c->n_encoder_layer ? 2 * layers + encoder : layers) * attention +
+           (layers + encoder) * mlp;
 }
 
 /* Pairs of a query and a key that it sees, in one sequence. */

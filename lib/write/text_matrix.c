@@ -1,6 +1,6 @@
 #include "write/text_matrix.h"
 
-#include "write/text_heat.h"
+#include "write/table.h"
 #include "write/text_layout.h"
 
 static const char ellipsis[] = "…";
@@ -51,192 +51,133 @@ static int write_note(struct stream *out, const struct text_layout *layout, size
     return failed;
 }
 
-static void add_header(struct buf *line, const struct text_layout *layout,
+static void add_header(struct table *table, const struct text_layout *layout,
                        const struct sheet *sheet)
 {
     char corner[TEXT_CORNER_BYTES];
-    text_left(line, text_corner(corner, sheet), layout->label_width);
+    table_text(table, text_corner(corner, sheet));
     for (size_t slot = 0; slot < text_cut_slots(&layout->columns); slot++) {
         size_t column = text_cut_place(&layout->columns, slot);
-        text_blanks(line, layout->gap);
         if (text_cut_between(&layout->columns, slot))
-            buf_text(line, ellipsis);
+            table_text(table, ellipsis);
         else if (layout->index_width) /* of large numbers, the last digits */
-            buf_format(line, "%2zu", (sheet->columns.first + column) % 100);
+            table_number(table, (sheet->columns.first + column) % 100);
         else
-            text_right(line, sheet->columns.labels[column].text, layout->cell_width);
+            table_text(table, sheet->columns.labels[column].text);
     }
 }
 
-static void add_number(struct buf *line, const struct text_layout *layout, float value)
+static void add_number(struct table *table, const struct text_layout *layout,
+                       const struct tone *tone, float value)
 {
     char text[NUMERAL_BYTES];
-    size_t size = numeral_write(text, layout->numeral, value);
-    text_blanks_up_to(line, layout->cell_width, size);
-    buf_bytes(line, text, size);
+    const struct text_heat *heat = table->heat;
+    numeral_write(text, layout->numeral, value);
+    table_heated(table, text, heat->colours || heat->shades ? tone_level(tone, value) : 0);
 }
 
-/* A cell without its number. */
-static void add_heat(struct buf *line, struct text_heat *heat, unsigned level)
-{
-    text_heat_set(line, heat, level);
-    for (int i = 0; i < TEXT_HEAT; i++)
-        buf_text(line, heat->shades ? text_heat_shade(heat, level) : " ");
-}
-
-/* A number between two blanks of its colour: the second comes with what stands after it. */
-static void add_cell(struct buf *line, const struct text_layout *layout, struct text_heat *heat,
-                     const struct tone *tone, float value)
-{
-    unsigned level = heat->colours || heat->shades ? tone_level(tone, value) : 0;
-    if (!heat->numbers) {
-        add_heat(line, heat, level);
-        return;
-    }
-    text_blanks(line, layout->gap - 1);
-    text_heat_set(line, heat, level);
-    buf_text(line, heat->shades ? text_heat_shade(heat, level) : " ");
-    add_number(line, layout, value);
-}
-
-/* What is no number: hidden, or left out. */
-static void add_other(struct buf *line, const struct text_layout *layout, struct text_heat *heat,
-                      size_t width, bool hidden)
-{
-    size_t behind = heat->set && layout->gap ? 1 : 0; /* the last cell's second blank */
-    text_blanks(line, behind);
-    text_heat_reset(line, heat);
-    text_blanks(line, layout->gap - behind);
-    if (hidden)
-        text_blanks(line, width);
-    else
-        text_right(line, ellipsis, width);
-}
-
-static void add_label(struct buf *line, const struct text_layout *layout, const struct axis *rows,
-                      size_t row)
+static void add_label(struct table *table, const struct text_layout *layout,
+                      const struct axis *rows, size_t row)
 {
     if (layout->index_width)
-        buf_format(line, "%*zu ", (int)layout->index_width - 1, rows->first + row);
-    text_left(line, rows->labels[row].text, layout->label_width - layout->index_width);
+        buf_format(&table->cell, "%*zu ", (int)layout->index_width - 1, rows->first + row);
+    buf_text(&table->cell, rows->labels[row].text);
+    table_put(table);
 }
 
-/* One of the sheets side by side, and its number among all of the tensor. */
-struct block {
-    struct sheet sheet;
-    size_t index;
-};
-
-/* An ellipsis stands for numbers that could be seen: where all it stands for is hidden, it is.
- * Returns how many blanks stand behind the row: the last cell's second one. */
-static size_t add_row(struct buf *line, const struct text_layout *layout, struct text_heat *heat,
-                      const struct block *block, size_t row_slot)
+/* An ellipsis stands for numbers that could be seen: where all it stands for is hidden, it is. The
+ * sheet is that of the tensor's head `index`. */
+static void add_row(struct table *table, const struct text_layout *layout,
+                    const struct sheet *sheet, size_t index, size_t row_slot)
 {
-    const struct sheet *sheet = &block->sheet;
     bool between = text_cut_between(&layout->rows, row_slot);
     size_t row = text_cut_place(&layout->rows, row_slot);
     size_t last_row = between ? text_cut_place(&layout->rows, row_slot + 1) - 1 : row;
-    struct tone tone = text_heat_tone(heat, block->index, sheet, row);
+    struct tone tone = text_heat_tone(table->heat, index, sheet, row);
     if (between)
-        text_left(line, ellipsis, layout->label_width);
+        table_text(table, ellipsis);
     else
-        add_label(line, layout, &sheet->rows, row);
+        add_label(table, layout, &sheet->rows, row);
     for (size_t slot = 0; slot < text_cut_slots(&layout->columns); slot++) {
         size_t column = text_cut_place(&layout->columns, slot);
-        bool narrow = text_cut_between(&layout->columns, slot);
         bool hidden = sheet_hides(sheet, last_row, column);
-        if (hidden || between || narrow)
-            add_other(line, layout, heat, narrow ? 1 : layout->cell_width, hidden);
+        if (hidden || between || text_cut_between(&layout->columns, slot))
+            table_text(table, hidden ? "" : ellipsis);
         else
-            add_cell(line, layout, heat, &tone, sheet_cell(sheet, row, column));
+            add_number(table, layout, &tone, sheet_cell(sheet, row, column));
     }
-    size_t behind = heat->set && layout->gap ? 1 : 0;
-    text_blanks(line, behind);
-    text_heat_reset(line, heat);
-    return behind;
 }
 
-/* Some sheets, from `first` up to `end`, side by side. */
+/* The tensor on its page, sheet after sheet. */
 struct blocks {
     const struct report *report;
     const struct kept *kept;
-    size_t first;
-    size_t end;
-    struct text_heat heat;
+    struct table table;
+    struct text_layout layout;
 };
 
 enum { HEADER = -1 }; /* the line above the rows */
 
-static int write_line(struct stream *out, struct buf *line, const struct text_layout *layout,
-                      struct blocks *blocks, int row_slot, struct err *err)
+/* The sheets from `first` up to `end`, side by side. */
+static void write_blocks(struct blocks *blocks, size_t first, size_t end)
 {
-    size_t behind = 0;
-    for (size_t i = blocks->first; i < blocks->end; i++) {
-        struct block block = {kept_sheet(blocks->report, blocks->kept, i), i};
-        if (i > blocks->first)
-            text_blanks(line, TEXT_BLOCK_GAP - behind);
-        if (row_slot == HEADER)
-            add_header(line, layout, &block.sheet);
-        else
-            behind = add_row(line, layout, &blocks->heat, &block, (size_t)row_slot);
+    struct table *table = &blocks->table;
+    int slots = (int)text_cut_slots(&blocks->layout.rows);
+    for (int slot = HEADER; slot < slots; slot++) {
+        for (size_t i = first; i < end; i++) {
+            struct sheet sheet = kept_sheet(blocks->report, blocks->kept, i);
+            if (i > first)
+                table_beside(table, TEXT_BLOCK_GAP);
+            if (slot == HEADER)
+                add_header(table, &blocks->layout, &sheet);
+            else
+                add_row(table, &blocks->layout, &sheet, i, (size_t)slot);
+        }
+        table_end(table);
     }
-    return text_end(out, line, err);
 }
 
-static int write_blocks(struct stream *out, struct buf *line, const struct text_layout *layout,
-                        struct blocks *blocks, struct err *err)
+/* The label, and the columns on both sides of the ellipsis, if there is one. */
+static void write_tables(struct blocks *blocks)
 {
-    int slots = (int)text_cut_slots(&layout->rows);
-    stream_char(out, '\n');
-    for (int slot = HEADER; slot < slots; slot++)
-        if (write_line(out, line, layout, blocks, slot, err))
-            return -1;
-    return 0;
-}
-
-/* Where there are no numbers, which colours stand for which. */
-static int write_legend(struct stream *out, struct buf *line, struct text_heat *heat,
-                        struct err *err)
-{
-    if (heat->numbers)
-        return 0;
-    stream_char(out, '\n');
-    text_heat_legend(line, heat);
-    return text_end(out, line, err);
-}
-
-static int write_all(struct stream *out, struct blocks *blocks, const struct place *place,
-                     struct err *err)
-{
-    struct buf line = {0};
-    struct place page = *place;
-    page.columns -= blocks->heat.colours && page.columns ? 1 : 0; /* the last cell's second blank */
-    struct text_layout layout =
-        text_layout(blocks->report, blocks->kept, &page, blocks->heat.numbers);
+    const struct text_layout *layout = &blocks->layout;
+    const struct text_cut *cut = &layout->columns;
     size_t count = kept_sheet_count(blocks->kept);
-    int failed = write_note(out, &layout, place->columns, err);
-    while (blocks->end < count && !failed) {
-        blocks->first = blocks->end;
-        blocks->end += layout.side_by_side;
-        if (blocks->end > count)
-            blocks->end = count;
-        failed = write_blocks(out, &line, &layout, blocks, err);
+    const struct table_column columns[] = {
+        {.width = layout->label_width, .left = true, .shortens = true},
+        {NULL, layout->gap, layout->cell_width, cut->front, .shortens = true},
+        {.gap = layout->gap, .width = 1},
+        {NULL, layout->gap, layout->cell_width, cut->back, .shortens = true},
+    };
+    for (size_t first = 0; first < count; first += layout->side_by_side) {
+        size_t end = first + layout->side_by_side;
+        table_begin(&blocks->table, columns, sizeof columns / sizeof *columns);
+        write_blocks(blocks, first, end < count ? end : count);
     }
-    if (!failed)
-        failed = write_legend(out, &line, &blocks->heat, err);
-    buf_release(&line);
-    return failed;
 }
 
 int text_matrix_write(struct stream *out, const struct report *report, const struct kept *kept,
                       const struct place *place, struct err *err)
 {
     struct sheet first = kept_sheet(report, kept, 0);
-    struct blocks blocks = {.report = report, .kept = kept};
-    if (write_heading(out, &first, place->columns, err))
+    struct place page = *place;
+    struct text_heat heat;
+    struct blocks blocks = {report, kept, .table = {.out = out, .heat = &heat}};
+    if (write_heading(out, &first, place->columns, err) ||
+        text_heat_open(&heat, out, report, kept, place, err))
         return -1;
-    int failed = text_heat_open(&blocks.heat, out, report, kept, place, err) ||
-                 write_all(out, &blocks, place, err);
-    text_heat_release(&blocks.heat);
+    page.columns -= heat.colours && page.columns ? 1 : 0; /* the last cell's second blank */
+    blocks.layout = text_layout(report, kept, &page, heat.numbers);
+    int failed = write_note(out, &blocks.layout, place->columns, err);
+    if (!failed) {
+        write_tables(&blocks);
+        if (!heat.numbers) { /* which colours stand for which */
+            stream_char(out, '\n');
+            text_heat_legend(&blocks.table.line, &heat);
+            table_end(&blocks.table);
+        }
+        failed = table_close(&blocks.table, err);
+    }
+    text_heat_release(&heat);
     return failed ? -1 : 0;
 }

@@ -1,9 +1,6 @@
 #include "base/amount.h"
 
-#include <string.h>
-
 #include "../unit.h"
-#include "../rigs/memory_stream.h"
 
 TEST(three_digits_say_enough)
 {
@@ -27,16 +24,4 @@ TEST(times_take_the_unit_that_suits_them)
     char text[AMOUNT_BYTES];
     for (size_t i = 0; i < COUNT(cases); i++)
         ck_assert_str_eq(amount_seconds(text, cases[i].seconds), cases[i].text);
-}
-
-TEST(columns_are_counted_as_they_are_seen)
-{
-    struct stream out = {0};
-    memory_stream_open(&out);
-    amount_right(&out, "1 µs", 6);
-    amount_right(&out, "too wide", 3);
-    struct file file = memory_stream_take(&out);
-    ck_assert_uint_eq(file.size, strlen("  1 µstoo wide"));
-    ck_assert_mem_eq(file.bytes, "  1 µstoo wide", file.size);
-    file_release(&file);
 }

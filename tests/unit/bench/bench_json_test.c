@@ -13,7 +13,7 @@ static void expect_object(const struct bench_report *report, const char *expecte
     struct json *root = NULL;
     struct err err = {0};
     memory_stream_open(&out);
-    bench_json_write(&out, report);
+    ck_assert_int_eq(bench_json_write(&out, report, NULL), 0);
     struct file file = memory_stream_take(&out);
     ck_assert_msg(!json_parse(&root, file.bytes, file.size, &err), "%s", err.text);
     ck_assert_msg(file.size == strlen(expected) && memcmp(file.bytes, expected, file.size) == 0,

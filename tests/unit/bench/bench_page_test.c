@@ -11,7 +11,7 @@ static void expect_page(const struct bench_report *report, const char *expected)
 {
     struct stream out = {0};
     memory_stream_open(&out);
-    bench_page_write(&out, report);
+    ck_assert_int_eq(bench_page_write(&out, report, NULL), 0);
     struct file page = memory_stream_take(&out);
     ck_assert_msg(page.size == strlen(expected) && memcmp(page.bytes, expected, page.size) == 0,
                   "%.*s", (int)page.size, page.bytes);
@@ -67,7 +67,7 @@ TEST(nothing_is_said_of_logits_that_are_not_there)
     struct stream out = {0};
     report.deviation = (struct deviation){256, 0.25, 0, 0};
     memory_stream_open(&out);
-    bench_page_write(&out, &report);
+    ck_assert_int_eq(bench_page_write(&out, &report, NULL), 0);
     struct file page = memory_stream_take(&out);
     ck_assert_uint_gt(page.size, sizeof end);
     ck_assert_mem_eq(page.bytes + page.size - (sizeof end - 1), end, sizeof end - 1);

@@ -9,14 +9,14 @@
 #include "draw/drawing.h"
 
 static const size_t lengths[] = {256, 512, 1024};
-static const double square[] = {1e-4, 4e-4, 16e-4};
-static const double even[] = {1e-4, 2e-4, 4e-4};
-static const double sizes[] = {2048, 4096, 8192};
-static const double level[] = {1024, 1024, 1024};
-static const double pairs[] = {32000, 128000, 512000};
-static const double sums[] = {16000, 32000, 64000};
+static double square[] = {1e-4, 4e-4, 16e-4};
+static double even[] = {1e-4, 2e-4, 4e-4};
+static double sizes[] = {2048, 4096, 8192};
+static double level[] = {1024, 1024, 1024};
+static double pairs[] = {32000, 128000, 512000};
+static double sums[] = {16000, 32000, 64000};
 
-static const struct growth_way ways[] = {
+static struct growth_way ways[] = {
     {"dense", square, sizes, pairs, 2, 1},
     {"linear", even, level, sums, 1, 0},
 };

@@ -1,4 +1,4 @@
-#include "bench/peak.h"
+#include "bench/benchmark.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -13,8 +13,8 @@ TEST(every_form_has_a_name_and_vectors_half_as_wide_as_the_one_before)
 {
     static const char *const names[FMA_FORMS] = {"avx512", "avx2", "plain"};
     for (int form = 0; form < FMA_FORMS; form++) {
-        ck_assert_str_eq(fma_name((enum fma_form)form), names[form]);
-        ck_assert_int_eq(fma_lanes((enum fma_form)form), 16 >> form);
+        ck_assert_str_eq(fma_rows[form].name, names[form]);
+        ck_assert_int_eq(fma_rows[form].lanes, 16 >> form);
     }
 }
 

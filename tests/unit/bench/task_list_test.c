@@ -1,4 +1,4 @@
-#include "bench/task.h"
+#include "bench/benchmark.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "bench/work.h"
+#include "bench/benchmark.h"
 
 #include "../unit.h"
 
