@@ -13,7 +13,7 @@
  * `"attention_of": "cross"` stands before the layer; the query of its encoder is one of
  * `source_tokens`. What a step has not is not there; an empty cell and minus infinity are null.
  */
-#include "explain/explain_format.h"
+#include "explain/explanation.h"
 #include "write/json_origin.h"
 
 static void put_formula(struct json_writer *json, const char *name, const struct formula *formula)

@@ -7,7 +7,7 @@
 #ifndef ATTN_EXPLAIN_EXPLAIN_MARKUP_H
 #define ATTN_EXPLAIN_EXPLAIN_MARKUP_H
 
-#include "explain/explain_format.h"
+#include "explain/explanation.h"
 #include "explain/explain_walk.h"
 
 /* What stands before something and after it. */

@@ -16,7 +16,7 @@
 #define ATTN_EXPLAIN_EXPLAIN_WALK_H
 
 #include "base/buf.h"
-#include "explain/explain_format.h"
+#include "explain/explanation.h"
 #include "write/text_line.h"
 
 /* --- facts: the model and its texts, which query it is, how much of it is shown --------------- */

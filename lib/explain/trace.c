@@ -1,7 +1,6 @@
-#include "explain/trace.h"
-
 #include <assert.h>
 
+#include "explain/steps.h"
 #include "math/rows.h"
 
 static const enum site sites[] = {SITE_Q,       SITE_K,       SITE_V,
