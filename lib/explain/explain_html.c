@@ -4,13 +4,11 @@
  * Whole vectors come in several tables, as in LaTeX: a page as wide as a matrix could be neither
  * read nor printed.
  */
-#include <math.h>
 #include <string.h>
 
-#include "explain/explain_markup.h"
-#include "explain/markup_text.h"
+#include "explain/explain_walk.h"
 
-enum { PAGE_COLUMNS = 100 }; /* characters of a line of the page, as explain_layout counts them */
+enum { PAGE_COLUMNS = 100 }; /* characters of a line of the page, as explain_table.c counts them */
 
 static const double bar_em = 7; /* the bar of a weight of 1 */
 
@@ -55,30 +53,22 @@ static const char looks[] =
 
 /* --- a table ---------------------------------------------------------------------------------- */
 
-static void add_symbol(struct buf *out, const struct formula *symbol)
+static void add_symbol(struct buf *out, const struct explain_cell *cell)
 {
-    html_formula(out, symbol->text);
+    html_formula(out, cell->block->symbol.text);
+}
+
+static void add_number(struct buf *out, const char *digits)
+{
+    buf_text(out, strstr(digits, "inf") ? "−∞" : digits);
 }
 
 static void add_heading(struct buf *out, const struct explain_table *table,
-                        const struct explain_cell *cell, const char *heading)
+                        const struct explain_cell *cell)
 {
     (void)table;
     buf_format(out, "<th class=\"group\" colspan=\"%zu\">%s</th>",
-               text_cut_slots(cell->cut) + cell->block->is_share, heading);
-}
-
-static void add_title(struct buf *out, const struct explain_cell *cell)
-{
-    if (cell->block->is_vector)
-        buf_format(out, "%zu", cell->number);
-    else
-        html_formula(out, cell->block->symbol.text);
-}
-
-static void add_number(struct buf *out, const struct explain_cell *cell)
-{
-    buf_text(out, isinf(cell->value) ? "−∞" : cell->digits);
+               text_cut_slots(cell->cut) + cell->block->is_share, cell->text);
 }
 
 static void add_bar(struct buf *out, double share)
@@ -118,6 +108,7 @@ static void begin_page(struct buf *out, const struct report *report)
 #define ROW_TITLE "<tr><th scope=\"row\">"
 
 static const struct markup markup = {
+    .form = {.symbol = add_symbol, .number = add_number},
     .text = html_text,
     .escapes_words = true,
     .formula = html_formula,
@@ -158,10 +149,7 @@ static const struct markup markup = {
               [CELL_DOTS] = {"<td>", "</td>"},
               [CELL_BAR] = {"<td>", "</td>"}},
     .table_end = {"</tbody></table></div>\n", "</tfoot></table></div>\n"},
-    .title_cell = add_title,
-    .number_cell = add_number,
     .bar_cell = add_bar,
-    .symbol = add_symbol,
     .heading_cell = add_heading,
 };
 

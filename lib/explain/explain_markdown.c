@@ -10,12 +10,10 @@
  *     | 0 Life | -0.0823 | -0.3031 | -0.6004 |
  *     | **1 is** | 0.5295 | 1.7355 | 3.4707 |
  */
-#include <math.h>
 #include <string.h>
 
 #include "base/amount.h"
-#include "explain/explain_markup.h"
-#include "explain/markup_text.h"
+#include "explain/explain_walk.h"
 
 enum { PAGE_COLUMNS = 100 }; /* what a table may take of a page in a browser */
 
@@ -49,9 +47,9 @@ static void add_title(struct buf *out, const struct explain_cell *cell)
         buf_format(out, symbol[1] ? "$(%s)_{%zu}$" : "$%s_{%zu}$", symbol, cell->number);
 }
 
-static void add_number(struct buf *out, const struct explain_cell *cell)
+static void add_number(struct buf *out, const char *digits)
 {
-    buf_text(out, isinf(cell->value) ? "$-\\infty$" : cell->digits);
+    buf_text(out, strstr(digits, "inf") ? "$-\\infty$" : digits);
 }
 
 static void add_bar(struct buf *out, double share)
@@ -68,10 +66,10 @@ static void add_bar(struct buf *out, double share)
     }
 
 static const struct markup markup = {
-    .latex = true,
+    .form = {.latex = true, .titles_say_all = true, .symbol = add_title, .number = add_number},
     .text = markdown_text,
     .formula = buf_text,
-    .prose = explain_prose,
+    .prose = latex_prose,
     .title = {"# ", "\n\n"},
     .end = "",
     .facts = {"", ""},
@@ -102,8 +100,6 @@ static const struct markup markup = {
     .cells = {[CELL_NUMBER] = CELL, [CELL_DOTS] = CELL, [CELL_BAR] = {" ", " |"}},
     .table_end = {"", ""},
     .says_parts = true,
-    .title_cell = add_title,
-    .number_cell = add_number,
     .bar_cell = add_bar,
 };
 
