@@ -1,4 +1,4 @@
-#include "train/adamw.h"
+#include "train/trainer.h"
 
 #include <math.h>
 #include <string.h>

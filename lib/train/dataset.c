@@ -1,4 +1,4 @@
-#include "train/dataset.h"
+#include "train/trainer.h"
 
 #include <string.h>
 

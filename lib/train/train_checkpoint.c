@@ -1,4 +1,4 @@
-#include "train/train_checkpoint.h"
+#include "train/trainer.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -19,31 +19,6 @@ enum { SAVED_FILES = NEW_MODEL_FILES_MAX + 3, NUMBER_BYTES = 32 };
 
 /* --- settings -------------------------------------------------------------------------------- */
 
-/* A setting is a whole number or a real one. */
-static const struct setting {
-    const char *name;
-    size_t offset;
-    bool whole;
-    double max;
-    bool may_lack; /* in what earlier versions saved: then it is 0 */
-} settings_rows[] = {
-    {"seed", offsetof(struct trainer_settings, seed), true, 9007199254740991.0, false},
-    {"steps", offsetof(struct trainer_settings, steps), true, 1e9, false},
-    {"warmup", offsetof(struct trainer_settings, warmup), true, 1e9, false},
-    {"texts", offsetof(struct trainer_settings, texts), true, 1e6, false},
-    {"tokens", offsetof(struct trainer_settings, tokens), true, 1e6, false},
-    {"accumulate", offsetof(struct trainer_settings, accumulate), true, 1e6, false},
-    {"rate", offsetof(struct trainer_settings, rate), false, 1e3, false},
-    {"decay", offsetof(struct trainer_settings, decay), false, 1e3, false},
-    {"clip", offsetof(struct trainer_settings, clip), false, 1e9, false},
-    {"dropout", offsetof(struct trainer_settings, dropout), false, 0.99, false},
-    {"drills", offsetof(struct trainer_settings, drills), false, 1, false},
-    {"beta_2", offsetof(struct trainer_settings, beta_2), false, 1, false},
-    {"save_every", offsetof(struct trainer_settings, save_every), true, 1e9, true},
-};
-
-enum { SETTINGS = sizeof settings_rows / sizeof *settings_rows };
-
 static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
 {
     struct sha256 sha;
@@ -59,14 +34,12 @@ static void describe_state(struct json_writer *json, const struct train_checkpoi
     snprintf(number, sizeof number, "%016" PRIx64, state->digest);
     json_put_integer(json, "\n  step", state->step);
     json_put_text(json, "\n  data", number);
-    for (size_t i = 0; i < SETTINGS; i++) {
-        const char *field = (const char *)&state->settings + settings_rows[i].offset;
-        if (settings_rows[i].whole)
-            snprintf(number, sizeof number, "%lld", *(const long long *)(const void *)field);
-        else
-            snprintf(number, sizeof number, "%.17g", *(const double *)(const void *)field);
+    for (size_t i = 0; i < trainer_setting_count; i++) {
+        const struct trainer_setting *row = &trainer_setting_rows[i];
+        snprintf(number, sizeof number, row->whole ? "%.0f" : "%.17g",
+                 trainer_setting_value(&state->settings, row));
         json_put_gap(json, "\n  ");
-        json_put_raw(json, settings_rows[i].name, number);
+        json_put_raw(json, row->name, number);
     }
 }
 
@@ -95,7 +68,7 @@ static void describe(struct buf *out, const struct trainer *trainer, const struc
     buf_text(out, "\n  }\n}\n");
 }
 
-static int read_setting(struct train_checkpoint *state, const struct setting *row,
+static int read_setting(struct train_checkpoint *state, const struct trainer_setting *row,
                         const struct json *root, struct err *err)
 {
     void *field = (char *)&state->settings + row->offset;
@@ -116,8 +89,8 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
         return -1;
     if (sscanf(digest, "%" SCNx64, &state->digest) != 1)
         return err_set(err, "field 'data': expected a digest, found \"%s\"", digest);
-    for (size_t i = 0; i < SETTINGS; i++)
-        if (read_setting(state, &settings_rows[i], root, err))
+    for (size_t i = 0; i < trainer_setting_count; i++)
+        if (read_setting(state, &trainer_setting_rows[i], root, err))
             return -1;
     const struct trainer_settings *s = &state->settings;
     if (!s->steps || !s->texts || !s->tokens || !s->accumulate || state->step > s->steps)

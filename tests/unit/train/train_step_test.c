@@ -9,7 +9,7 @@
 #include "math/rng.h"
 #include "model/forward.h"
 #include "model/model.h"
-#include "train/adamw.h"
+#include "train/trainer.h"
 
 static const char *const cases[] = {"tied", "untied", "relu", "silu", "tanh", "quick_gelu"};
 enum { CASES = COUNT(cases) };
