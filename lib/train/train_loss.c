@@ -12,24 +12,14 @@ size_t train_loss_rows(size_t rows)
     return rows < CHUNK_ROWS ? rows : CHUNK_ROWS;
 }
 
-/* Some rows of the batch. */
-struct chunk {
-    const struct train_step *step;
-    struct matrix logits;
-    size_t first;
-    float factor; /* of the gradient of a token's loss */
-};
-
-static void judge_block(void *context, const struct row_block *block)
+static void judge_block(const struct row_operation *op, const struct row_block *block)
 {
-    const struct chunk *chunk = context;
-    const struct train_step *step = chunk->step;
-    struct matrix logits = block_rows(chunk->logits, block);
+    const struct train_step *step = op->step;
+    struct matrix logits = block_rows(op->y, block);
     for (size_t i = 0; i < logits.rows; i++) {
-        size_t row = chunk->first + block->first + i;
+        size_t row = op->first + block->first + i;
         if (!cross_entropy_row(logits.data + i * logits.stride, logits.columns,
-                               step->batch->targets[row], chunk->factor,
-                               &step->scratch.losses[row]))
+                               step->batch->targets[row], op->factor, &step->scratch.losses[row]))
             step->scratch.losses[row] = (double)NAN;
     }
 }
@@ -40,23 +30,28 @@ static enum parameter_id unembedding(const struct train_step *step)
     return step->config->tied ? PARAMETER_WTE : PARAMETER_LM_HEAD;
 }
 
-/* Logits of a chunk, its losses, and in the logits' place their gradients. */
-static void judge(struct train_step *step, struct chunk *chunk, struct matrix x)
+/* Logits of the rows x from `first` on, their losses, and in the logits' place their gradients. */
+static struct matrix judge(struct train_step *step, struct matrix x, size_t first)
 {
     const struct config *c = step->config;
+    struct matrix logits = matrix_rows(step->scratch.logits, 0, x.rows);
+    float factor = step->batch->share / (float)step->rows;
     struct weight w = {
         .data = step->scratch.transposed_weight,
         .in = c->n_embd,
         .out = c->vocab_size,
         .stride = c->vocab_size,
     };
-    chunk->logits = matrix_rows(step->scratch.logits, 0, x.rows);
-    linear(step->plan.machine, chunk->logits, x, &w, ACTIVATION_NONE);
-    parallel_rows(step->plan.machine, x.rows, c->vocab_size, judge_block, chunk);
+    linear(step->plan.machine, logits, x, &w, ACTIVATION_NONE);
+    row_operation_run(
+        step, (struct row_operation){judge_block, .y = logits, .first = first, .factor = factor},
+        logits);
+    return logits;
 }
 
-/* From the gradients of a chunk's logits to those of x and of the unembedding. */
-static void judge_backward(struct train_step *step, const struct chunk *chunk, struct matrix x)
+/* From the gradients of the logits to those of x and of the unembedding. */
+static void judge_backward(struct train_step *step, struct matrix logits, struct matrix x,
+                           size_t first)
 {
     const struct config *c = step->config;
     struct matrix transposed = {step->scratch.transposed, c->vocab_size, x.rows,
@@ -67,9 +62,9 @@ static void judge_backward(struct train_step *step, const struct chunk *chunk, s
         .out = c->n_embd,
         .stride = c->n_embd,
     };
-    linear(step->plan.machine, matrix_rows(step->d.norm, chunk->first, x.rows), chunk->logits, &w,
+    linear(step->plan.machine, matrix_rows(step->d.norm, first, x.rows), logits, &w,
            ACTIVATION_NONE);
-    parallel_transpose(step->plan.machine, transposed, chunk->logits);
+    parallel_transpose(step, transposed, logits);
     add_weight_gradient(step, parameter_at(&step->gradients, unembedding(step), 0), transposed, x);
 }
 
@@ -93,15 +88,13 @@ int train_loss(struct train_step *step, bool learns, double *loss, struct err *e
     struct matrix matrix = {words, c->vocab_size, c->n_embd, c->n_embd};
     struct matrix transposed = {step->scratch.transposed_weight, c->n_embd, c->vocab_size,
                                 c->vocab_size};
-    parallel_transpose(step->plan.machine, transposed, matrix);
+    parallel_transpose(step, transposed, matrix);
     for (size_t first = 0; first < step->rows; first += CHUNK_ROWS) {
-        struct chunk chunk = {.step = step, .first = first};
         struct matrix x =
             matrix_rows(step->tape.norm_f, first, train_loss_rows(step->rows - first));
-        chunk.factor = step->batch->share / (float)step->rows;
-        judge(step, &chunk, x);
+        struct matrix logits = judge(step, x, first);
         if (learns)
-            judge_backward(step, &chunk, x);
+            judge_backward(step, logits, x, first);
     }
     return sum_losses(step, loss, err);
 }
