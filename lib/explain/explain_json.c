@@ -98,7 +98,7 @@ static void put_step(struct json_writer *json, const struct step *step)
 static void put_given(struct json_writer *json, const struct given *given)
 {
     const struct block *block = given->table.blocks;
-    if (given->shape == GIVEN_MATRIX)
+    if (given->is_matrix)
         put_block(json, &given->table, block);
     else
         put_row(json, block->name, block, block->values);

@@ -56,10 +56,8 @@ struct step_table {
 };
 
 /* What a step takes as it is: a weight of the model, or rows that the pass made before. */
-enum given_shape { GIVEN_NUMBER, GIVEN_VECTOR, GIVEN_MATRIX };
-
 struct given {
-    enum given_shape shape;
+    bool is_matrix;
     bool is_shown; /* by the formulas or the table of the step, too: pages need it no more */
     bool is_small; /* pages have it without --full, too */
     struct step_table table; /* of one block, whose name is the given's; of a vector one row */
@@ -123,32 +121,23 @@ struct explain_page {
     bool full;      /* nothing is left out: long vectors are whole in every form */
 };
 
+/* Failures to write stick to the stream; -1 with `err` for others. */
+typedef int explain_writer(struct stream *out, const struct explanations *explanations,
+                           const struct explain_page *page, struct err *err);
+
 struct explain_format {
     const char *name;   /* as in --format */
     const char *ending; /* of file names, with its dot */
     const char *about;  /* a line for help */
     bool for_files;     /* nothing for a terminal */
-    int (*write)(struct stream *out, const struct explanations *explanations,
-                 const struct explain_page *page, struct err *err);
+    explain_writer *write;
     int (*check)(struct err *err); /* refuses what cannot be written here; NULL: it can */
 };
 
 extern const struct explain_format explain_formats[]; /* text first */
 extern const size_t explain_format_count;
 
-/* The rows' writers, each in the file of its name. Failures to write stick to the stream; -1 with
- * `err` for what a writer can tell itself. */
-int explain_text_write(struct stream *, const struct explanations *, const struct explain_page *,
-                       struct err *);
-int explain_markdown_write(struct stream *, const struct explanations *,
-                           const struct explain_page *, struct err *);
-int explain_latex_write(struct stream *, const struct explanations *, const struct explain_page *,
-                        struct err *);
-int explain_html_write(struct stream *, const struct explanations *, const struct explain_page *,
-                       struct err *);
-int explain_pdf_write(struct stream *, const struct explanations *, const struct explain_page *,
-                      struct err *);
-int explain_json_write(struct stream *, const struct explanations *, const struct explain_page *,
-                       struct err *);
+extern explain_writer explain_text_write, explain_markdown_write, explain_latex_write,
+    explain_html_write, explain_pdf_write, explain_json_write;
 
 #endif

@@ -14,7 +14,7 @@ static bool is_small(size_t rows, size_t columns)
 }
 
 /* The next one of the step; its table is the builder's until the next `end`. */
-static struct given *begin(struct builder *builder, enum given_shape shape)
+static struct given *begin(struct builder *builder, bool is_matrix)
 {
     struct step *step = builder->step;
     if (!step->givens)
@@ -25,7 +25,7 @@ static struct given *begin(struct builder *builder, enum given_shape shape)
         return NULL;
     assert(step->given_count < STEP_GIVENS_MAX);
     struct given *given = &builder->givens[step->given_count++];
-    *given = (struct given){.shape = shape, .table = {.corner = "", .own_row = NO_ROW}};
+    *given = (struct given){.is_matrix = is_matrix, .table = {.corner = "", .own_row = NO_ROW}};
     builder->table = &given->table;
     return given;
 }
@@ -40,7 +40,7 @@ static void end(struct builder *builder)
 static void give_vector(struct builder *builder, const char *name, const float *values,
                         size_t width)
 {
-    struct given *given = begin(builder, GIVEN_VECTOR);
+    struct given *given = begin(builder, false);
     if (!given)
         return;
     given->is_shown = true;
@@ -50,7 +50,7 @@ static void give_vector(struct builder *builder, const char *name, const float *
 
 static void give_number(struct builder *builder, const char *name, float value)
 {
-    struct given *given = begin(builder, GIVEN_NUMBER);
+    struct given *given = begin(builder, false);
     float *number = given ? builder_floats(builder, 1) : NULL;
     if (!number)
         return;
@@ -90,7 +90,7 @@ static void give_rows(struct builder *builder, const char *name, struct formula 
                       const float *values, bool of_keys)
 {
     size_t width = builder->trace->input_size;
-    struct given *given = values ? begin(builder, GIVEN_MATRIX) : NULL;
+    struct given *given = values ? begin(builder, true) : NULL;
     if (!given)
         return;
     if (of_keys || !builder->trace->config->cross)
@@ -150,7 +150,7 @@ static void give_columns(struct builder *builder, const char *const names[2],
 {
     size_t width = columns.count;
     const float *matrix = take_columns(builder, w, columns.first, width);
-    struct given *given = matrix ? begin(builder, GIVEN_MATRIX) : NULL;
+    struct given *given = matrix ? begin(builder, true) : NULL;
     if (!given)
         return;
     const struct formula symbol = {names[0], names[0]};
@@ -227,7 +227,7 @@ void give_output(struct builder *builder)
     if (!trace->config->out_proj)
         return;
     float *matrix = builder_floats(builder, width * w->out);
-    struct given *given = matrix ? begin(builder, GIVEN_MATRIX) : NULL;
+    struct given *given = matrix ? begin(builder, true) : NULL;
     if (!given)
         return;
     for (size_t i = 0; i < width * w->out; i++)

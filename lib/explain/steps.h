@@ -1,13 +1,11 @@
 /* steps.h: the inside of explanation.c. A trace is what a pass gave of one query of one head; steps
- * are made of it, each by a function of the file of what it is about, with the help of a builder.
+ * are made of it by a builder. Memory that is not there sticks to the builder: arrays that were to
+ * be taken are NULL then.
  *
- *     builder->step->title = "Scale";
  *     builder_formula(builder, "scaled_j = score_j", "\\tilde{s}_j = s_j");
  *     builder_keys(builder);
  *     builder_column(builder, &quantity_score, trace->scores);
  *     builder_work(builder, "score_%k = %n", "s_%k = %n", &(struct number){numeral, 0.5f});
- *
- * Memory that is not there sticks to the builder: arrays that were to be taken are NULL then.
  */
 #ifndef ATTN_EXPLAIN_STEPS_H
 #define ATTN_EXPLAIN_STEPS_H
@@ -61,8 +59,7 @@ void trace_set_query(struct trace *trace, size_t query);
 /* The context [dv] that another head has for the same query. */
 const float *trace_context(const struct trace *trace, size_t head);
 
-/* --- a formula in both notations at once -------------------------------------------------------
- */
+/* --- formulas, in both notations at once ------------------------------------------------------ */
 
 struct formula_writer {
     struct buf text, latex;
@@ -121,7 +118,7 @@ extern const struct quantity quantity_k, quantity_v, quantity_g, quantity_score,
 /* Where the next sentence is to be put. */
 struct buf *builder_note(struct builder *builder);
 
-/* A formula; what the writer has becomes one; or, after one more template, the worked line. */
+/* A formula; what the writer has becomes one, or with one more template the worked line. */
 void builder_formula(struct builder *builder, const char *text, const char *latex);
 void builder_drawn(struct builder *builder);
 void builder_work(struct builder *builder, const char *text, const char *latex,
@@ -155,8 +152,8 @@ struct number block_number(const struct block *block, size_t at);
 /* The scaled scores of all keys: of those that the mask hides they are nowhere in the pass. */
 float *builder_scaled(struct builder *builder);
 
-/* --- givens.c: what steps take as it is, for who follows a trace by hand: weights of the model,
- * rows that the pass made before. Of several queries the first has it for all.
+/* --- what steps take as it is, for who follows them by hand: weights, rows that the pass made
+ * before
  */
 
 void give_input(struct builder *builder);
