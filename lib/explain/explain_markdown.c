@@ -60,45 +60,33 @@ static void add_bar(struct buf *out, double share)
     buf_format(out, " %s |", bar);
 }
 
-#define CELL      \
-    {             \
-        " ", " |" \
-    }
-
 static const struct markup markup = {
     .form = {.latex = true, .titles_say_all = true, .symbol = add_title, .number = add_number},
     .text = markdown_text,
     .formula = buf_text,
     .prose = latex_prose,
     .title = {"# ", "\n\n"},
-    .end = "",
-    .facts = {"", ""},
     .fact = {"- ", ": "},
-    .quote = {"", ""},
     .query_quote = {"**", "**"},
     .fact_end = "\n",
-    .anchor = {"", ""},
     .query_breaks = {"\n", "\n"},
     .query = {"## ", "\n\n"},
-    .query_end = "",
     .step = {{"\n## ", ". ", "\n"}, {"\n### ", ". ", "\n"}},
-    .step_end = "",
     .paragraphs = {[EXPLAIN_FORMULA] = {"\n$$", "$$\n"},
                    [EXPLAIN_NOTE] = {"\n", "\n"},
                    [EXPLAIN_WORKED] = {"\n$", "$\n"}},
-    .table_begin = "",
     .columns = {"|:--|", "--:|", ":--|", "\n", .below_titles = true},
     .lines = {[LINE_TITLES] = {"\n| ", " |", "\n"},
               [LINE_ROW] = {"| ", " |", "\n"},
               [LINE_GAP] = {"| ", " |", "\n"},
               [LINE_TOTAL] = {"| **", "** |", "\n"}},
     .own_row = {"| **", "** |"},
-    .name = {"", ""},
     .dots = "…",
     .gap = "…",
-    .titles = {[CELL_TITLE] = CELL, [CELL_DOTS] = CELL, [CELL_BAR] = {" ", " |"}},
-    .cells = {[CELL_NUMBER] = CELL, [CELL_DOTS] = CELL, [CELL_BAR] = {" ", " |"}},
-    .table_end = {"", ""},
+    .cells = {[CELL_TITLE] = {" ", " |"},
+              [CELL_NUMBER] = {" ", " |"},
+              [CELL_DOTS] = {" ", " |"},
+              [CELL_BAR] = {" ", " |"}},
     .says_parts = true,
     .bar_cell = add_bar,
 };

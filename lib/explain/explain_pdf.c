@@ -91,22 +91,10 @@ static void need(struct page *page, double height)
         turn(page);
 }
 
-/* Is there text, whole? It is forgotten by `used`. */
-static bool has_text(const struct page *page)
-{
-    return page->text.size > 0 && !page->text.out_of_memory;
-}
-
-static void used(struct page *page)
-{
-    if (!page->text.out_of_memory)
-        buf_clear(&page->text);
-}
-
 /* Add the text, and leave a gap below it. */
 static void add_lines(struct page *page, const struct lettering *how, double indent, double gap)
 {
-    if (!has_text(page))
+    if (!page->text.size)
         return;
     double width = TEXT_WIDTH - indent;
     double height = drawing_height(&page->drawing, page->text.bytes, width, how);
@@ -114,7 +102,7 @@ static void add_lines(struct page *page, const struct lettering *how, double ind
     drawing_paragraph(&page->drawing, (struct point){MARGIN + indent, page->y}, page->text.bytes,
                       width, how);
     page->y += height + gap;
-    used(page);
+    buf_clear(&page->text);
 }
 
 static void add_rule(struct page *page, double from, double to, double y)
@@ -127,11 +115,11 @@ static void add_piece(struct page *page, struct piece piece)
 {
     piece.begin = page->waiting.size;
     page->pieces[page->piece_count++] = piece;
-    if (has_text(page))
+    if (page->text.size)
         buf_text(&page->waiting, page->text.bytes);
     buf_char(&page->waiting, '\0');
     page->text.out_of_memory |= page->waiting.out_of_memory;
-    used(page);
+    buf_clear(&page->text);
 }
 
 static double height_of(struct page *page, const struct piece *piece)
@@ -229,9 +217,9 @@ static void add_label(struct page *page, const struct explain_line *line)
     page->text.out_of_memory |= label.out_of_memory;
     letters_fit(&page->text, label.out_of_memory ? "" : label.bytes, width + 2 * CHARACTER,
                 TABLE_SIZE);
-    if (has_text(page))
+    if (page->text.size)
         canvas_text(&page->drawing.canvas, (struct point){MARGIN, page->y}, page->text.bytes, &how);
-    used(page);
+    buf_clear(&page->text);
     buf_release(&label);
 }
 

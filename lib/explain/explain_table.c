@@ -184,15 +184,14 @@ static void write_number(const struct explain_table *table, const struct explain
 
 static void write_cell(const struct explain_table *table, struct explain_cell *cell)
 {
-    if (!table->text->out_of_memory)
-        buf_clear(table->text);
+    buf_clear(table->text);
     if (cell->kind == CELL_HEADING)
         write_heading(table, cell);
     else if (cell->kind == CELL_TITLE)
         write_title(table, cell);
     else if (cell->kind == CELL_NUMBER)
         write_number(table, cell);
-    cell->text = table->text->size && !table->text->out_of_memory ? table->text->bytes : "";
+    cell->text = table->text->size ? table->text->bytes : "";
     table->form->add_cell(table->page, cell);
 }
 

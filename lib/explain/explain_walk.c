@@ -124,9 +124,10 @@ struct page {
     size_t rows;                       /* of the table, since it last began */
 };
 
-static void add(struct page *page, const char *text)
+static void add(struct page *page, const char *mark)
 {
-    buf_text(&page->text, text);
+    if (mark)
+        buf_text(&page->text, mark);
 }
 
 static void add_text(struct page *page, const struct marks *marks, const char *text)
@@ -139,8 +140,8 @@ static void add_text(struct page *page, const struct marks *marks, const char *t
 static void add_cell(struct page *page, const struct explain_cell *cell)
 {
     const struct markup *markup = page->markup;
-    const struct marks *marks =
-        &(cell->line == LINE_TITLES ? markup->titles : markup->cells)[cell->kind];
+    bool is_title = cell->line == LINE_TITLES && markup->titles[cell->kind].before;
+    const struct marks *marks = &(is_title ? markup->titles : markup->cells)[cell->kind];
     if (cell->kind == CELL_HEADING) {
         markup->heading_cell(&page->text, page->table, cell);
     } else if (cell->kind == CELL_BAR && cell->line == LINE_ROW) {
@@ -218,9 +219,9 @@ static void add_fact(struct buf *out, const struct explain_fact *fact, const voi
     const struct marks *quote = fact->is_query ? &markup->query_quote : &markup->quote;
     buf_format(out, "%s%s%s", markup->fact.before, fact->name, markup->fact.after);
     if (fact->size) {
-        buf_text(out, quote->before);
+        buf_text(out, quote->before ? quote->before : "");
         markup->text(out, fact->quoted, fact->size);
-        buf_text(out, quote->after);
+        buf_text(out, quote->after ? quote->after : "");
     }
     if (markup->escapes_words)
         markup->text(out, fact->words, strlen(fact->words));
@@ -232,7 +233,7 @@ static void add_fact(struct buf *out, const struct explain_fact *fact, const voi
 static void begin_query(struct page *page, const struct explanation *explanation, size_t place)
 {
     const struct markup *markup = page->markup;
-    if (*markup->anchor.before)
+    if (markup->anchor.before)
         buf_format(&page->text, "%s%zu%s", markup->anchor.before, explanation->query,
                    markup->anchor.after);
     if (page->several) {
@@ -294,9 +295,10 @@ int explain_markup_write(struct stream *out, const struct explanations *explanat
     const struct report *report = explanations->items->report;
     if (markup->begin)
         markup->begin(&page.text, report);
-    buf_format(&page.text, "%s%s, step by step%s%s", markup->title.before,
-               page.several ? "Every query" : "One query", markup->title.after,
-               markup->facts.before);
+    add(&page, markup->title.before);
+    add(&page, page.several ? "Every query, step by step" : "One query, step by step");
+    add(&page, markup->title.after);
+    add(&page, markup->facts.before);
     explain_facts_add(&page.text, report, add_fact, markup);
     add(&page, page.several || !markup->one_list ? markup->facts.after : "");
     if (page.several && markup->links)

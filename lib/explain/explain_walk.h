@@ -144,7 +144,7 @@ bool explain_shows(const struct given *given, bool full);
 /* --- markups that are text: a table of marks, and functions for what no mark can say -----------
  */
 
-/* What stands before something and after it. */
+/* What stands before something and after it; NULL: nothing. */
 struct marks {
     const char *before, *after;
 };
@@ -191,11 +191,11 @@ struct markup {
     } lines[EXPLAIN_LINES];
     struct marks own_row; /* in place of those of other rows */
     struct marks name;
-    const char *dots, *gap; /* columns, and rows, that are left out */
-    struct marks titles[CELL_KINDS], cells[CELL_KINDS];
-    const char *table_end[2]; /* without a total, and with one */
-    bool says_parts;          /* below: how many elements are shown of how many */
-    size_t rows_max;          /* a table goes on in another one after so many; 0: never */
+    const char *dots, *gap;                             /* columns, and rows, that are left out */
+    struct marks cells[CELL_KINDS], titles[CELL_KINDS]; /* those in the line of titles, if others */
+    const char *table_end[2];                           /* without a total, and with one */
+    bool says_parts; /* below: how many elements are shown of how many */
+    size_t rows_max; /* a table goes on in another one after so many; 0: never */
 
     void (*bar_cell)(struct buf *out, double share); /* of a row, with its marks */
     void (*heading_cell)(struct buf *out, const struct explain_table *table,
