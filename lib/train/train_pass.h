@@ -56,13 +56,6 @@ void train_backward(struct train_step *step);
 void add_weight_gradient(struct train_step *step, float *gradient, struct matrix transposed,
                          struct matrix dy);
 
-/* --- the mean loss over the step's rows, from tape.norm_f; and where it `learns` d.norm, the
- * gradient of tape.norm_f, and that of the unembedding. Fails at a logit that is no number. */
-int train_loss(struct train_step *step, bool learns, double *loss, struct err *err);
-
-/* Logits are made of so many rows at a time, so that they stay in cache. */
-size_t train_loss_rows(size_t rows);
-
 /* --- causal attention: context from qkv, keeping the weights; d.qkv from d.context */
 void train_attention_forward(struct train_step *step, size_t layer);
 void train_attention_backward(struct train_step *step, size_t layer);
