@@ -271,49 +271,38 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     return failed ? -1 : 0;
 }
 
-/* Copy a tensor's numbers from a file that must have them in float32. */
-static int copy_numbers(float *to, const struct new_model_tensor *tensor,
-                        const struct safetensors *from, const char *name, const char *file,
-                        struct err *err)
+/* Read a set from a file that must have it in float32, its tensors under their names after a
+ * prefix. */
+static int read_set(const struct parameters *set, const char *prefix,
+                    const struct safetensors *from, const char *file, struct err *err)
 {
-    const struct safetensors_entry *entry = safetensors_find(from, name);
-    if (!entry || entry->dtype != DTYPE_F32 || entry->count != tensor->count)
-        return err_set(err, "'%s': tensor '%s': expected %zu float32 numbers, found %s", file, name,
-                       tensor->count, entry ? "others" : "nothing");
-    memcpy(to, entry->data, tensor->count * sizeof *to);
-    return 0;
+    struct arena arena = {0};
+    int failed = 0;
+    for (size_t i = 0; i < set->new_model->count && !failed; i++) {
+        const struct new_model_tensor *tensor = &set->new_model->tensors[i];
+        const char *name = arena_format(&arena, err, "%s%s", prefix, tensor->name);
+        const struct safetensors_entry *entry = name ? safetensors_find(from, name) : NULL;
+        if (!name)
+            failed = -1;
+        else if (!entry || entry->dtype != DTYPE_F32 || entry->count != tensor->count)
+            failed = err_set(err, "'%s': tensor '%s': expected %zu float32 numbers, found %s", file,
+                             name, tensor->count, entry ? "others" : "nothing");
+        else
+            memcpy(parameter_of(set, tensor), entry->data, tensor->count * sizeof(float));
+    }
+    arena_release(&arena);
+    return failed;
 }
 
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err)
 {
+    const struct parameters weights = parameters_of(new_model);
     struct safetensors tensors = {0};
     if (safetensors_open(&tensors, folder, weights_file, err))
         return -1;
-    int failed = 0;
-    for (size_t i = 0; i < new_model->count && !failed; i++)
-        failed = copy_numbers(new_model->tensors[i].data, &new_model->tensors[i], &tensors,
-                              new_model->tensors[i].name, weights_file, err);
+    int failed = read_set(&weights, "", &tensors, weights_file, err);
     safetensors_release(&tensors);
-    return failed;
-}
-
-static int recall(struct trainer *trainer, const struct safetensors *tensors, struct err *err)
-{
-    const struct new_model *new_model = trainer->step.plan.new_model;
-    struct arena arena = {0};
-    int failed = 0;
-    for (size_t i = 0; i < new_model->count && !failed; i++) {
-        const struct new_model_tensor *tensor = &new_model->tensors[i];
-        const char *mean = arena_format(&arena, err, "mean.%s", tensor->name);
-        const char *square = arena_format(&arena, err, "square.%s", tensor->name);
-        failed = !mean || !square ||
-                 copy_numbers(parameter_of(&trainer->adamw.means, tensor), tensor, tensors, mean,
-                              memory_file, err) ||
-                 copy_numbers(parameter_of(&trainer->adamw.squares, tensor), tensor, tensors,
-                              square, memory_file, err);
-    }
-    arena_release(&arena);
     return failed;
 }
 
@@ -327,7 +316,9 @@ int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoi
                        folder->path);
     if (safetensors_open(&tensors, folder, memory_file, err))
         return -1;
-    int failed = recall(trainer, &tensors, err) || folder_open(&file, folder, log_file, err);
+    int failed = read_set(&trainer->adamw.means, "mean.", &tensors, memory_file, err) ||
+                 read_set(&trainer->adamw.squares, "square.", &tensors, memory_file, err) ||
+                 folder_open(&file, folder, log_file, err);
     if (!failed)
         buf_bytes(log, file.bytes, file.size);
     trainer->adamw.steps = (uint64_t)state->step;

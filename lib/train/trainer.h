@@ -34,10 +34,11 @@ struct dataset_part {
 };
 
 struct dataset {
-    uint32_t *ids;
-    size_t count, room;
-    uint32_t *starts; /* of lines */
-    size_t start_count, start_room;
+    const uint32_t *ids;
+    size_t count;
+    const uint32_t *starts; /* of lines */
+    size_t start_count;
+    struct buf id_bytes, start_bytes;     /* that hold them */
     size_t tokens;                        /* of a text in a batch */
     struct dataset_part learnt, held_out; /* after dataset_finish */
     uint64_t digest;                      /* of all tokens */
