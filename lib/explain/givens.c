@@ -13,8 +13,8 @@ static bool is_small(size_t rows, size_t columns)
     return rows <= SMALL && columns <= SMALL;
 }
 
-/* The next one of the step; its table is the builder's until the next `end`. */
-static struct given *begin(struct builder *builder, bool is_matrix)
+/* The next one of the step. */
+static struct given *begin(struct builder *builder)
 {
     struct step *step = builder->step;
     if (!step->givens)
@@ -24,41 +24,30 @@ static struct given *begin(struct builder *builder, bool is_matrix)
     if (builder->failed)
         return NULL;
     assert(step->given_count < STEP_GIVENS_MAX);
-    struct given *given = &builder->givens[step->given_count++];
-    *given = (struct given){.is_matrix = is_matrix, .table = {.corner = "", .own_row = NO_ROW}};
-    builder->table = &given->table;
-    return given;
-}
-
-static void end(struct builder *builder)
-{
-    builder->table = &builder->step->table;
+    return &builder->givens[step->given_count++];
 }
 
 /* --- what the step shows anyway --------------------------------------------------------------- */
 
-static void give_vector(struct builder *builder, const char *name, const float *values,
-                        size_t width)
+/* A vector, or of width 0 a number. */
+static void give_values_of(struct builder *builder, const char *name, const float *values,
+                           size_t width)
 {
-    struct given *given = begin(builder, false);
+    struct given *given = begin(builder);
     if (!given)
         return;
-    given->is_shown = true;
-    builder_vector(builder, name, values, width);
-    end(builder);
+    *given = (struct given){.is_shown = true, .table = {.row_count = 1, .block_count = 1}};
+    given->table.blocks[0] = (struct block){
+        .name = name, .is_vector = width > 0, .width = width ? width : 1, .values = values};
 }
 
 static void give_number(struct builder *builder, const char *name, float value)
 {
-    struct given *given = begin(builder, false);
-    float *number = given ? builder_floats(builder, 1) : NULL;
+    float *number = builder_floats(builder, 1);
     if (!number)
         return;
     *number = value;
-    given->is_shown = true;
-    builder_rows(builder, 1);
-    builder_column(builder, &(struct quantity){name, {name, name}, {name, name}}, number);
-    end(builder);
+    give_values_of(builder, name, number, 0);
 }
 
 void give_scale(struct builder *builder)
@@ -85,21 +74,44 @@ static void name_queries(struct builder *builder)
     builder->table->own_row = builder->trace->query;
 }
 
+/* A matrix [rows, width], dense, whose rows are numbered: channels, unless another name is set. */
+static struct given *give_matrix(struct builder *builder, const char *name, struct formula symbol,
+                                 const float *values, size_t rows, size_t width)
+{
+    struct given *given = values ? begin(builder) : NULL;
+    if (!given)
+        return NULL;
+    *given = (struct given){.is_matrix = true, .is_small = is_small(rows, width)};
+    given->table = (struct step_table){.corner = "channel",
+                                       .rows = builder->trace->report->numbers,
+                                       .row_count = rows,
+                                       .own_row = NO_ROW,
+                                       .block_count = 1};
+    given->table.blocks[0] =
+        (struct block){.name = name,
+                       .symbol = symbol,
+                       .is_vector = true,
+                       .width = width,
+                       .values = values,
+                       .stride = width,
+                       .numeral = builder_numeral(builder, values, rows * width)};
+    return given;
+}
+
 /* Vectors [count, C] of the text that is looked at, or of the one that looks; NULL: none. */
 static void give_rows(struct builder *builder, const char *name, struct formula symbol,
                       const float *values, bool of_keys)
 {
-    size_t width = builder->trace->input_size;
-    struct given *given = values ? begin(builder, true) : NULL;
+    const struct trace *trace = builder->trace;
+    bool keys = of_keys || !trace->config->cross;
+    size_t count = keys ? trace->keys : report_queries(trace->report, trace->part)->count;
+    struct given *given = give_matrix(builder, name, symbol, values, count, trace->input_size);
     if (!given)
         return;
-    if (of_keys || !builder->trace->config->cross)
-        builder_keys(builder);
-    else
-        name_queries(builder);
-    given->is_small = is_small(1, width);
-    builder_vectors(builder, &(struct quantity){name, symbol, symbol}, values, width);
-    end(builder);
+    given->is_small = is_small(1, trace->input_size);
+    builder->table = &given->table;
+    (keys ? builder_keys : name_queries)(builder);
+    builder->table = &builder->step->table;
 }
 
 const struct norm *given_norm(const struct trace *trace)
@@ -124,8 +136,8 @@ void give_input(struct builder *builder)
     give_rows(builder, "h", (struct formula){"h_j", "h_j"}, trace->streams, false);
     if (!norm)
         return;
-    give_vector(builder, "gamma", norm->scale, trace->input_size);
-    give_vector(builder, "beta", norm->shift, trace->input_size);
+    give_values_of(builder, "gamma", norm->scale, trace->input_size);
+    give_values_of(builder, "beta", norm->shift, trace->input_size);
     give_number(builder, "epsilon", norm->epsilon);
 }
 
@@ -148,25 +160,17 @@ static float *take_columns(struct builder *builder, const struct weight *w, size
 static void give_columns(struct builder *builder, const char *const names[2],
                          const struct weight *w, struct span columns, bool shown)
 {
-    size_t width = columns.count;
-    const float *matrix = take_columns(builder, w, columns.first, width);
-    struct given *given = matrix ? begin(builder, true) : NULL;
+    const float *matrix = take_columns(builder, w, columns.first, columns.count);
+    struct given *given = give_matrix(builder, names[0], (struct formula){names[0], names[0]},
+                                      matrix, w->in, columns.count);
     if (!given)
         return;
-    const struct formula symbol = {names[0], names[0]};
     given->is_shown = shown;
-    given->is_small = is_small(w->in, width);
-    given->table.corner = "channel";
-    given->table.rows = builder->trace->report->numbers;
-    given->table.row_count = w->in;
-    struct block *block =
-        builder_vectors(builder, &(struct quantity){names[0], symbol, symbol}, matrix, width);
-    end(builder);
     if (!w->bias)
         return;
     given->table.total = names[1];
-    block->total = matrix + w->in * width;
-    give_vector(builder, names[1], block->total, width);
+    given->table.blocks[0].total = matrix + w->in * columns.count;
+    give_values_of(builder, names[1], given->table.blocks[0].total, columns.count);
 }
 
 static struct span query_columns(const struct trace *trace)
@@ -220,24 +224,18 @@ void give_values(struct builder *builder)
 /* The head's rows of the output projection, and the bias of all heads. */
 void give_output(struct builder *builder)
 {
-    static const struct quantity W_O = {"W_O", {"W_O,h", "W_{O,h}"}, {"W_O,h", "W_{O,h}"}};
     const struct trace *trace = builder->trace;
     const struct weight *w = &trace->weights.out;
     size_t width = trace->config->d_v;
     if (!trace->config->out_proj)
         return;
     float *matrix = builder_floats(builder, width * w->out);
-    struct given *given = matrix ? begin(builder, true) : NULL;
-    if (!given)
-        return;
-    for (size_t i = 0; i < width * w->out; i++)
+    for (size_t i = 0; matrix && i < width * w->out; i++)
         matrix[i] = w->data[(trace->head * width + i / w->out) * w->stride + i % w->out];
-    given->is_small = is_small(width, w->out);
-    given->table.corner = "dim";
-    given->table.rows = trace->report->numbers;
-    given->table.row_count = width;
-    builder_vectors(builder, &W_O, matrix, w->out);
-    end(builder);
+    struct given *given =
+        give_matrix(builder, "W_O", (struct formula){"W_O,h", "W_{O,h}"}, matrix, width, w->out);
+    if (given)
+        given->table.corner = "dim";
     if (w->bias)
-        give_vector(builder, "b_O", w->bias, w->out);
+        give_values_of(builder, "b_O", w->bias, w->out);
 }
