@@ -157,20 +157,20 @@ static float *take_columns(struct builder *builder, const struct weight *w, size
 }
 
 /* Some columns of a projection, and of its bias; `shown` by the step's table, too. */
-static void give_columns(struct builder *builder, const char *const names[2],
+static void give_columns(struct builder *builder, const char *name, const char *bias,
                          const struct weight *w, struct span columns, bool shown)
 {
     const float *matrix = take_columns(builder, w, columns.first, columns.count);
-    struct given *given = give_matrix(builder, names[0], (struct formula){names[0], names[0]},
-                                      matrix, w->in, columns.count);
+    struct given *given =
+        give_matrix(builder, name, (struct formula){name, name}, matrix, w->in, columns.count);
     if (!given)
         return;
     given->is_shown = shown;
     if (!w->bias)
         return;
-    given->table.total = names[1];
+    given->table.total = bias;
     given->table.blocks[0].total = matrix + w->in * columns.count;
-    give_values_of(builder, names[1], given->table.blocks[0].total, columns.count);
+    give_values_of(builder, bias, given->table.blocks[0].total, columns.count);
 }
 
 static struct span query_columns(const struct trace *trace)
@@ -191,34 +191,31 @@ bool given_query_is_small(const struct trace *trace)
 
 void give_query(struct builder *builder)
 {
-    static const char *const names[] = {"W_q", "b_q"};
     const struct trace *trace = builder->trace;
     if (trace->config->projections)
-        give_columns(builder, names, &trace->weights.q, query_columns(trace),
+        give_columns(builder, "W_q", "b_q", &trace->weights.q, query_columns(trace),
                      given_query_is_small(trace));
 }
 
 /* What keys are made of, of which values are, too; and by what. */
 void give_keys(struct builder *builder)
 {
-    static const char *const names[] = {"W_k", "b_k"};
     const struct trace *trace = builder->trace;
     size_t width = trace->config->d_k;
     if (!trace->config->projections)
         return;
     give_rows(builder, "x_j", (struct formula){"x_j", "x_j"}, trace->sources, true);
-    give_columns(builder, names, &trace->weights.k, (struct span){trace->group * width, width},
-                 false);
+    give_columns(builder, "W_k", "b_k", &trace->weights.k,
+                 (struct span){trace->group * width, width}, false);
 }
 
 void give_values(struct builder *builder)
 {
-    static const char *const names[] = {"W_v", "b_v"};
     const struct trace *trace = builder->trace;
     size_t width = trace->config->d_v;
     if (trace->config->projections)
-        give_columns(builder, names, &trace->weights.v, (struct span){trace->group * width, width},
-                     false);
+        give_columns(builder, "W_v", "b_v", &trace->weights.v,
+                     (struct span){trace->group * width, width}, false);
 }
 
 /* The head's rows of the output projection, and the bias of all heads. */

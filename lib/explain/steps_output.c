@@ -7,24 +7,21 @@
 
 enum { WORKED_ELEMENTS = 2 }; /* of a vector */
 
-/* The beginning of weight_0 · v_0, each element written by a template, of weight, value and their
- * product. */
-static void write_vector(struct builder *builder, const char *text, const char *latex)
+/* The beginning of weight_0 · v_0, each element written by a template: of weight and value, or of
+ * their product. */
+static void write_vector(struct builder *builder, const char *text, const char *latex, bool product)
 {
-    const struct trace *trace = builder->trace;
     const struct block *blocks = builder->table->blocks;
     struct formula_writer *out = &builder->out;
-    size_t width = trace->config->d_v;
-    const struct number weight = block_number(&blocks[0], builder->key);
+    size_t width = builder->trace->config->d_v;
     bool whole = width <= WORKED_ELEMENTS;
     for (size_t i = 0; i < width && i < WORKED_ELEMENTS; i++) {
+        const struct number weight = block_number(&blocks[0], builder->key);
         const struct number value = block_number(&blocks[1], builder->key * width + i);
-        const struct number product = {value.numeral, weight.value * value.value};
+        const struct number numbers[] = {
+            {value.numeral, weight.value * value.value}, weight, value};
         formula_write(out, i ? ", " : "[", i ? ",\\, " : "[", 0, NULL);
-        if (text)
-            formula_write(out, text, latex, 0, (const struct number[]){weight, value});
-        else
-            formula_write(out, "%n", "%n", 0, &product);
+        formula_write(out, text, latex, 0, product ? numbers : numbers + 1);
     }
     formula_write(out, whole ? "]" : ", …]", whole ? "]" : ",\\, \\ldots]", 0, NULL);
 }
@@ -34,9 +31,9 @@ static void work_values(struct builder *builder)
 {
     formula_write(&builder->out, "weight_%k · v_%k = ", "\\alpha_%k\\, v_%k = ", builder->key,
                   NULL);
-    write_vector(builder, "%n · %f", "%n \\cdot %f");
+    write_vector(builder, "%n · %f", "%n \\cdot %f", false);
     formula_write(&builder->out, " = ", " = ", 0, NULL);
-    write_vector(builder, NULL, NULL);
+    write_vector(builder, "%n", "%n", true);
     builder_work(builder, "", "", NULL);
 }
 
