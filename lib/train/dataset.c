@@ -57,11 +57,12 @@ int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, stru
             "expected at least two lines with %zu tokens from there on, found %zu tokens "
             "in %zu lines",
             tokens + 1, dataset->count, dataset->start_count);
-    size_t learnt = usable - out;
-    dataset->held_out = (struct dataset_part){dataset->starts + learnt, out};
-    while (learnt > 1 && dataset->starts[learnt - 1] + tokens + 1 > dataset->starts[usable - out])
-        learnt--; /* what is learnt ends before what is held out */
-    dataset->learnt = (struct dataset_part){dataset->starts, learnt};
+    size_t training = usable - out;
+    dataset->held_out = (struct dataset_part){dataset->starts + training, out};
+    while (training > 1 &&
+           dataset->starts[training - 1] + tokens + 1 > dataset->starts[usable - out])
+        training--; /* what is trained on ends before what is held out */
+    dataset->training = (struct dataset_part){dataset->starts, training};
     return 0;
 }
 

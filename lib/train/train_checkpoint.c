@@ -11,7 +11,7 @@
 #include "format/safetensors.h"
 
 static const char settings_file[] = "training.json";
-static const char memory_file[] = "training.safetensors";
+static const char optimizer_file[] = "training.safetensors";
 static const char log_file[] = "log.csv";
 static const char weights_file[] = "model.safetensors";
 
@@ -101,7 +101,7 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
 /* --- one set of files ------------------------------------------------------------------------ */
 
 /* What every checkpoint has; those of its tokenizer depend on its kind. */
-static const char *const always[] = {weights_file, memory_file, "config.json"};
+static const char *const always[] = {weights_file, optimizer_file, "config.json"};
 
 static int check_file(const struct json *member, const struct folder *folder, struct err *err)
 {
@@ -223,8 +223,8 @@ int train_checkpoint_open(struct train_checkpoint *state, const struct folder *f
 /* --- numbers --------------------------------------------------------------------------------- */
 
 /* The bytes of training.safetensors. */
-static int remember(struct buf *bytes, const struct trainer *trainer,
-                    const struct new_model *new_model, struct err *err)
+static int write_optimizer(struct buf *bytes, const struct trainer *trainer,
+                           const struct new_model *new_model, struct err *err)
 {
     static const char *const kinds[] = {"mean", "square"};
     struct arena arena = {0};
@@ -255,10 +255,11 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     struct folder_file files[SAVED_FILES];
     struct folder folder = {target->path, files, 0};
     struct buf json = {0};
-    struct buf memory = {0};
-    int failed = buf_check(log, err) || remember(&memory, trainer, new_model, err);
+    struct buf optimizer = {0};
+    int failed = buf_check(log, err) || write_optimizer(&optimizer, trainer, new_model, err);
     if (!failed) {
-        files[folder.file_count++] = (struct folder_file){memory_file, memory.bytes, memory.size};
+        files[folder.file_count++] =
+            (struct folder_file){optimizer_file, optimizer.bytes, optimizer.size};
         for (size_t i = 0; i < new_model->folder.file_count; i++)
             files[folder.file_count++] = new_model->folder.files[i];
         describe(&json, trainer, &folder);
@@ -267,7 +268,7 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
         failed = buf_check(&json, err) || folder_save(&folder, target, NULL, err);
     }
     buf_release(&json);
-    buf_release(&memory);
+    buf_release(&optimizer);
     return failed ? -1 : 0;
 }
 
@@ -314,10 +315,10 @@ int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoi
     if (trainer->dataset->digest != state->digest)
         return err_set(err, "--data: expected the texts that '%s' was trained on, found others",
                        folder->path);
-    if (safetensors_open(&tensors, folder, memory_file, err))
+    if (safetensors_open(&tensors, folder, optimizer_file, err))
         return -1;
-    int failed = read_set(&trainer->adamw.means, "mean.", &tensors, memory_file, err) ||
-                 read_set(&trainer->adamw.squares, "square.", &tensors, memory_file, err) ||
+    int failed = read_set(&trainer->adamw.means, "mean.", &tensors, optimizer_file, err) ||
+                 read_set(&trainer->adamw.squares, "square.", &tensors, optimizer_file, err) ||
                  folder_open(&file, folder, log_file, err);
     if (!failed)
         buf_bytes(log, file.bytes, file.size);

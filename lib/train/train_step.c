@@ -15,8 +15,8 @@ struct parameters parameters_of(const struct new_model *new_model)
     return (struct parameters){new_model, first, (size_t)(last->data - first) + last->count};
 }
 
-int parameters_take(struct parameters *parameters, const struct new_model *new_model,
-                    struct arena *arena, struct err *err)
+int parameters_alloc(struct parameters *parameters, const struct new_model *new_model,
+                     struct arena *arena, struct err *err)
 {
     *parameters = parameters_of(new_model);
     parameters->values = arena_alloc(arena, parameters->count, sizeof(float), err);
@@ -164,7 +164,7 @@ int train_step_open(struct train_step *step, const struct train_step_plan *plan,
     step->weights = parameters_of(plan->new_model);
     step->rows = plan->texts * plan->tokens;
     step->weights_stride = train_attention_stride(plan->tokens);
-    if (parameters_take(&step->gradients, plan->new_model, &step->arena, err) ||
+    if (parameters_alloc(&step->gradients, plan->new_model, &step->arena, err) ||
         take_tape(step, err) || take_gradients(step, err) || take_scratch(step, err)) {
         train_step_release(step);
         return -1;
@@ -181,7 +181,7 @@ void train_step_release(struct train_step *step)
 /* --- the loss, and its gradients ---------------------------------------------------------------
  */
 
-static void judge_block(const struct row_operation *op, const struct row_block *block)
+static void cross_entropy_block(const struct row_operation *op, const struct row_block *block)
 {
     const struct train_step *step = op->step;
     struct matrix logits = block_rows(op->y, block);
@@ -200,7 +200,7 @@ static enum parameter_id unembedding(const struct train_step *step)
 }
 
 /* Logits of the rows x from `first` on, their losses, and in the logits' place their gradients. */
-static struct matrix judge(struct train_step *step, struct matrix x, size_t first)
+static struct matrix logits_forward(struct train_step *step, struct matrix x, size_t first)
 {
     const struct config *c = step->config;
     struct matrix logits = matrix_rows(step->scratch.logits, 0, x.rows);
@@ -213,14 +213,15 @@ static struct matrix judge(struct train_step *step, struct matrix x, size_t firs
     };
     linear(step->plan.machine, logits, x, &w, ACTIVATION_NONE);
     row_operation_run(
-        step, (struct row_operation){judge_block, .y = logits, .first = first, .factor = factor},
+        step,
+        (struct row_operation){cross_entropy_block, .y = logits, .first = first, .factor = factor},
         logits);
     return logits;
 }
 
 /* From the gradients of the logits to those of x and of the unembedding. */
-static void judge_backward(struct train_step *step, struct matrix logits, struct matrix x,
-                           size_t first)
+static void logits_backward(struct train_step *step, struct matrix logits, struct matrix x,
+                            size_t first)
 {
     const struct config *c = step->config;
     struct matrix transposed = {step->scratch.transposed, c->vocab_size, x.rows,
@@ -250,9 +251,9 @@ static int sum_losses(const struct train_step *step, double *loss, struct err *e
     return 0;
 }
 
-/* The mean loss over the step's rows, from tape.norm_f; and where it `learns` d.norm, the gradient
- * of tape.norm_f, and that of the unembedding. Fails at a logit that is no number. */
-static int train_loss(struct train_step *step, bool learns, double *loss, struct err *err)
+/* The mean loss over the step's rows, from tape.norm_f; and where it `backward` d.norm, the
+ * gradient of tape.norm_f, and that of the unembedding. Fails at a logit that is no number. */
+static int train_loss(struct train_step *step, bool backward, double *loss, struct err *err)
 {
     const struct config *c = step->config;
     float *words = parameter_at(&step->weights, unembedding(step), 0);
@@ -262,9 +263,9 @@ static int train_loss(struct train_step *step, bool learns, double *loss, struct
     parallel_transpose(step, transposed, matrix);
     for (size_t first = 0; first < step->rows; first += CHUNK_ROWS) {
         struct matrix x = matrix_rows(step->tape.norm_f, first, chunk_rows(step->rows - first));
-        struct matrix logits = judge(step, x, first);
-        if (learns)
-            judge_backward(step, logits, x, first);
+        struct matrix logits = logits_forward(step, x, first);
+        if (backward)
+            logits_backward(step, logits, x, first);
     }
     return sum_losses(step, loss, err);
 }

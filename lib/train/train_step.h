@@ -33,8 +33,8 @@ struct parameters {
 
 /* The new model's own numbers; and a set of zeros of the same size. */
 struct parameters parameters_of(const struct new_model *new_model);
-int parameters_take(struct parameters *parameters, const struct new_model *new_model,
-                    struct arena *arena, struct err *err);
+int parameters_alloc(struct parameters *parameters, const struct new_model *new_model,
+                     struct arena *arena, struct err *err);
 
 /* Where a tensor begins, NULL where the model has none (`layer` is 0 outside layers); and where one
  * of the new model's does. */

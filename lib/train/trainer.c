@@ -56,7 +56,7 @@ int trainer_open(struct trainer *trainer, const struct trainer_settings *setting
     trainer->ids = arena_alloc(&trainer->arena, count, sizeof *trainer->ids, err);
     trainer->targets = arena_alloc(&trainer->arena, count, sizeof *trainer->targets, err);
     if (!trainer->ids || !trainer->targets || train_step_open(&trainer->step, &plan, err) ||
-        adamw_take(&trainer->adamw, new_model, &trainer->arena, err)) {
+        adamw_alloc(&trainer->adamw, new_model, &trainer->arena, err)) {
         trainer_release(trainer);
         return -1;
     }
@@ -104,7 +104,7 @@ int trainer_step(struct trainer *trainer, struct trainer_report *report, struct 
         uint64_t number = (uint64_t)((step - 1) * s->accumulate + i);
         double loss = 0;
         struct train_batch batch =
-            draw(trainer, &trainer->dataset->learnt, key_of(trainer, KEY_TEXTS, number));
+            draw(trainer, &trainer->dataset->training, key_of(trainer, KEY_TEXTS, number));
         dataset_drill(trainer->ids, trainer->targets, &drills, key_of(trainer, KEY_DRILLS, number));
         batch.key = key_of(trainer, KEY_DROPS, number);
         batch.share = 1.0f / (float)s->accumulate;

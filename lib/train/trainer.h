@@ -38,10 +38,10 @@ struct dataset {
     size_t count;
     const uint32_t *starts; /* of lines */
     size_t start_count;
-    struct buf id_bytes, start_bytes;     /* that hold them */
-    size_t tokens;                        /* of a text in a batch */
-    struct dataset_part learnt, held_out; /* after dataset_finish */
-    uint64_t digest;                      /* of all tokens */
+    struct buf id_bytes, start_bytes;       /* that hold them */
+    size_t tokens;                          /* of a text in a batch */
+    struct dataset_part training, held_out; /* after dataset_finish */
+    uint64_t digest;                        /* of all tokens */
 };
 
 /* Add the tokens of a text. Errors are the tokenizer's. */
@@ -86,8 +86,8 @@ struct adamw_step {
 };
 
 /* Memory for means and squares, all 0. */
-int adamw_take(struct adamw *adamw, const struct new_model *new_model, struct arena *arena,
-               struct err *err);
+int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct arena *arena,
+                struct err *err);
 
 /* √Σ g² over all parameters. */
 double adamw_norm(const struct parameters *gradients);
