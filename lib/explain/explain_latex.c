@@ -56,7 +56,6 @@ static void add_preamble(struct buf *out, const struct report *report)
 
 static const struct markup markup = {
     .form = {.latex = true, .symbol = add_symbol, .number = numeral_latex},
-    .text = latex_text,
     .formula = buf_text,
     .prose = latex_prose,
     .begin = add_preamble,
@@ -64,8 +63,7 @@ static const struct markup markup = {
     .end = "\\end{document}\n",
     .facts = {"\\begin{description}\\raggedright\n", "\\end{description}\n"},
     .one_list = true,
-    .fact = {"\\item[", "] "},
-    .fact_end = "\n",
+    .fact = {.text = latex_text, .name = {"\\item[", "] "}, .end = "\n"},
     .query_breaks = {"\n", "\n\\clearpage"},
     .query = {"\\section*{", "}\n"},
     .step = {{"\n\\subsection*{", "\\quad ", "}\n"}, {"\n\\subsection*{", "\\quad ", "}\n"}},

@@ -62,13 +62,10 @@ static void add_bar(struct buf *out, double share)
 
 static const struct markup markup = {
     .form = {.latex = true, .titles_say_all = true, .symbol = add_title, .number = add_number},
-    .text = markdown_text,
     .formula = buf_text,
     .prose = latex_prose,
     .title = {"# ", "\n\n"},
-    .fact = {"- ", ": "},
-    .query_quote = {"**", "**"},
-    .fact_end = "\n",
+    .fact = {.text = markdown_text, .name = {"- ", ": "}, .query_quote = {"**", "**"}, .end = "\n"},
     .query_breaks = {"\n", "\n"},
     .query = {"## ", "\n\n"},
     .step = {{"\n## ", ". ", "\n"}, {"\n### ", ". ", "\n"}},

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "draw/drawing.h"
 #include "draw/letters.h"
 #include "explain/explain_walk.h"
@@ -302,21 +301,11 @@ static void end_step(struct page *page)
 }
 
 /* A paragraph a line: of a text that fills pages several. */
-static void add_fact(struct buf *out, const struct explain_fact *fact, const void *how)
-{
-    (void)how;
-    buf_format(out, "<b>%s</b>  ", fact->name);
-    for (size_t at = 0; at < fact->size;) {
-        size_t size = 0;
-        while (at + size < fact->size && size < FACT_BYTES)
-            size += utf8_grapheme(fact->quoted + at + size, fact->size - at - size);
-        html_text(out, fact->quoted + at, size);
-        at += size;
-        buf_text(out, at < fact->size ? "\n" : "");
-    }
-    html_text(out, fact->words, strlen(fact->words));
-    buf_char(out, '\n');
-}
+static const struct fact_marks fact_marks = {.text = html_text,
+                                             .escapes_words = true,
+                                             .name = {"<b>", "</b>  "},
+                                             .end = "\n",
+                                             .line_bytes = FACT_BYTES};
 
 static void add_facts(struct page *page, struct buf *facts)
 {
@@ -338,7 +327,7 @@ static void begin_query(struct page *page, const struct explanation *explanation
         turn(page);
     if (page->several)
         add_section(page, 14, explain_token(explanation));
-    explain_facts_add_query(&facts, explanation, add_fact, NULL);
+    explain_facts_add_query(&facts, explanation, &fact_marks);
     add_facts(page, &facts);
 }
 
@@ -354,7 +343,7 @@ static int begin_document(struct page *page, struct stream *out, const struct re
     if (failed)
         return -1;
     add_section(page, 16, page->several ? "Every query, step by step" : "One query, step by step");
-    explain_facts_add(&facts, report, add_fact, NULL);
+    explain_facts_add(&facts, report, &fact_marks);
     add_facts(page, &facts);
     return 0;
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 /* --- facts ------------------------------------------------------------------------------------ */
 
 const char *explain_token(const struct explanation *explanation)
@@ -9,48 +11,77 @@ const char *explain_token(const struct explanation *explanation)
     return explanation->text->labels[explanation->query].exact;
 }
 
+static void add_mark(struct buf *out, const char *mark)
+{
+    if (mark)
+        buf_text(out, mark);
+}
+
+/* A name, what was given, in quotes of its own, and words of our own. */
+static void add_fact(struct buf *out, const struct fact_marks *marks, const char *name,
+                     const struct marks *quote, const struct buf *quoted, const char *words)
+{
+    const char *text = quoted->bytes;
+    add_mark(out, marks->name.before);
+    buf_text(out, name);
+    add_mark(out, marks->name.after);
+    add_mark(out, quoted->size ? quote->before : NULL);
+    for (size_t at = 0; at < quoted->size;) {
+        size_t size = marks->line_bytes ? 0 : quoted->size;
+        while (at + size < quoted->size && size < marks->line_bytes)
+            size += utf8_grapheme(text + at + size, quoted->size - at - size);
+        marks->text(out, text + at, size);
+        at += size;
+        buf_text(out, at < quoted->size ? "\n" : "");
+    }
+    add_mark(out, quoted->size ? quote->after : NULL);
+    if (marks->escapes_words)
+        marks->text(out, words, strlen(words));
+    else
+        buf_text(out, words);
+    buf_text(out, marks->end);
+    out->out_of_memory |= quoted->out_of_memory;
+}
+
 /* A text as it is shown. */
-static void add_text_fact(struct buf *out, const char *name, const struct tokenized *tokenized,
-                          explain_fact_writer add, const void *how)
+static void add_text_fact(struct buf *out, const struct fact_marks *marks, const char *name,
+                          const struct tokenized *tokenized)
 {
     struct buf text = {0};
     tokenized_visible(&text, tokenized);
-    add(out, &(struct explain_fact){name, text.bytes, text.size, "", false}, how);
-    out->out_of_memory |= text.out_of_memory;
+    add_fact(out, marks, name, &marks->quote, &text, "");
     buf_release(&text);
 }
 
-void explain_facts_add(struct buf *out, const struct report *report, explain_fact_writer add,
-                       const void *how)
+void explain_facts_add(struct buf *out, const struct report *report, const struct fact_marks *marks)
 {
     struct tokenized model = {.text = report->model, .size = strlen(report->model)};
-    add_text_fact(out, "model", &model, add, how);
+    add_text_fact(out, marks, "model", &model);
     if (report->mechanism)
-        add(out, &(struct explain_fact){.name = "mechanism", .words = report->mechanism}, how);
-    add_text_fact(out, "sentence", &report->sentence, add, how);
+        add_fact(out, marks, "mechanism", &marks->quote, &(struct buf){0}, report->mechanism);
+    add_text_fact(out, marks, "sentence", &report->sentence);
     if (report->source.count)
-        add_text_fact(out, "source", &report->source, add, how);
+        add_text_fact(out, marks, "source", &report->source);
 }
 
 void explain_facts_add_query(struct buf *out, const struct explanation *explanation,
-                             explain_fact_writer add, const void *how)
+                             const struct fact_marks *marks)
 {
-    const char *token = explain_token(explanation);
-    struct explain_fact fact = {"query", token, strlen(token), "", true};
+    struct buf token = {0};
     struct buf words = {0};
+    buf_text(&token, explain_token(explanation));
     if (explanation->part)
         buf_format(&words, ", %s", explanation->part->words);
     buf_format(&words, ", layer %zu, head %zu", explanation->layer, explanation->head);
-    fact.words = words.size ? words.bytes : "";
-    add(out, &fact, how);
-    if (explanation->shown_count < explanation->key_count) {
-        buf_clear(&words);
-        buf_format(&words, "%zu of %zu, which have %.2f of the weight", explanation->shown_count,
-                   explanation->key_count, (double)explanation->shown_weight);
-        fact = (struct explain_fact){.name = "keys shown", .words = words.size ? words.bytes : ""};
-        add(out, &fact, how);
-    }
+    add_fact(out, marks, "query", &marks->query_quote, &token, words.size ? words.bytes : "");
+    buf_clear(&words);
+    buf_format(&words, "%zu of %zu, which have %.2f of the weight", explanation->shown_count,
+               explanation->key_count, (double)explanation->shown_weight);
+    if (explanation->shown_count < explanation->key_count)
+        add_fact(out, marks, "keys shown", &marks->quote, &(struct buf){0},
+                 words.size ? words.bytes : "");
     out->out_of_memory |= words.out_of_memory;
+    buf_release(&token);
     buf_release(&words);
 }
 
@@ -126,14 +157,13 @@ struct page {
 
 static void add(struct page *page, const char *mark)
 {
-    if (mark)
-        buf_text(&page->text, mark);
+    add_mark(&page->text, mark);
 }
 
 static void add_text(struct page *page, const struct marks *marks, const char *text)
 {
     add(page, marks->before);
-    page->markup->text(&page->text, text, strlen(text));
+    page->markup->fact.text(&page->text, text, strlen(text));
     add(page, marks->after);
 }
 
@@ -199,7 +229,7 @@ static void begin_line(struct page *page, const struct explain_line *line)
     if (is_row)
         add_text(page, &markup->name, line->label);
     else if (line->kind == LINE_TOTAL)
-        markup->text(&page->text, line->label, strlen(line->label));
+        markup->fact.text(&page->text, line->label, strlen(line->label));
     else
         add(page, line->kind == LINE_GAP ? markup->gap : line->label);
     add(page, line->is_own ? markup->own_row.after : markup->lines[line->kind].after);
@@ -213,23 +243,6 @@ static void end_line(struct page *page, enum explain_line_kind line)
         add_columns(page);
 }
 
-static void add_fact(struct buf *out, const struct explain_fact *fact, const void *how)
-{
-    const struct markup *markup = how;
-    const struct marks *quote = fact->is_query ? &markup->query_quote : &markup->quote;
-    buf_format(out, "%s%s%s", markup->fact.before, fact->name, markup->fact.after);
-    if (fact->size) {
-        buf_text(out, quote->before ? quote->before : "");
-        markup->text(out, fact->quoted, fact->size);
-        buf_text(out, quote->after ? quote->after : "");
-    }
-    if (markup->escapes_words)
-        markup->text(out, fact->words, strlen(fact->words));
-    else
-        buf_text(out, fact->words);
-    buf_text(out, markup->fact_end);
-}
-
 static void begin_query(struct page *page, const struct explanation *explanation, size_t place)
 {
     const struct markup *markup = page->markup;
@@ -241,7 +254,7 @@ static void begin_query(struct page *page, const struct explanation *explanation
         add_text(page, &markup->query, explain_token(explanation));
     }
     add(page, page->several || !markup->one_list ? markup->facts.before : "");
-    explain_facts_add_query(&page->text, explanation, add_fact, markup);
+    explain_facts_add_query(&page->text, explanation, &markup->fact);
     add(page, markup->facts.after);
 }
 
@@ -299,7 +312,7 @@ int explain_markup_write(struct stream *out, const struct explanations *explanat
     add(&page, page.several ? "Every query, step by step" : "One query, step by step");
     add(&page, markup->title.after);
     add(&page, markup->facts.before);
-    explain_facts_add(&page.text, report, add_fact, markup);
+    explain_facts_add(&page.text, report, &markup->fact);
     add(&page, page.several || !markup->one_list ? markup->facts.after : "");
     if (page.several && markup->links)
         markup->links(&page.text, explanations);

@@ -20,27 +20,28 @@
 
 /* --- facts: the model and its texts, which query it is, how much of it is shown --------------- */
 
-struct explain_fact {
-    const char *name;   /* "sentence" */
-    const char *quoted; /* [size] what was given, to be escaped; NULL: nothing */
-    size_t size;
-    const char *words; /* after it, our own; may be "" */
-    bool is_query;     /* its token is marked in tables, too */
+/* What stands before something and after it; NULL: nothing. */
+struct marks {
+    const char *before, *after;
+};
+
+struct fact_marks {
+    void (*text)(struct buf *out, const char *text, size_t size); /* whatever is in it, as it is */
+    bool escapes_words;                                           /* of our own, too */
+    struct marks name;
+    struct marks quote, query_quote; /* of texts, and of the query's token */
+    const char *end;
+    size_t line_bytes; /* a text goes on in another line after so many; 0: never */
 };
 
 /* What the query's token is called. */
 const char *explain_token(const struct explanation *explanation);
 
-/* Writes one fact, which it may keep nothing of. */
-typedef void (*explain_fact_writer)(struct buf *out, const struct explain_fact *fact,
-                                    const void *how);
-
-/* Have the facts written, in their order: those of the model and its texts; of a query. Failures of
- * memory stick to `out`. */
-void explain_facts_add(struct buf *out, const struct report *report, explain_fact_writer add,
-                       const void *how);
+/* Append facts, in their order: those of the model and its texts; of a query. */
+void explain_facts_add(struct buf *out, const struct report *report,
+                       const struct fact_marks *marks);
 void explain_facts_add_query(struct buf *out, const struct explanation *explanation,
-                             explain_fact_writer add, const void *how);
+                             const struct fact_marks *marks);
 
 /* --- tables, fitted to a page ----------------------------------------------------------------- */
 
@@ -144,15 +145,8 @@ bool explain_shows(const struct given *given, bool full);
 /* --- markups that are text: a table of marks, and functions for what no mark can say -----------
  */
 
-/* What stands before something and after it; NULL: nothing. */
-struct marks {
-    const char *before, *after;
-};
-
 struct markup {
-    struct explain_form form;                                     /* its first fields alone */
-    void (*text)(struct buf *out, const char *text, size_t size); /* whatever is in it, as it is */
-    bool escapes_words;                                           /* of our own, too */
+    struct explain_form form; /* its first fields alone */
     void (*formula)(struct buf *out, const char *formula);
     void (*prose)(struct buf *out, const char *sentence);
 
@@ -164,9 +158,7 @@ struct markup {
 
     struct marks facts; /* of a list of facts */
     bool one_list;      /* the facts of a single query go on in the list above */
-    struct marks fact;  /* of its name */
-    struct marks quote, query_quote;
-    const char *fact_end;
+    struct fact_marks fact;
 
     /* A query of several: the first one and the others begin with these, then comes its token. */
     struct marks anchor; /* of the number of any query */

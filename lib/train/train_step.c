@@ -251,8 +251,8 @@ static int sum_losses(const struct train_step *step, double *loss, struct err *e
     return 0;
 }
 
-/* The mean loss over the step's rows, from tape.norm_f; and where it `backward` d.norm, the
- * gradient of tape.norm_f, and that of the unembedding. Fails at a logit that is no number. */
+/* The mean loss over the step's rows, from tape.norm_f; for the backward pass d.norm, the gradient
+ * of tape.norm_f, and that of the unembedding, too. Fails at a logit that is no number. */
 static int train_loss(struct train_step *step, bool backward, double *loss, struct err *err)
 {
     const struct config *c = step->config;
