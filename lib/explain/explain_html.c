@@ -58,11 +58,6 @@ static void add_symbol(struct buf *out, const struct explain_cell *cell)
     html_formula(out, cell->block->symbol.text);
 }
 
-static void add_number(struct buf *out, const char *digits)
-{
-    buf_text(out, strstr(digits, "inf") ? "−∞" : digits);
-}
-
 static void add_heading(struct buf *out, const struct explain_table *table,
                         const struct explain_cell *cell)
 {
@@ -108,7 +103,7 @@ static void begin_page(struct buf *out, const struct report *report)
 #define ROW_TITLE "<tr><th scope=\"row\">"
 
 static const struct markup markup = {
-    .form = {.symbol = add_symbol, .number = add_number},
+    .form = {.symbol = add_symbol, .infinity = "−∞"},
     .formula = html_formula,
     .prose = html_prose,
     .begin = begin_page,

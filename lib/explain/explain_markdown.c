@@ -47,11 +47,6 @@ static void add_title(struct buf *out, const struct explain_cell *cell)
         buf_format(out, symbol[1] ? "$(%s)_{%zu}$" : "$%s_{%zu}$", symbol, cell->number);
 }
 
-static void add_number(struct buf *out, const char *digits)
-{
-    buf_text(out, strstr(digits, "inf") ? "$-\\infty$" : digits);
-}
-
 static void add_bar(struct buf *out, double share)
 {
     char bar[BAR_BYTES] = "";
@@ -61,7 +56,7 @@ static void add_bar(struct buf *out, double share)
 }
 
 static const struct markup markup = {
-    .form = {.latex = true, .titles_say_all = true, .symbol = add_title, .number = add_number},
+    .form = {.latex = true, .titles_say_all = true, .symbol = add_title, .infinity = "$-\\infty$"},
     .formula = buf_text,
     .prose = latex_prose,
     .title = {"# ", "\n\n"},

@@ -196,8 +196,7 @@ static void add_cell(struct page *page, const struct explain_cell *cell)
     } else if (cell->kind == CELL_TITLE && *cell->text) {
         drawing_markup(&page->drawing, end, cell->text, &how);
     } else if (cell->kind == CELL_NUMBER) {
-        const char *digits = strstr(cell->text, "inf") ? "−∞" : cell->text;
-        canvas_text(&page->drawing.canvas, end, digits, &how);
+        canvas_text(&page->drawing.canvas, end, cell->text, &how);
     } else if (cell->kind == CELL_DOTS) {
         canvas_text(&page->drawing.canvas, (struct point){page->x, page->y}, "…", &how);
     }
@@ -353,6 +352,7 @@ int explain_pdf_write(struct stream *out, const struct explanations *explanation
 {
     static const struct explain_form form = {
         .symbol = add_symbol,
+        .infinity = "−∞",
         .begin_query = begin_query,
         .begin_step = begin_step,
         .add_text = add_paragraph,

@@ -177,9 +177,13 @@ static void write_heading(const struct explain_table *table, const struct explai
 static void write_number(const struct explain_table *table, const struct explain_cell *cell)
 {
     char digits[NUMERAL_BYTES] = "";
+    const struct explain_form *form = table->form;
     if (!isnan(cell->value))
         numeral_write(digits, cell->block->numeral, cell->value);
-    (table->form->number ? table->form->number : buf_text)(table->text, digits);
+    if (isinf(cell->value) && form->infinity)
+        buf_text(table->text, form->infinity);
+    else
+        (form->number ? form->number : buf_text)(table->text, digits);
 }
 
 static void write_cell(const struct explain_table *table, struct explain_cell *cell)

@@ -287,23 +287,18 @@ int explain_markup_write(struct stream *out, const struct explanations *explanat
                          const struct explain_page *how, const struct markup *markup,
                          struct err *err)
 {
-    const struct explain_form form = {
-        .latex = markup->form.latex,
-        .lacks_headings = !markup->heading_cell,
-        .titles_say_all = markup->form.titles_say_all,
-        .symbol = markup->form.symbol,
-        .number = markup->form.number,
-        .begin_query = begin_query,
-        .begin_step = begin_step,
-        .add_text = add_paragraph,
-        .begin_table = begin_table,
-        .begin_line = begin_line,
-        .add_cell = add_cell,
-        .end_line = end_line,
-        .end_table = end_table,
-        .end_step = end_step,
-        .end_query = end_query,
-    };
+    struct explain_form form = markup->form;
+    form.lacks_headings = !markup->heading_cell;
+    form.begin_query = begin_query;
+    form.begin_step = begin_step;
+    form.add_text = add_paragraph;
+    form.begin_table = begin_table;
+    form.begin_line = begin_line;
+    form.add_cell = add_cell;
+    form.end_line = end_line;
+    form.end_table = end_table;
+    form.end_step = end_step;
+    form.end_query = end_query;
     struct page page = {.markup = markup, .several = explanations->several};
     const struct report *report = explanations->items->report;
     if (markup->begin)

@@ -114,6 +114,7 @@ struct explain_form {
     /* The symbol of a block, above its vectors or as the title of its column. */
     void (*symbol)(struct buf *out, const struct explain_cell *cell);
     void (*number)(struct buf *out, const char *digits); /* NULL: as it is */
+    const char *infinity;                                /* minus infinity; NULL: as a number */
 
     /* The `place`th of the queries, with its title if there are several. */
     void (*begin_query)(struct page *page, const struct explanation *explanation, size_t place);
