@@ -134,18 +134,6 @@ static void add_paragraph(struct page *page, enum explain_text kind, const char 
     text_wrap(page->out, text, INDENT, GO_ON, page->columns);
 }
 
-static void add_part(struct page *page, const struct explanation *explanation)
-{
-    struct buf note = {0};
-    buf_format(&note,
-               "(%zu of %zu keys shown, those with the most weight: %.2f of it; --full shows all)",
-               explanation->shown_count, explanation->key_count, (double)explanation->shown_weight);
-    if (!note.out_of_memory)
-        text_wrap(page->out, note.bytes, 0, 1, page->columns);
-    page->line.out_of_memory |= note.out_of_memory;
-    buf_release(&note);
-}
-
 /* Which query it is, and how many of its keys are shown. */
 static void begin_query(struct page *page, const struct explanation *explanation, size_t place)
 {
@@ -156,8 +144,13 @@ static void begin_query(struct page *page, const struct explanation *explanation
     buf_format(&page->line, "layer %zu · head %zu", explanation->layer, explanation->head);
     text_shorten(&page->line, page->columns);
     text_end(page->out, &page->line, page->err);
-    if (explanation->shown_count < explanation->key_count)
-        add_part(page, explanation);
+    if (explanation->shown_count == explanation->key_count)
+        return;
+    buf_format(&page->line,
+               "(%zu of %zu keys shown, those with the most weight: %.2f of it; --full shows all)",
+               explanation->shown_count, explanation->key_count, (double)explanation->shown_weight);
+    text_wrap(page->out, page->line.size ? page->line.bytes : "", 0, 1, page->columns);
+    buf_clear(&page->line);
 }
 
 /* Is anything left out that the steps take? */
