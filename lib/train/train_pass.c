@@ -156,7 +156,7 @@ static void block_forward(struct train_step *step, size_t layer)
 
     norm(step, t->norm_1, x, PARAMETER_LN_1, layer);
     project(step, t->qkv, t->norm_1, PARAMETER_C_ATTN, layer);
-    train_attention_forward(step, layer);
+    train_attention(step, layer, false);
     project(step, out, t->context, PARAMETER_ATTN_PROJ, layer);
     add_branch(step, t->mid, x, out, dropout_key(step, DROP_ATTENTION, layer));
 
@@ -291,7 +291,7 @@ static void block_backward(struct train_step *step, size_t layer)
 
     drop_backward(step, d->branch, d->stream, dropout_key(step, DROP_ATTENTION, layer));
     project_backward(step, d->context, d->branch, t->context, PARAMETER_ATTN_PROJ, layer);
-    train_attention_backward(step, layer);
+    train_attention(step, layer, true);
     project_backward(step, d->norm, d->qkv, t->norm_1, PARAMETER_C_ATTN, layer);
     norm_backward(step, d->stream, d->norm, x, PARAMETER_LN_1, layer);
 }

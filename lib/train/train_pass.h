@@ -56,9 +56,8 @@ void train_backward(struct train_step *step);
 void add_weight_gradient(struct train_step *step, float *gradient, struct matrix transposed,
                          struct matrix dy);
 
-/* --- causal attention: context from qkv, keeping the weights; d.qkv from d.context */
-void train_attention_forward(struct train_step *step, size_t layer);
-void train_attention_backward(struct train_step *step, size_t layer);
+/* --- causal attention: context from qkv, keeping the weights; or backward d.qkv from d.context */
+void train_attention(struct train_step *step, size_t layer, bool backward);
 
 /* The floats of a query's row in layer_tape.weights, for texts of so many tokens. */
 size_t train_attention_stride(size_t tokens);
