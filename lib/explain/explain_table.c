@@ -174,28 +174,36 @@ static void write_heading(const struct explain_table *table, const struct explai
     buf_release(&symbol);
 }
 
-static void write_number(const struct explain_table *table, const struct explain_cell *cell)
+/* What the buffer has. */
+static const char *text_of(const struct explain_table *table)
 {
-    char digits[NUMERAL_BYTES] = "";
+    return table->text->size ? table->text->bytes : "";
+}
+
+static const char *number_text(const struct explain_table *table, const struct explain_cell *cell,
+                               char digits[NUMERAL_BYTES])
+{
     const struct explain_form *form = table->form;
+    digits[0] = '\0';
+    if (isinf(cell->value) && form->infinity)
+        return form->infinity;
     if (!isnan(cell->value))
         numeral_write(digits, cell->block->numeral, cell->value);
-    if (isinf(cell->value) && form->infinity)
-        buf_text(table->text, form->infinity);
-    else
-        (form->number ? form->number : buf_text)(table->text, digits);
+    if (!form->number)
+        return digits;
+    form->number(table->text, digits);
+    return text_of(table);
 }
 
 static void write_cell(const struct explain_table *table, struct explain_cell *cell)
 {
+    char digits[NUMERAL_BYTES];
     buf_clear(table->text);
     if (cell->kind == CELL_HEADING)
         write_heading(table, cell);
     else if (cell->kind == CELL_TITLE)
         write_title(table, cell);
-    else if (cell->kind == CELL_NUMBER)
-        write_number(table, cell);
-    cell->text = table->text->size ? table->text->bytes : "";
+    cell->text = cell->kind == CELL_NUMBER ? number_text(table, cell, digits) : text_of(table);
     table->form->add_cell(table->page, cell);
 }
 
