@@ -8,7 +8,6 @@
 #include "lens/attention_part.h"
 #include "explain/explanation.h"
 #include "lens/tokenized.h"
-#include "explain/explain_format.h"
 #include "page.h"
 #include "progress.h"
 #include "session.h"

@@ -13,8 +13,7 @@
 #include "model_maker.h"
 #include "progress.h"
 #include "signals.h"
-#include "train/train_checkpoint.h"
-#include "train/dataset.h"
+#include "train/trainer.h"
 
 enum { TEST_EVERY = 100, LOSS_BYTES = 64 };
 
@@ -93,33 +92,38 @@ static int check_options(struct job *job, struct err *err)
     return target_folder_check(output, job->replaces, err);
 }
 
+/* What the line says, and what is usual. */
+static struct trainer_settings settings_of(const struct options *options)
+{
+    struct trainer_settings settings = {.beta_2 = 0.99};
+    for (size_t i = 0; i < trainer_setting_count; i++) {
+        const struct trainer_setting *row = &trainer_setting_rows[i];
+        if (!row->option)
+            continue;
+        const struct option_row *option = option_find(FOR_TRAIN, row->option, strlen(row->option));
+        memcpy((char *)&settings + row->offset, (const char *)options + option->offset,
+               row->whole ? sizeof(long long) : sizeof(double));
+    }
+    if (!options_are_given(options, "warmup"))
+        settings.warmup = settings.steps / 20;
+    return settings;
+}
+
 /* What the line says beside --resume is what the training was begun with, or a mistake. */
 static int check_settings(const struct trainer_settings *saved, const struct options *options,
                           struct err *err)
 {
-    const struct {
-        const char *name;
-        double saved, found; /* whole numbers have less than 53 bits */
-    } rows[] = {
-        {"seed", (double)saved->seed, (double)options->seed},
-        {"steps", (double)saved->steps, (double)options->steps},
-        {"warmup", (double)saved->warmup, (double)options->warmup},
-        {"batch", (double)saved->texts, (double)options->batch},
-        {"context", (double)saved->tokens, (double)options->context},
-        {"accumulate", (double)saved->accumulate, (double)options->accumulate},
-        {"rate", saved->rate, options->rate},
-        {"decay", saved->decay, options->decay},
-        {"clip", saved->clip, options->clip},
-        {"save-every", (double)saved->save_every, (double)options->save_every},
-        {"dropout", saved->dropout, options->dropout},
-        {"drills", saved->drills, options->drills},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (options_are_given(options, rows[i].name) && rows[i].saved != rows[i].found)
+    const struct trainer_settings line = settings_of(options);
+    for (size_t i = 0; i < trainer_setting_count; i++) {
+        const struct trainer_setting *row = &trainer_setting_rows[i];
+        double expected = trainer_setting_value(saved, row);
+        double found = trainer_setting_value(&line, row);
+        if (row->option && options_are_given(options, row->option) && expected != found)
             return err_usage(err,
                              "--%s: expected %.16g, which '%s' was begun with, found %.16g: leave "
                              "it out, or begin anew with --model",
-                             rows[i].name, rows[i].saved, options->resume_from, rows[i].found);
+                             row->option, expected, options->resume_from, found);
+    }
     return 0;
 }
 
@@ -132,21 +136,7 @@ static int take_settings(struct job *job, struct err *err)
                        check_settings(settings, options, err)
                    ? -1
                    : 0;
-    *settings = (struct trainer_settings){
-        .seed = (uint64_t)(options->seed),
-        .steps = options->steps,
-        .warmup = options_are_given(options, "warmup") ? options->warmup : options->steps / 20,
-        .texts = options->batch,
-        .tokens = options->context,
-        .accumulate = options->accumulate,
-        .rate = options->rate,
-        .decay = options->decay,
-        .clip = options->clip,
-        .dropout = options->dropout,
-        .beta_2 = 0.99,
-        .save_every = options->save_every,
-        .drills = options->drills,
-    };
+    *settings = settings_of(options);
     if (settings->warmup >= settings->steps)
         return err_usage(err, "--warmup: expected fewer steps than %lld, found %lld",
                          settings->steps, settings->warmup);

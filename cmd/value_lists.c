@@ -14,7 +14,7 @@
 #include "model/config_edit.h"
 #include "model/mechanism.h"
 #include "model/shape.h"
-#include "explain/explain_format.h"
+#include "explain/explanation.h"
 #include "write/format.h"
 #include "draw/measured_form.h"
 #include "options.h"

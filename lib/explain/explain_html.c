@@ -4,13 +4,11 @@
  * Whole vectors come in several tables, as in LaTeX: a page as wide as a matrix could be neither
  * read nor printed.
  */
-#include <math.h>
 #include <string.h>
 
-#include "explain/explain_markup.h"
-#include "explain/markup_text.h"
+#include "explain/explain_walk.h"
 
-enum { PAGE_COLUMNS = 100 }; /* characters of a line of the page, as explain_layout counts them */
+enum { PAGE_COLUMNS = 100 }; /* characters of a line of the page, as explain_table.c counts them */
 
 static const double bar_em = 7; /* the bar of a weight of 1 */
 
@@ -55,30 +53,17 @@ static const char looks[] =
 
 /* --- a table ---------------------------------------------------------------------------------- */
 
-static void add_symbol(struct buf *out, const struct formula *symbol)
+static void add_symbol(struct buf *out, const struct explain_cell *cell)
 {
-    html_formula(out, symbol->text);
+    html_formula(out, cell->block->symbol.text);
 }
 
 static void add_heading(struct buf *out, const struct explain_table *table,
-                        const struct explain_cell *cell, const char *heading)
+                        const struct explain_cell *cell)
 {
     (void)table;
     buf_format(out, "<th class=\"group\" colspan=\"%zu\">%s</th>",
-               text_cut_slots(cell->cut) + cell->block->is_share, heading);
-}
-
-static void add_title(struct buf *out, const struct explain_cell *cell)
-{
-    if (cell->block->is_vector)
-        buf_format(out, "%zu", cell->number);
-    else
-        html_formula(out, cell->block->symbol.text);
-}
-
-static void add_number(struct buf *out, const struct explain_cell *cell)
-{
-    buf_text(out, isinf(cell->value) ? "−∞" : cell->digits);
+               text_cut_slots(cell->cut) + cell->block->is_share, cell->text);
 }
 
 static void add_bar(struct buf *out, double share)
@@ -118,8 +103,7 @@ static void begin_page(struct buf *out, const struct report *report)
 #define ROW_TITLE "<tr><th scope=\"row\">"
 
 static const struct markup markup = {
-    .text = html_text,
-    .escapes_words = true,
+    .form = {.symbol = add_symbol, .infinity = "−∞"},
     .formula = html_formula,
     .prose = html_prose,
     .begin = begin_page,
@@ -127,12 +111,13 @@ static const struct markup markup = {
     .links = add_links,
     .end = "</main>\n</body>\n</html>\n",
     .facts = {"<dl>\n", "</dl>\n"},
-    .fact = {"<dt>", "</dt><dd>"},
-    .quote = {"<code>", "</code>"},
-    .query_quote = {"<code>", "</code>"},
-    .fact_end = "</dd>\n",
+    .fact = {.text = html_text,
+             .escapes_words = true,
+             .name = {"<dt>", "</dt><dd>"},
+             .quote = {"<code>", "</code>"},
+             .query_quote = {"<code>", "</code>"},
+             .end = "</dd>\n"},
     .anchor = {"<section class=\"walk\" id=\"token-", "\">\n"},
-    .query_breaks = {"", ""},
     .query = {"<h2><bdi>", "</bdi></h2>\n"},
     .query_end = "</section>\n",
     .step = {{"<section>\n<h2>", ". ", "</h2>\n"}, {"<section>\n<h3>", ". ", "</h3>\n"}},
@@ -141,7 +126,6 @@ static const struct markup markup = {
                    [EXPLAIN_NOTE] = {"<p>", "</p>\n"},
                    [EXPLAIN_WORKED] = {"<p class=\"worked\">", "</p>\n"}},
     .table_begin = "<div class=\"scroll\"><table><thead>\n",
-    .columns = {"", "", "", "", .below_titles = false},
     .lines = {[LINE_HEADINGS] = {"<tr><td>", "</td>", "</tr>\n"},
               [LINE_TITLES] = {"<tr><th scope=\"col\">", "</th>", "</tr>\n</thead><tbody>\n"},
               [LINE_ROW] = {ROW_TITLE, "</th>", "</tr>\n"},
@@ -158,10 +142,7 @@ static const struct markup markup = {
               [CELL_DOTS] = {"<td>", "</td>"},
               [CELL_BAR] = {"<td>", "</td>"}},
     .table_end = {"</tbody></table></div>\n", "</tfoot></table></div>\n"},
-    .title_cell = add_title,
-    .number_cell = add_number,
     .bar_cell = add_bar,
-    .symbol = add_symbol,
     .heading_cell = add_heading,
 };
 

@@ -13,7 +13,7 @@
  * `"attention_of": "cross"` stands before the layer; the query of its encoder is one of
  * `source_tokens`. What a step has not is not there; an empty cell and minus infinity are null.
  */
-#include "explain/explain_format.h"
+#include "explain/explanation.h"
 #include "write/json_origin.h"
 
 static void put_formula(struct json_writer *json, const char *name, const struct formula *formula)
@@ -22,6 +22,16 @@ static void put_formula(struct json_writer *json, const char *name, const struct
     json_put_text(json, "text", formula->text);
     json_put_text(json, "latex", formula->latex);
     json_put_close(json, '}');
+}
+
+/* A row's number, or its vector. */
+static void put_row(struct json_writer *json, const char *name, const struct block *block,
+                    const float *values)
+{
+    if (block->is_vector)
+        json_put_floats(json, name, values, block->width);
+    else
+        json_put_float(json, name, *values);
 }
 
 /* A number for each row, or an array. */
@@ -33,10 +43,8 @@ static void put_block(struct json_writer *json, const struct step_table *table,
         return;
     }
     json_put_open(json, block->name, '[');
-    for (size_t row = 0; row < table->row_count; row++) {
-        json_put_floats(json, row ? "\n     " : NULL, block->values + row * block->stride,
-                        block->width);
-    }
+    for (size_t row = 0; row < table->row_count; row++)
+        put_row(json, row ? "\n     " : NULL, block, block->values + row * block->stride);
     json_put_close(json, ']');
 }
 
@@ -44,15 +52,9 @@ static void put_total(struct json_writer *json, const struct step_table *table)
 {
     json_put_open(json, "\n   total", '{');
     json_put_text(json, "name", table->total);
-    for (size_t b = 0; b < table->block_count; b++) {
-        const struct block *block = &table->blocks[b];
-        if (!block->total)
-            continue;
-        if (block->is_vector)
-            json_put_floats(json, block->name, block->total, block->width);
-        else
-            json_put_float(json, block->name, *block->total);
-    }
+    for (size_t b = 0; b < table->block_count; b++)
+        if (table->blocks[b].total)
+            put_row(json, table->blocks[b].name, &table->blocks[b], table->blocks[b].total);
     json_put_close(json, '}');
 }
 
@@ -84,12 +86,10 @@ static void put_step(struct json_writer *json, const struct step *step)
             put_formula(json, NULL, &step->formulas[i]);
         json_put_close(json, ']');
     }
-    if (step->note) {
+    if (step->note)
         json_put_text(json, "\n   note", step->note);
-    }
-    if (step->worked.text) {
+    if (step->worked.text)
         put_formula(json, "\n   worked", &step->worked);
-    }
     if (step->table.row_count)
         put_table(json, &step->table);
     json_put_close(json, '}');
@@ -98,12 +98,10 @@ static void put_step(struct json_writer *json, const struct step *step)
 static void put_given(struct json_writer *json, const struct given *given)
 {
     const struct block *block = given->table.blocks;
-    if (given->shape == GIVEN_NUMBER)
-        json_put_float(json, block->name, *block->values);
-    else if (given->shape == GIVEN_VECTOR)
-        json_put_floats(json, block->name, block->values, block->width);
-    else
+    if (given->is_matrix)
         put_block(json, &given->table, block);
+    else
+        put_row(json, block->name, block, block->values);
 }
 
 /* What all queries take; the first has it. */

@@ -3,10 +3,7 @@
  * A vector that is wide and to be shown whole comes in several tables, some elements each, and so
  * do many keys: a tabular does not break, and paper has no endless lines.
  */
-#include <string.h>
-
-#include "explain/explain_markup.h"
-#include "explain/markup_text.h"
+#include "explain/explain_walk.h"
 
 enum {
     PAGE_COLUMNS = 105, /* characters of a line, in \small on A4 */
@@ -16,38 +13,26 @@ enum {
 
 #define RULE "\\noalign{\\smallskip}\\hline\\noalign{\\smallskip}\n"
 
-static void add_symbol(struct buf *out, const struct formula *symbol)
+/* Columns of numbers are mathematics, what stands above them is not. */
+static void add_symbol(struct buf *out, const struct explain_cell *cell)
 {
-    if (*symbol->latex)
-        buf_format(out, "$%s$", symbol->latex);
+    const char *latex = cell->block->symbol.latex;
+    buf_format(out, cell->kind == CELL_HEADING && *latex ? "$%s$" : "%s", latex);
 }
 
 /* The symbol of the vectors above their elements, and a rule below it. */
 static void add_heading(struct buf *out, const struct explain_table *table,
-                        const struct explain_cell *cell, const char *heading)
+                        const struct explain_cell *cell)
 {
     size_t slots = text_cut_slots(cell->cut);
     size_t before = 1; /* columns left of the block */
     for (size_t b = 0; b < cell->place; b++)
-        before += text_cut_slots(&table->layout.cuts[b]) + table->data->blocks[b].is_share;
-    if (*heading)
+        before += text_cut_slots(&table->cuts[b]) + table->data->blocks[b].is_share;
+    if (*cell->text)
         buf_format(out,
                    "\\multicolumn{%zu}{l}{} & \\multicolumn{%zu}{c}{%s} \\\\\n"
                    "\\cline{%zu-%zu}\n",
-                   before, slots, heading, before + 1, before + slots);
-}
-
-static void add_title(struct buf *out, const struct explain_cell *cell)
-{
-    if (cell->block->is_vector)
-        buf_format(out, "%zu", cell->number);
-    else
-        buf_text(out, cell->block->symbol.latex);
-}
-
-static void add_number(struct buf *out, const struct explain_cell *cell)
-{
-    numeral_latex(out, cell->digits);
+                   before, slots, cell->text, before + 1, before + slots);
 }
 
 static void add_bar(struct buf *out, double share)
@@ -70,47 +55,37 @@ static void add_preamble(struct buf *out, const struct report *report)
 }
 
 static const struct markup markup = {
-    .latex = true,
-    .text = latex_text,
+    .form = {.latex = true, .symbol = add_symbol, .number = numeral_latex},
     .formula = buf_text,
-    .prose = explain_prose,
+    .prose = latex_prose,
     .begin = add_preamble,
     .title = {"\\section*{", "}\n"},
     .end = "\\end{document}\n",
     .facts = {"\\begin{description}\\raggedright\n", "\\end{description}\n"},
     .one_list = true,
-    .fact = {"\\item[", "] "},
-    .quote = {"", ""},
-    .query_quote = {"", ""},
-    .fact_end = "\n",
-    .anchor = {"", ""},
+    .fact = {.text = latex_text, .name = {"\\item[", "] "}, .end = "\n"},
     .query_breaks = {"\n", "\n\\clearpage"},
     .query = {"\\section*{", "}\n"},
-    .query_end = "",
     .step = {{"\n\\subsection*{", "\\quad ", "}\n"}, {"\n\\subsection*{", "\\quad ", "}\n"}},
-    .step_end = "",
     .paragraphs = {[EXPLAIN_FORMULA] = {"\\[ ", " \\]\n"},
                    [EXPLAIN_NOTE] = {"", "\n"},
                    [EXPLAIN_WORKED] = {"\n$", "$\n"}},
     .table_begin = "\n\\medskip\\begin{tabular}{",
-    .columns = {"@{}l", "R", "l", "}\n", .below_titles = false}, /* R is a number */
-    .lines = {[LINE_HEADINGS] = {"", "", ""},
-              [LINE_TITLES] = {"", "", " \\\\\n" RULE},
-              [LINE_ROW] = {"", "", " \\\\\n"},
-              [LINE_GAP] = {"", "", " \\\\\n"},
-              [LINE_TOTAL] = {RULE, "", " \\\\\n"}},
+    .columns = {"@{}l", "R", "l", "}\n"}, /* R is a number */
+    .lines = {[LINE_TITLES] = {.end = " \\\\\n" RULE},
+              [LINE_ROW] = {.end = " \\\\\n"},
+              [LINE_GAP] = {.end = " \\\\\n"},
+              [LINE_TOTAL] = {.before = RULE, .end = " \\\\\n"}},
     .own_row = {"\\llap{$\\triangleright$\\,}", ""},
-    .name = {"", ""},
     .dots = "\\cdots",
     .gap = "$\\cdots$",
-    .titles = {[CELL_TITLE] = {" & ", ""}, [CELL_DOTS] = {" & ", ""}, [CELL_BAR] = {" &", ""}},
-    .cells = {[CELL_NUMBER] = {" & ", ""}, [CELL_DOTS] = {" & ", ""}, [CELL_BAR] = {" &", ""}},
+    .cells = {[CELL_TITLE] = {" & ", ""},
+              [CELL_NUMBER] = {" & ", ""},
+              [CELL_DOTS] = {" & ", ""},
+              [CELL_BAR] = {" &", ""}},
     .table_end = {"\\end{tabular}\\medskip\n", "\\end{tabular}\\medskip\n"},
     .rows_max = PAGE_ROWS,
-    .title_cell = add_title,
-    .number_cell = add_number,
     .bar_cell = add_bar,
-    .symbol = add_symbol,
     .heading_cell = add_heading,
 };
 

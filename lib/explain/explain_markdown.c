@@ -10,12 +10,10 @@
  *     | 0 Life | -0.0823 | -0.3031 | -0.6004 |
  *     | **1 is** | 0.5295 | 1.7355 | 3.4707 |
  */
-#include <math.h>
 #include <string.h>
 
 #include "base/amount.h"
-#include "explain/explain_markup.h"
-#include "explain/markup_text.h"
+#include "explain/explain_walk.h"
 
 enum { PAGE_COLUMNS = 100 }; /* what a table may take of a page in a browser */
 
@@ -49,11 +47,6 @@ static void add_title(struct buf *out, const struct explain_cell *cell)
         buf_format(out, symbol[1] ? "$(%s)_{%zu}$" : "$%s_{%zu}$", symbol, cell->number);
 }
 
-static void add_number(struct buf *out, const struct explain_cell *cell)
-{
-    buf_text(out, isinf(cell->value) ? "$-\\infty$" : cell->digits);
-}
-
 static void add_bar(struct buf *out, double share)
 {
     char bar[BAR_BYTES] = "";
@@ -62,48 +55,31 @@ static void add_bar(struct buf *out, double share)
     buf_format(out, " %s |", bar);
 }
 
-#define CELL      \
-    {             \
-        " ", " |" \
-    }
-
 static const struct markup markup = {
-    .latex = true,
-    .text = markdown_text,
+    .form = {.latex = true, .titles_say_all = true, .symbol = add_title, .infinity = "$-\\infty$"},
     .formula = buf_text,
-    .prose = explain_prose,
+    .prose = latex_prose,
     .title = {"# ", "\n\n"},
-    .end = "",
-    .facts = {"", ""},
-    .fact = {"- ", ": "},
-    .quote = {"", ""},
-    .query_quote = {"**", "**"},
-    .fact_end = "\n",
-    .anchor = {"", ""},
+    .fact = {.text = markdown_text, .name = {"- ", ": "}, .query_quote = {"**", "**"}, .end = "\n"},
     .query_breaks = {"\n", "\n"},
     .query = {"## ", "\n\n"},
-    .query_end = "",
     .step = {{"\n## ", ". ", "\n"}, {"\n### ", ". ", "\n"}},
-    .step_end = "",
     .paragraphs = {[EXPLAIN_FORMULA] = {"\n$$", "$$\n"},
                    [EXPLAIN_NOTE] = {"\n", "\n"},
                    [EXPLAIN_WORKED] = {"\n$", "$\n"}},
-    .table_begin = "",
     .columns = {"|:--|", "--:|", ":--|", "\n", .below_titles = true},
     .lines = {[LINE_TITLES] = {"\n| ", " |", "\n"},
               [LINE_ROW] = {"| ", " |", "\n"},
               [LINE_GAP] = {"| ", " |", "\n"},
               [LINE_TOTAL] = {"| **", "** |", "\n"}},
     .own_row = {"| **", "** |"},
-    .name = {"", ""},
     .dots = "…",
     .gap = "…",
-    .titles = {[CELL_TITLE] = CELL, [CELL_DOTS] = CELL, [CELL_BAR] = {" ", " |"}},
-    .cells = {[CELL_NUMBER] = CELL, [CELL_DOTS] = CELL, [CELL_BAR] = {" ", " |"}},
-    .table_end = {"", ""},
+    .cells = {[CELL_TITLE] = {" ", " |"},
+              [CELL_NUMBER] = {" ", " |"},
+              [CELL_DOTS] = {" ", " |"},
+              [CELL_BAR] = {" ", " |"}},
     .says_parts = true,
-    .title_cell = add_title,
-    .number_cell = add_number,
     .bar_cell = add_bar,
 };
 

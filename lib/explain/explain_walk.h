@@ -3,11 +3,10 @@
  * by cell. What stands above and below them all the form writes itself.
  *
  *     struct page { struct buf text; ... };
- *     static void add_number(struct page *page, const struct explain_cell *cell) { ... }
- *     static const struct explain_form form = {
- *         .begin_query = begin_query, .begin_step = begin_step, .add_text = add_text, ...
+ *     static const struct explain_form form = {.step = add_step, .cell = add_cell, ...};
  *     struct page page = {0};
- *     explain_walk(explanations, &form, &page, &(struct explain_page){.columns = 100});
+ *     if (explain_walk(explanations, &form, &page, &(struct explain_page){.columns = 100}, err))
+ * ...
  *
  * A page is counted in columns of a terminal; where there is none, so are the characters that a
  * line of paper holds. Long vectors keep their ends, long lists of keys those with the most weight.
@@ -16,32 +15,33 @@
 #define ATTN_EXPLAIN_EXPLAIN_WALK_H
 
 #include "base/buf.h"
-#include "explain/explain_format.h"
+#include "explain/explanation.h"
 #include "write/text_line.h"
 
 /* --- facts: the model and its texts, which query it is, how much of it is shown --------------- */
 
-struct explain_fact {
-    const char *name;   /* "sentence" */
-    const char *quoted; /* [size] what was given, to be escaped; NULL: nothing */
-    size_t size;
-    const char *words; /* after it, our own; may be "" */
-    bool is_query;     /* its token is marked in tables, too */
+/* What stands before something and after it; NULL: nothing. */
+struct marks {
+    const char *before, *after;
+};
+
+struct fact_marks {
+    void (*text)(struct buf *out, const char *text, size_t size); /* whatever is in it, as it is */
+    bool escapes_words;                                           /* of our own, too */
+    struct marks name;
+    struct marks quote, query_quote; /* of texts, and of the query's token */
+    const char *end;
+    size_t line_bytes; /* a text goes on in another line after so many; 0: never */
 };
 
 /* What the query's token is called. */
 const char *explain_token(const struct explanation *explanation);
 
-/* Writes one fact, which it may keep nothing of. */
-typedef void (*explain_fact_writer)(struct buf *out, const struct explain_fact *fact,
-                                    const void *how);
-
-/* Have the facts written, in their order: those of the model and its texts; of a query. Failures of
- * memory stick to `out`. */
-void explain_facts_add(struct buf *out, const struct report *report, explain_fact_writer add,
-                       const void *how);
+/* Append facts, in their order: those of the model and its texts; of a query. */
+void explain_facts_add(struct buf *out, const struct report *report,
+                       const struct fact_marks *marks);
 void explain_facts_add_query(struct buf *out, const struct explanation *explanation,
-                             explain_fact_writer add, const void *how);
+                             const struct fact_marks *marks);
 
 /* --- tables, fitted to a page ----------------------------------------------------------------- */
 
@@ -50,89 +50,57 @@ enum {
     EXPLAIN_BLOCK_GAP = 4 /* before the first of them, and before a number, where there is room */
 };
 
-struct explain_layout {
+/* What a form keeps while it writes: each defines its own, in its file. */
+struct page;
+
+struct explain_table {
+    const struct step_table *data;
     int number_width;                      /* of the keys' numbers; 0: rows have none */
     size_t label_width;                    /* of what rows are called, their numbers included */
     size_t cells[STEP_BLOCKS_MAX];         /* of one element of each block */
     struct text_cut cuts[STEP_BLOCKS_MAX]; /* its elements that are shown */
     size_t gap;                            /* before every block */
     size_t width;                          /* of it all */
-};
+    size_t lines;                          /* below the titles */
 
-/* `columns` 0: endless, nothing is left out. */
-struct explain_layout explain_layout(const struct explanation *explanation,
-                                     const struct step_table *table, size_t columns);
-
-/* The columns of a block, gaps between its elements included. */
-size_t explain_block_width(const struct explain_layout *layout, size_t block);
-
-/* What stands above the elements of a vector: its symbol, in whatever notation, and "6 of 64" where
- * some are left out; may be nothing. */
-void explain_heading(struct buf *heading, const char *symbol, const struct text_cut *cut);
-
-/* Append a sentence in which W_q is a formula: $W_{q}$, for Markdown and LaTeX. */
-void explain_prose(struct buf *out, const char *sentence);
-
-/* Is it on a page, by itself? `full`: nothing is left out. */
-bool explain_shows(const struct given *given, bool full);
-
-/* The rows that are shown; and whether some are left out before a slot or, at the last one's
- * successor, after all. */
-size_t explain_row_count(const struct explanation *explanation, const struct step_table *table);
-size_t explain_row(const struct explanation *explanation, const struct step_table *table,
-                   size_t slot);
-bool explain_gap(const struct explanation *explanation, const struct step_table *table,
-                 size_t slot);
-
-/* An element of a row, or of the total; NAN: there is nothing. */
-float explain_cell(const struct block *block, size_t row, size_t element);
-float explain_total(const struct block *block, size_t element);
-
-/* What a form keeps while it writes: each defines its own, in its file. */
-struct page;
-
-struct explain_table {
     const struct explanation *explanation;
-    const struct step_table *data;
-    struct explain_layout layout;
-    const struct explain_table_form *form;
+    const struct explain_form *form;
     struct page *page;
+    struct buf *text; /* of a cell */
 };
 
 /* Above the numbers: what the vectors are, and what each column is; the numbers; where rows are
  * left out; what stands below them. */
-enum explain_line { LINE_HEADINGS, LINE_TITLES, LINE_ROW, LINE_GAP, LINE_TOTAL, EXPLAIN_LINES };
+enum explain_line_kind {
+    LINE_HEADINGS,
+    LINE_TITLES,
+    LINE_ROW,
+    LINE_GAP,
+    LINE_TOTAL,
+    EXPLAIN_LINES
+};
+
+struct explain_line {
+    enum explain_line_kind kind;
+    size_t row;
+    bool is_own;       /* the query's own row */
+    const char *label; /* of a row, of the total; of titles: what rows are; else "" */
+};
 
 /* CELL_HEADING: of all columns of a block, and the only kind in its line. */
 enum explain_cell_kind { CELL_HEADING, CELL_TITLE, CELL_NUMBER, CELL_DOTS, CELL_BAR, CELL_KINDS };
 
 struct explain_cell {
     enum explain_cell_kind kind;
-    enum explain_line line;
+    enum explain_line_kind line;
     size_t place; /* of the block in its table */
     const struct block *block;
     const struct text_cut *cut; /* the block's elements that are shown */
+    size_t gap, width;          /* columns before it, and its own */
     size_t number;              /* of the element in its vector */
     float value;                /* of a number, NAN: there is nothing; and of a bar in a row */
-    const char *digits;         /* of a number, as they are written; "": there is nothing */
-    bool first;                 /* of its block */
+    const char *text;           /* of a heading, a title, a number; "": there is nothing */
 };
-
-/* Failures stick to the page. */
-struct explain_table_form {
-    void (*begin)(struct page *page, const struct explain_table *table);
-    void (*begin_line)(struct page *page, enum explain_line line, size_t row); /* with its name */
-    void (*begin_cell)(struct page *page, const struct explain_cell *cell);    /* may be NULL */
-    /* Of each kind; without CELL_HEADING there are no lines of headings. */
-    void (*cells[CELL_KINDS])(struct page *page, const struct explain_cell *cell);
-    void (*end_line)(struct page *page, enum explain_line line);
-    void (*end)(struct page *page); /* may be NULL */
-};
-
-/* A table's headings and titles alone, to go on with on another page. */
-void explain_table_begin(const struct explain_table *table);
-
-/* --- the walk --------------------------------------------------------------------------------- */
 
 /* The texts of a step: formulas, the sentence to read with them, and below its tables a formula
  * with numbers. */
@@ -140,19 +108,120 @@ enum explain_text { EXPLAIN_FORMULA, EXPLAIN_NOTE, EXPLAIN_WORKED, EXPLAIN_TEXTS
 
 /* Failures stick to the page. */
 struct explain_form {
-    bool latex; /* formulas are in LaTeX's notation, not the terminal's */
+    bool latex;          /* formulas are in LaTeX's notation, not the terminal's */
+    bool lacks_headings; /* there is no line above the titles */
+    bool titles_say_all; /* `symbol` writes the numbers of elements, too */
+    /* The symbol of a block, above its vectors or as the title of its column. */
+    void (*symbol)(struct buf *out, const struct explain_cell *cell);
+    void (*number)(struct buf *out, const char *digits); /* NULL: as it is */
+    const char *infinity;                                /* minus infinity; NULL: as a number */
+
     /* The `place`th of the queries, with its title if there are several. */
     void (*begin_query)(struct page *page, const struct explanation *explanation, size_t place);
     void (*begin_step)(struct page *page, size_t number, const char *title);
     void (*add_text)(struct page *page, enum explain_text kind, const char *text);
-    struct explain_table_form table;
-    void (*end_step)(struct page *page);  /* may be NULL */
-    void (*end_query)(struct page *page); /* may be NULL */
+    void (*begin_table)(struct page *page, const struct explain_table *table);
+    void (*begin_line)(struct page *page, const struct explain_line *line); /* with its label */
+    void (*add_cell)(struct page *page, const struct explain_cell *cell);
+    void (*end_line)(struct page *page, enum explain_line_kind line);
+    void (*end_table)(struct page *page); /* this and those below may be NULL */
+    void (*end_step)(struct page *page);
+    void (*end_query)(struct page *page);
 };
 
 /* `how`: the columns that a table has; and in full tables are in several parts where one is too
  * wide. */
-void explain_walk(const struct explanations *explanations, const struct explain_form *form,
-                  struct page *page, const struct explain_page *how);
+int explain_walk(const struct explanations *explanations, const struct explain_form *form,
+                 struct page *page, const struct explain_page *how, struct err *err);
+
+/* A table's headings and titles alone, to go on with on another page. */
+void explain_table_begin(const struct explain_table *table);
+
+/* Write a table of the template's explanation, in parts where the page asks for it. */
+void explain_table_write(const struct explain_table *template, const struct explain_page *how);
+
+/* Is it on a page, by itself? `full`: nothing is left out. */
+bool explain_shows(const struct given *given, bool full);
+
+/* --- markups that are text: a table of marks, and functions for what no mark can say -----------
+ */
+
+struct markup {
+    struct explain_form form; /* its first fields alone */
+    void (*formula)(struct buf *out, const char *formula);
+    void (*prose)(struct buf *out, const char *sentence);
+
+    /* The document: what is above its title; links to queries, or NULL; its end. */
+    void (*begin)(struct buf *out, const struct report *report);
+    struct marks title;
+    void (*links)(struct buf *out, const struct explanations *explanations);
+    const char *end;
+
+    struct marks facts; /* of a list of facts */
+    bool one_list;      /* the facts of a single query go on in the list above */
+    struct fact_marks fact;
+
+    /* A query of several: the first one and the others begin with these, then comes its token. */
+    struct marks anchor; /* of the number of any query */
+    const char *query_breaks[2];
+    struct marks query;
+    const char *query_end;
+    struct {
+        const char *before, *number, *after;
+    } step[2]; /* of one query, of several */
+    const char *step_end;
+    struct marks paragraphs[EXPLAIN_TEXTS];
+
+    /* A table: its beginning, what its columns are, each of its lines, the name of a row. */
+    const char *table_begin;
+    struct {
+        const char *label, *number, *share, *end;
+        bool below_titles;
+    } columns;
+    struct {
+        const char *before, *after; /* of its label */
+        const char *end;
+    } lines[EXPLAIN_LINES];
+    struct marks own_row; /* in place of those of other rows */
+    struct marks name;
+    const char *dots, *gap;                             /* columns, and rows, that are left out */
+    struct marks cells[CELL_KINDS], titles[CELL_KINDS]; /* those in the line of titles, if others */
+    const char *table_end[2];                           /* without a total, and with one */
+    bool says_parts; /* below: how many elements are shown of how many */
+    size_t rows_max; /* a table goes on in another one after so many; 0: never */
+
+    void (*bar_cell)(struct buf *out, double share); /* of a row, with its marks */
+    void (*heading_cell)(struct buf *out, const struct explain_table *table,
+                         const struct explain_cell *cell);
+};
+
+/* `page`: the columns that a table may take. */
+int explain_markup_write(struct stream *out, const struct explanations *explanations,
+                         const struct explain_page *page, const struct markup *markup,
+                         struct err *err);
+
+/* --- texts and formulas: nothing in a token becomes markup -------------------------------------
+ */
+
+/* Append a text, in an element or in the quotes of an attribute; a formula in the notation of a
+ * terminal, <i>k</i><sub>j</sub>: what is below a root has a line above it; the same in pango's
+ * markup, which has no such line; a sentence with names of formulas in it: W_q. */
+void html_text(struct buf *out, const char *text, size_t size);
+void html_formula(struct buf *out, const char *formula);
+void html_markup(struct buf *out, const char *formula);
+void html_prose(struct buf *out, const char *sentence);
+
+/* Append a text to LaTeX, in typewriter, in UTF-8 without line ends. ASCII and é and its like need
+ * nothing but LaTeX; all else is \sign{number}{character}, which is what latex_preamble_signs
+ * defines for pdfLaTeX, XeLaTeX and LuaLaTeX: the character, or its number in a frame. */
+void latex_text(struct buf *out, const char *text, size_t size);
+void latex_preamble_signs(struct buf *out);
+
+/* Append a text of one line to Markdown; a cell of a table will do, too. Backslashes stand before
+ * whatever CommonMark, or the tables and formulas of GitHub and pandoc, would read otherwise. */
+void markdown_text(struct buf *out, const char *text, size_t size);
+
+/* Append a sentence in which W_q is a formula: $W_{q}$, for Markdown and LaTeX. */
+void latex_prose(struct buf *out, const char *sentence);
 
 #endif

@@ -8,98 +8,69 @@ enum {
     LAST = 1, /* … else the last one, and those there is room for before it and the dots */
 };
 
-void formula_add(struct formula_writer *out, const char *text, const char *latex)
-{
-    buf_text(&out->text, text);
-    buf_text(&out->latex, latex);
-}
-
-void formula_symbol(struct formula_writer *out, const char *text, const char *latex, size_t index)
-{
-    buf_format(&out->text, "%s_%zu", text, index);
-    buf_format(&out->latex, "%s_{%zu}", latex, index);
-}
-
-void formula_equals(struct formula_writer *out)
-{
-    formula_add(out, " = ", " = ");
-}
-
-void formula_times(struct formula_writer *out)
-{
-    formula_add(out, " · ", " \\cdot ");
-}
-
-void formula_number(struct formula_writer *out, struct numeral numeral, float value)
+/* How a number stands among others: %n, %f or %t. */
+static void write_number(struct buf *out, char how, const struct number *number, bool latex)
 {
     char digits[NUMERAL_BYTES];
-    numeral_write(digits, numeral, value);
-    buf_text(&out->text, digits);
-    numeral_latex(&out->latex, digits);
+    bool negative = signbit(number->value);
+    numeral_write(digits, number->numeral, how == 't' ? fabsf(number->value) : number->value);
+    if (how == 't')
+        buf_text(out, negative ? " - " : " + ");
+    buf_text(out, how == 'f' && negative ? "(" : "");
+    if (latex)
+        numeral_latex(out, digits);
+    else
+        buf_text(out, digits);
+    buf_text(out, how == 'f' && negative ? ")" : "");
 }
 
-void formula_factor(struct formula_writer *out, struct numeral numeral, float value)
+static void write_notation(struct buf *out, const char *form, size_t key,
+                           const struct number *numbers, bool latex)
 {
-    bool negative = signbit(value);
-    formula_add(out, negative ? "(" : "", negative ? "(" : "");
-    formula_number(out, numeral, value);
-    formula_add(out, negative ? ")" : "", negative ? ")" : "");
+    for (; *form; form++) {
+        if (*form != '%')
+            buf_char(out, *form);
+        else if (*++form == 'k')
+            buf_format(out, latex ? "{%zu}" : "%zu", key);
+        else
+            write_number(out, *form, numbers++, latex);
+    }
 }
 
-void formula_term(struct formula_writer *out, struct numeral numeral, float value)
+void formula_write(struct formula_writer *out, const char *text, const char *latex, size_t key,
+                   const struct number *numbers)
 {
-    const char *sign = signbit(value) ? " - " : " + ";
-    formula_add(out, sign, sign);
-    formula_number(out, numeral, fabsf(value));
+    write_notation(&out->text, text, key, numbers, false);
+    write_notation(&out->latex, latex, key, numbers, true);
 }
 
-/* Which of `count` things are written where there is room for `room`: all, or some, dots, and the
- * last. */
-static size_t written_before_dots(size_t count, size_t room)
+/* The one to write after number `i` of `count` things: the next one; or, where there is no room for
+ * all of them, dots and the last. */
+static size_t next_written(struct formula_writer *out, size_t i, size_t count, size_t room)
 {
-    return count <= room ? count : room - LAST - 1;
-}
-
-static void add_dots(struct formula_writer *out)
-{
-    formula_add(out, " + …", " + \\cdots");
-}
-
-static void add_product(struct formula_writer *out, const struct numeral numerals[2], float a,
-                        float b)
-{
-    formula_factor(out, numerals[0], a);
-    formula_times(out);
-    formula_factor(out, numerals[1], b);
+    if (count <= room || i + 1 != room - LAST - 1)
+        return i + 1;
+    formula_write(out, " + …", " + \\cdots", 0, NULL);
+    return count - LAST;
 }
 
 void formula_dot(struct formula_writer *out, const struct numeral numerals[2], const float *a,
                  const float *b, size_t stride, size_t count)
 {
-    size_t before = written_before_dots(count, PRODUCTS);
-    for (size_t i = 0; i < before; i++) {
-        if (i > 0)
-            formula_add(out, " + ", " + ");
-        add_product(out, numerals, a[i], b[i * stride]);
+    for (size_t i = 0; i < count; i = next_written(out, i, count, PRODUCTS)) {
+        const struct number factors[] = {{numerals[0], a[i]}, {numerals[1], b[i * stride]}};
+        formula_write(out, i ? " + %f · %f" : "%f · %f", i ? " + %f \\cdot %f" : "%f \\cdot %f", 0,
+                      factors);
     }
-    if (before == count)
-        return;
-    add_dots(out);
-    formula_add(out, " + ", " + ");
-    add_product(out, numerals, a[count - 1], b[(count - 1) * stride]);
 }
 
 void formula_sum(struct formula_writer *out, struct numeral numeral, const float *values,
                  size_t stride, size_t count)
 {
-    size_t before = written_before_dots(count, TERMS);
-    formula_number(out, numeral, values[0]);
-    for (size_t i = 1; i < before; i++)
-        formula_term(out, numeral, values[i * stride]);
-    if (before == count)
-        return;
-    add_dots(out);
-    formula_term(out, numeral, values[(count - 1) * stride]);
+    for (size_t i = 0; i < count; i = next_written(out, i, count, TERMS)) {
+        const struct number term = {numeral, values[i * stride]};
+        formula_write(out, i ? "%t" : "%n", i ? "%t" : "%n", 0, &term);
+    }
 }
 
 int formula_finish(struct formula_writer *out, struct formula *formula, struct arena *arena,

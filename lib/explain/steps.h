@@ -1,51 +1,80 @@
-/* steps.h: a trace as the steps of an explanation; the inside of explanation.c. A builder holds the
- * step that is being made; every step is a function of the file of what it is about.
+/* steps.h: the inside of explanation.c. A trace is what a pass gave of one query of one head; steps
+ * are made of it by a builder. Memory that is not there sticks to the builder: arrays that were to
+ * be taken are NULL then.
  *
- *     builder_title(builder, "scaled", "Scale");
- *     formula_add(&builder->out, "scaled_j = score_j", "\\tilde{s}_j = s_j");
- *     if (builder_drawn(builder) || given_number(builder, "scale", trace->scale)) ...
+ *     builder_formula(builder, "scaled_j = score_j", "\\tilde{s}_j = s_j");
  *     builder_keys(builder);
- *     builder_column(builder, "score", "score_j", "s_j", trace->scores);
- *
- * Functions that can fail return -1, or NULL, with the builder's err.
+ *     builder_column(builder, &quantity_score, trace->scores);
+ *     builder_work(builder, "score_%k = %n", "s_%k = %n", &(struct number){numeral, 0.5f});
  */
 #ifndef ATTN_EXPLAIN_STEPS_H
 #define ATTN_EXPLAIN_STEPS_H
 
 #include "base/buf.h"
 #include "explain/explanation.h"
-#include "explain/trace.h"
+#include "lens/viewer.h"
+#include "model/weights.h"
 
-/* Make all steps, with what they take or without; they are the arena's. */
-int steps_make(struct explanation *explanation, const struct trace *trace, int digits, bool gives,
-               struct arena *arena, struct err *err);
-
-/* --- a formula in both notations at once -------------------------------------------------------
- *
- *     formula_symbol(&out, "score", "s", 0);
- *     formula_equals(&out);
- *     formula_number(&out, numeral, -0.6004f);
- *     if (formula_finish(&out, &formula, &arena, err)) ...        (score_0 = -0.6004)
+/* --- trace: T tokens look at S keys; vectors are dense. One pass serves all queries ------------
  */
 
-struct formula_writer {
-    struct buf text;
-    struct buf latex;
+/* All of it lives as long as the arena and the viewer. */
+struct trace {
+    const struct report *report;
+    const struct config *config; /* the model's, as this one of its attentions has it */
+    enum site_part part;
+    struct attention_weights weights; /* the layer's */
+    size_t layer, head, query;
+    size_t group;            /* the key/value head that the head looks at */
+    size_t keys;             /* S */
+    float scale, base_scale; /* of the scores; and without the temperature in it */
+
+    size_t input_size;   /* C */
+    const float *tokens; /* [T, C] what a first layer's input is the sum of; NULL: it is no sum */
+    const float *positions; /* [T, C] */
+    const float *streams; /* [T, C] before the norm, where norms come first; NULL: there is none */
+    const float *inputs;  /* [T, C] what queries are made of */
+    const float *sources; /* [S, C] what keys and values are made of: the same, or another text */
+    const float *k;       /* [S, dk] */
+    const float *v;       /* [S, dv] */
+
+    /* Of the query: its rows of the above, and what follows from them. */
+    const float *token, *position, *stream, *x;
+    const float *q;       /* [dk] */
+    const float *scores;  /* [S] */
+    const float *softmax; /* [S] of all keys, where the mask comes after it; else NULL */
+    const float *masked;  /* [S] */
+    const float *weight;  /* [S] */
+    const float *context; /* [dv] */
+    const float *out;     /* [w.out] of the layer's attention */
 };
 
-void formula_add(struct formula_writer *out, const char *text, const char *latex);
+/* Run the pair through the model up to the output of that attention. */
+int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
+              const struct explain_request *request, struct arena *arena, struct err *err);
 
-/* name_7 */
-void formula_symbol(struct formula_writer *out, const char *text, const char *latex, size_t index);
+/* From now on it is another query's. */
+void trace_set_query(struct trace *trace, size_t query);
 
-void formula_equals(struct formula_writer *out);
-void formula_times(struct formula_writer *out);
+/* The context [dv] that another head has for the same query. */
+const float *trace_context(const struct trace *trace, size_t head);
 
-/* A number as it is; after an operator, so that negative ones stand in parentheses; and as a term
- * of a sum, with its sign before it. */
-void formula_number(struct formula_writer *out, struct numeral numeral, float value);
-void formula_factor(struct formula_writer *out, struct numeral numeral, float value);
-void formula_term(struct formula_writer *out, struct numeral numeral, float value);
+/* --- formulas, in both notations at once ------------------------------------------------------ */
+
+struct formula_writer {
+    struct buf text, latex;
+};
+
+/* A number as it is written. */
+struct number {
+    struct numeral numeral;
+    float value;
+};
+
+/* Append what two templates say: %k is the key; %n is the next number as it is, %f as a factor, so
+ * that a negative one stands in parentheses, %t as a term of a sum, with its sign before it. */
+void formula_write(struct formula_writer *out, const char *text, const char *latex, size_t key,
+                   const struct number *numbers);
 
 /* a · b + c · d + … + y · z: of many products the first ones and the last. The second factors are
  * `stride` floats apart. */
@@ -64,109 +93,101 @@ int formula_finish(struct formula_writer *out, struct formula *formula, struct a
 
 struct builder {
     const struct trace *trace;
-    struct step *step;
-    struct step_table *table; /* that is filled in: the step's, or that of something given */
-    struct given *givens;     /* of the step */
-    bool gives;               /* what steps take is to be kept */
-    size_t key;               /* whose numbers are worked out */
-    int digits;
+    struct step *step;         /* that is being made */
+    struct step_table *table;  /* that is filled in: the step's, or that of something given */
+    struct given *givens;      /* of the step */
+    size_t key;                /* whose numbers are worked out */
+    int digits;                /* of numbers */
     struct formula_writer out; /* what is being drawn */
     struct buf note;           /* the sentences to read with the step */
+    bool failed;               /* for want of memory: err says so */
     struct arena *arena;
     struct err *err;
 };
 
-void builder_title(struct builder *builder, const char *name, const char *title);
+/* What columns and vectors hold. */
+struct quantity {
+    const char *name;      /* "score" */
+    struct formula letter; /* score, s: in formulas */
+    struct formula symbol; /* score_j, s_j: above the table */
+};
+
+extern const struct quantity quantity_k, quantity_v, quantity_g, quantity_score, quantity_scaled,
+    quantity_masked, quantity_softmax, quantity_share, quantity_weight;
 
 /* Where the next sentence is to be put. */
 struct buf *builder_note(struct builder *builder);
 
-/* A formula; or what the writer has becomes one, or the worked line. */
+/* A formula; what the writer has becomes one, or with one more template the worked line. */
 void builder_formula(struct builder *builder, const char *text, const char *latex);
-int builder_drawn(struct builder *builder);
-int builder_worked(struct builder *builder);
+void builder_drawn(struct builder *builder);
+void builder_work(struct builder *builder, const char *text, const char *latex,
+                  const struct number *numbers);
 
 /* A formula for k_j or v_j: of no projection, of one, of one with a bias. */
 void builder_projection(struct builder *builder, const struct weight *w,
                         const struct formula forms[3]);
 
-/* The rows of the table: the keys; or so many, to be filled in, with labels of one's own. */
+/* The rows of the table: the keys; or so many, to be filled in. */
 void builder_keys(struct builder *builder);
 struct label *builder_rows(struct builder *builder, size_t count);
 struct label builder_label(const char *name);
 
-/* Then its columns: a number, or a vector of `width`, for each row. The numbers are borrowed. */
-struct block *builder_column(struct builder *builder, const char *name, const char *text,
-                             const char *latex, const float *values);
-struct block *builder_vectors(struct builder *builder, const char *name, const char *text,
-                              const char *latex, const float *values, size_t width);
+/* Then its columns: a number, or a vector of `width`, for each row. The values are borrowed. */
+struct block *builder_column(struct builder *builder, const struct quantity *quantity,
+                             const float *values);
+struct block *builder_vectors(struct builder *builder, const struct quantity *quantity,
+                              const float *values, size_t width);
 
 /* A whole table of one vector. */
-int builder_vector(struct builder *builder, const char *name, const float *values, size_t width);
+void builder_vector(struct builder *builder, const char *name, const float *values, size_t width);
 
 float *builder_floats(struct builder *builder, size_t count);
+
+/* How numbers are written; a number by itself, or one of a block. */
+struct numeral builder_numeral(const struct builder *builder, const float *values, size_t count);
+struct number builder_number(const struct builder *builder, float value);
+struct number block_number(const struct block *block, size_t at);
 
 /* The scaled scores of all keys: of those that the mask hides they are nowhere in the pass. */
 float *builder_scaled(struct builder *builder);
 
-/* How a single number, or those of a row, are written. */
-struct numeral builder_numeral(const struct builder *builder, const float *values, size_t count);
-
-/* --- what a step takes as it is: weights of the model, rows that the pass made before -----------
- *
- * Who follows a trace by hand needs all of it; most of it is large. Of several queries the first
- * has it for all.
+/* --- what steps take as it is, for who follows them by hand: weights, rows that the pass made
+ * before
  */
 
-/* A number, or a vector [C] of the channels of the input, that the step shows anyway. */
-int given_number(struct builder *builder, const char *name, float value);
-int given_channels(struct builder *builder, const char *name, const float *values);
+void give_input(struct builder *builder);
+void give_query(struct builder *builder);
+void give_keys(struct builder *builder);
+void give_scale(struct builder *builder);
+void give_dropout(struct builder *builder);
+void give_values(struct builder *builder);
+void give_output(struct builder *builder);
 
-/* Vectors [count, C] of the tokens of a text: `of_keys`, of the one that is looked at; else of the
- * one that looks. */
-struct given_rows {
-    const char *name;
-    struct formula symbol;
-    const float *values;
-    bool of_keys;
-};
+/* The norm that the input comes of; NULL: there is none. */
+const struct norm *given_norm(const struct trace *trace);
 
-int given_rows(struct builder *builder, const struct given_rows *rows);
+/* The head's columns of the projection of queries, dense, with the bias below them; the builder's.
+ * Is it small enough for a page? */
+float *given_query_matrix(struct builder *builder);
+bool given_query_is_small(const struct trace *trace);
 
-/* Some columns of a projection, and of its bias. */
-struct given_columns {
-    const char *name, *bias; /* "W_k", "b_k" */
-    const struct weight *weight;
-    size_t first, width;
-    bool is_shown; /* by the step's table, too */
-};
+/* --- the steps, each in the file of what it is about -------------------------------------------
+ */
 
-int given_columns(struct builder *builder, const struct given_columns *columns);
-
-/* The head's rows of the output projection, and the bias of all heads. */
-int given_output(struct builder *builder);
-
-/* A matrix of so many rows and columns is small: pages show it without --full, too. */
-bool given_is_small(size_t rows, size_t columns);
-
-/* The columns, dense, with the bias below them; the builder's. */
-float *given_matrix(struct builder *builder, const struct given_columns *columns);
-
-/* The steps, each in the file of what it is about. Which of them a mechanism has is said in
- * steps.c. */
-int step_input(struct builder *builder);
-int step_query(struct builder *builder);
-int step_features(struct builder *builder);
-int step_keys(struct builder *builder);
-int step_scores(struct builder *builder);
-int step_products(struct builder *builder);
-int step_scaled(struct builder *builder);
-int step_softmax(struct builder *builder);
-int step_masked(struct builder *builder);
-int step_shares(struct builder *builder);
-int step_dropout(struct builder *builder);
-int step_values(struct builder *builder);
-int step_context(struct builder *builder);
-int step_output(struct builder *builder);
+void step_input(struct builder *builder);
+void step_query(struct builder *builder);
+void step_features(struct builder *builder);
+void step_keys(struct builder *builder);
+void step_scores(struct builder *builder);
+void step_products(struct builder *builder);
+void step_scaled(struct builder *builder);
+void step_softmax(struct builder *builder);
+void step_masked(struct builder *builder);
+void step_shares(struct builder *builder);
+void step_dropout(struct builder *builder);
+void step_values(struct builder *builder);
+void step_context(struct builder *builder);
+void step_output(struct builder *builder);
 
 #endif

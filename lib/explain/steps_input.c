@@ -1,21 +1,17 @@
 /* steps_input.c: from the layer's input to the query. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "explain/steps.h"
 
-/* The norm that x comes of; NULL: there is none. */
-static const struct norm *norm_of(const struct trace *trace)
-{
-    bool normed = trace->stream && !mechanism_lacks(&trace->config->mechanism, PART_NORM);
-    return normed ? &trace->weights.norm : NULL;
-}
+static const struct quantity vectors_of_rows = {"vector", {"", ""}, {"", ""}};
 
 /* The input and what it comes from; what is not there is left out. */
-static int show_stream(struct builder *builder)
+static void show_stream(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    const struct norm *norm = norm_of(trace);
+    const struct norm *norm = given_norm(trace);
     const struct {
         const char *name;
         const float *values;
@@ -30,68 +26,25 @@ static int show_stream(struct builder *builder)
     struct label *rows = builder_rows(builder, COUNT);
     float *values = builder_floats(builder, COUNT * width);
     size_t used = 0;
-    if (!rows || !values)
-        return -1;
+    if (builder->failed)
+        return;
     for (size_t i = 0; i < COUNT; i++) {
         if (!vectors[i].values)
             continue;
         rows[used] = builder_label(vectors[i].name);
-        for (size_t c = 0; c < width; c++)
-            values[used * width + c] = vectors[i].values[c];
-        used++;
+        memcpy(values + used++ * width, vectors[i].values, width * sizeof *values);
     }
     builder->table->row_count = used;
-    builder_vectors(builder, "vector", "", "", values, width);
-    return 0;
-}
-
-/* The same of all tokens: what the inputs of keys come from can be followed, too. */
-static int give_streams(struct builder *builder)
-{
-    const struct trace *trace = builder->trace;
-    const char *place = trace->config->sinusoids ? "PE" : "wpe";
-    const struct given_rows rows[] = {
-        {"wte", {"wte", "\\mathrm{wte}"}, trace->tokens, false},
-        {place,
-         {place, trace->config->sinusoids ? "\\mathrm{PE}" : "\\mathrm{wpe}"},
-         trace->positions,
-         false},
-        {"h", {"h_j", "h_j"}, trace->streams, false},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].values && given_rows(builder, &rows[i]))
-            return -1;
-    return 0;
-}
-
-static int give_norm(struct builder *builder)
-{
-    const struct norm *norm = norm_of(builder->trace);
-    if (!norm)
-        return 0;
-    return given_channels(builder, "gamma", norm->scale) ||
-                   given_channels(builder, "beta", norm->shift) ||
-                   given_number(builder, "epsilon", norm->epsilon)
-               ? -1
-               : 0;
-}
-
-static int give_input(struct builder *builder)
-{
-    const struct trace *trace = builder->trace;
-    float scale = trace->config->embedding_scale;
-    if (trace->tokens && scale != 1 && given_number(builder, "embedding_scale", scale))
-        return -1;
-    return give_streams(builder) || give_norm(builder) ? -1 : 0;
+    builder_vectors(builder, &vectors_of_rows, values, width);
 }
 
 /* A number that a float32 may be too small for: a square of what is not. */
-static void add_wide(struct builder *builder, double value)
+static void write_wide(struct builder *builder, double value)
 {
     char digits[NUMERAL_BYTES];
-    float narrow = (float)value;
-    if (isfinite(narrow)) {
-        formula_number(&builder->out, builder_numeral(builder, &narrow, 1), narrow);
+    const struct number narrow = builder_number(builder, (float)value);
+    if (isfinite(narrow.value)) {
+        formula_write(&builder->out, "%n", "%n", 0, &narrow);
         return;
     }
     snprintf(digits, sizeof digits, "%.2e", value);
@@ -100,35 +53,33 @@ static void add_wide(struct builder *builder, double value)
 }
 
 /* μ = 0.0021, σ² = 0.0198, ε = 1.00e-05: of what the norm takes in. */
-static int work_norm(struct builder *builder)
+static void work_norm(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    const float *epsilon = &norm_of(trace)->epsilon;
+    const struct number epsilon = builder_number(builder, given_norm(trace)->epsilon);
     double mean = 0;
     double variance = 0;
     for (size_t c = 0; c < trace->input_size; c++)
         mean += (double)trace->stream[c] / (double)trace->input_size;
     for (size_t c = 0; c < trace->input_size; c++)
         variance += pow((double)trace->stream[c] - mean, 2) / (double)trace->input_size;
-    formula_add(&builder->out, "μ = ", "\\mu = ");
-    add_wide(builder, mean);
-    formula_add(&builder->out, ", σ² = ", ",\\; \\sigma^2 = ");
-    add_wide(builder, variance);
-    formula_add(&builder->out, ", ε = ", ",\\; \\varepsilon = ");
-    formula_number(&builder->out, builder_numeral(builder, epsilon, 1), *epsilon);
-    return builder_worked(builder);
+    formula_write(&builder->out, "μ = ", "\\mu = ", 0, NULL);
+    write_wide(builder, mean);
+    formula_write(&builder->out, ", σ² = ", ",\\; \\sigma^2 = ", 0, NULL);
+    write_wide(builder, variance);
+    builder_work(builder, ", ε = %n", ",\\; \\varepsilon = %n", &epsilon);
 }
 
 /* h = √16 · wte[4] + wpe[2]: the rows of the embeddings that the token and its place have. */
-static int draw_embedding(struct builder *builder, const char *name)
+static void draw_embedding(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
     struct formula_writer *out = &builder->out;
     uint32_t id = report_queries(trace->report, trace->part)->tokens[trace->query].id;
     bool waves = config->sinusoids;
-    formula_add(out, name, name);
-    formula_equals(out);
+    buf_format(&out->text, "%s = ", name);
+    buf_format(&out->latex, "%s = ", name);
     if (config->embedding_scale != 1) {
         buf_format(&out->text, "√%zu · ", config->n_embd);
         buf_format(&out->latex, "\\sqrt{%zu}\\,", config->n_embd);
@@ -141,7 +92,7 @@ static int draw_embedding(struct builder *builder, const char *name)
     }
     if (trace->position && waves)
         buf_text(builder_note(builder), "PE are sines and cosines of the place in the text.");
-    return builder_drawn(builder);
+    builder_drawn(builder);
 }
 
 /* Is it the sum of embeddings, or what something else gave? */
@@ -167,117 +118,91 @@ static void note_giver(struct builder *builder, const char *name)
     buf_text(note, adds_up || bare ? "." : ": nothing is added up.");
 }
 
-static int draw_origin(struct builder *builder, const char *name)
+static void draw_norm(struct builder *builder)
 {
-    if (begins_with_embedding(builder->trace))
-        return draw_embedding(builder, name);
-    note_giver(builder, name);
-    return 0;
-}
-
-static int normed_input(struct builder *builder)
-{
-    builder_title(builder, "input", "Input");
-    if (draw_origin(builder, "h"))
-        return -1;
-    if (mechanism_lacks(&builder->trace->config->mechanism, PART_NORM)) {
+    if (!given_norm(builder->trace)) {
         builder_formula(builder, "x = h", "x = h");
-        return show_stream(builder);
+        return;
     }
     builder_formula(
         builder, "x = (h - μ) / √(σ² + ε) ⊙ γ + β",
         "x = \\frac{h - \\mu}{\\sqrt{\\sigma^2 + \\varepsilon}} \\odot \\gamma + \\beta");
-    return work_norm(builder) || show_stream(builder) ? -1 : 0;
+    work_norm(builder);
 }
 
-int step_input(struct builder *builder)
+void step_input(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    if (give_input(builder))
-        return -1;
+    bool embeds = begins_with_embedding(trace);
+    if (embeds && !trace->stream)
+        builder->step->title = "Embedding";
+    (embeds ? draw_embedding : note_giver)(builder, trace->stream ? "h" : "x");
     if (trace->stream)
-        return normed_input(builder);
-    builder_title(builder, "input", begins_with_embedding(trace) ? "Embedding" : "Input");
-    if (draw_origin(builder, "x"))
-        return -1;
-    return trace->token ? show_stream(builder)
-                        : builder_vector(builder, "x", trace->x, trace->input_size);
+        draw_norm(builder);
+    if (trace->stream || trace->token)
+        show_stream(builder);
+    else
+        builder_vector(builder, "x", trace->x, trace->input_size);
 }
 
 /* q_0 = x_0 · W_0,0 + x_1 · W_1,0 + … + b_0 = … */
-static int work_product(struct builder *builder, const struct weight *w)
+static void work_product(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    struct formula_writer *out = &builder->out;
+    const struct weight *w = &trace->weights.q;
     const struct block *blocks = builder->table->blocks;
     const struct numeral numerals[] = {blocks[0].numeral, blocks[1].numeral};
     size_t width = blocks[1].width;
-    formula_symbol(out, "q", "q", 0);
-    formula_equals(out);
-    formula_dot(out, numerals, trace->x, blocks[1].values, width, w->in);
+    const struct number q = {builder_numeral(builder, trace->q, width), trace->q[0]};
+    const struct number bias = {numerals[1], w->bias ? blocks[1].values[w->in * width] : 0};
+    formula_write(&builder->out, "q_0 = ", "q_{0} = ", 0, NULL);
+    formula_dot(&builder->out, numerals, trace->x, blocks[1].values, width, w->in);
     if (w->bias)
-        formula_term(out, blocks[1].numeral, blocks[1].values[w->in * width]);
-    formula_equals(out);
-    formula_number(out, builder_numeral(builder, trace->q, width), trace->q[0]);
-    return builder_worked(builder);
+        formula_write(&builder->out, "%t", "%t", 0, &bias);
+    builder_work(builder, " = %n", " = %n", &q);
 }
 
 /* x and W_q beside each other, row by row; below them their product, q. */
-static int show_product(struct builder *builder, const struct given_columns *own)
+static void show_product(struct builder *builder)
 {
+    static const struct quantity input = {"x", {"x", "x"}, {"x", "x"}};
+    static const struct quantity matrix = {"W_q", {"W_q", "W_q"}, {"W_q", "W_q"}};
     const struct trace *trace = builder->trace;
-    const struct weight *w = own->weight;
+    const struct weight *w = &trace->weights.q;
     size_t count = w->in + (w->bias != NULL);
     struct label *rows = builder_rows(builder, count);
     float *x = builder_floats(builder, count);
-    const float *matrix = given_matrix(builder, own);
-    if (!rows || !x || !matrix)
-        return -1;
-    for (size_t c = 0; c < w->in; c++) {
-        rows[c] = trace->report->numbers[c];
-        x[c] = trace->x[c];
-    }
-    if (w->bias) {
-        rows[w->in] = builder_label(own->bias);
-        x[w->in] = NAN;
+    const float *values = given_query_matrix(builder);
+    if (builder->failed)
+        return;
+    for (size_t c = 0; c < count; c++) {
+        rows[c] = c < w->in ? trace->report->numbers[c] : builder_label("b_q");
+        x[c] = c < w->in ? trace->x[c] : NAN;
     }
     builder->table->corner = "channel";
     builder->table->total = "q";
-    builder_column(builder, "x", "x", "x", x);
-    builder_vectors(builder, own->name, own->name, own->name, matrix, own->width)->total = trace->q;
-    return work_product(builder, w);
+    builder_column(builder, &input, x);
+    builder_vectors(builder, &matrix, values, trace->config->d_k)->total = trace->q;
+    work_product(builder);
 }
 
-int step_query(struct builder *builder)
+void step_query(struct builder *builder)
 {
+    static const struct formula query[] = {{"q = x", "q = x"},
+                                           {"q = x · W_q", "q = x\\,W_q"},
+                                           {"q = x · W_q + b_q", "q = x\\,W_q + b_q"}};
     const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
-    const struct weight *w = &trace->weights.q;
-    builder_title(builder, "query", "Query");
-    if (!config->projections) {
-        builder_formula(builder, "q = x", "q = x");
+    builder_projection(builder, &trace->weights.q, query);
+    if (config->projections && given_query_is_small(trace)) {
+        show_product(builder);
+        return;
+    }
+    if (config->projections)
+        buf_format(builder_note(builder), "W_q is the [%zu, %zu] of this head.",
+                   trace->weights.q.in, config->d_k);
+    else
         buf_text(builder_note(builder),
                  "There are no projections: q, k and v are the inputs themselves.");
-    } else if (w->bias) {
-        builder_formula(builder, "q = x · W_q + b_q", "q = x\\,W_q + b_q");
-    } else {
-        builder_formula(builder, "q = x · W_q", "q = x\\,W_q");
-    }
-    if (!config->projections)
-        return builder_vector(builder, "q", trace->q, config->d_k);
-    bool is_small = given_is_small(w->in, config->d_k);
-    const struct given_columns own = {
-        .name = "W_q",
-        .bias = "b_q",
-        .weight = w,
-        .first = trace->head * config->d_k,
-        .width = config->d_k,
-        .is_shown = is_small,
-    };
-    if (given_columns(builder, &own))
-        return -1;
-    if (is_small)
-        return show_product(builder, &own);
-    buf_format(builder_note(builder), "W_q is the [%zu, %zu] of this head.", w->in, own.width);
-    return builder_vector(builder, "q", trace->q, config->d_k);
+    builder_vector(builder, "q", trace->q, config->d_k);
 }

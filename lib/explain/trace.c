@@ -1,7 +1,6 @@
-#include "explain/trace.h"
-
 #include <assert.h>
 
+#include "explain/steps.h"
 #include "math/rows.h"
 
 static const enum site sites[] = {SITE_Q,       SITE_K,       SITE_V,
@@ -46,109 +45,90 @@ static enum site source_site(const struct config *config)
     return ends_with_norm ? SITE_ENC_LN_2 : SITE_ENC_RESID_POST;
 }
 
-/* That site, and where it is in a layer, the encoder's last one. */
-static int select_source(struct selection *selection, const struct config *config,
-                         struct arena *arena, struct err *err)
-{
-    selection->sites |= site_bit(source_site(config));
-    if (!config->n_encoder_layer)
-        return 0;
-    size_t *last = arena_alloc(arena, 1, sizeof *last, err);
-    if (!last)
-        return -1;
-    *last = config->n_encoder_layer - 1;
-    selection->encoder_layers = (struct layers){last, 1};
-    return 0;
-}
-
-/* The layer, and the one before it, whose output is what bare attention takes in. */
+/* The layer, and the one before it, whose output is what bare attention takes in; for the source
+ * the encoder's last one. */
 static int select_sites(struct selection *selection, const struct config *config,
                         const struct explain_request *request, struct arena *arena, struct err *err)
 {
     bool in_encoder = request->part == PART_SOURCE;
-    size_t count = 0;
-    size_t *layers = arena_alloc(arena, 2, sizeof *layers, err);
-    size_t *head = arena_alloc(arena, 1, sizeof *head, err);
+    bool bare = config->kind == MODEL_ATTENTION;
+    size_t *numbers = arena_alloc(arena, 4, sizeof *numbers, err);
     assert(request->layer < (in_encoder ? config->n_encoder_layer : config->n_layer));
     assert(request->head < config->n_head);
-    if (!layers || !head)
+    if (!numbers)
         return -1;
-    *selection = (struct selection){.heads = head, .head_count = 1};
-    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
-        enum site site = site_of(request->part, sites[i]);
-        if (site_exists(config, site))
-            selection->sites |= site_bit(site);
-    }
-    if (config->kind == MODEL_ATTENTION)
-        selection->sites |= site_bit(SITE_EMBEDDING);
-    else
-        selection->sites |=
-            site_bit(stream_site(request->part)) | site_bit(input_site(config, request->part));
+    numbers[0] = request->head;
+    numbers[1] = request->layer > 0 ? request->layer - 1 : 0;
+    numbers[2] = request->layer;
+    numbers[3] = config->n_encoder_layer - 1; /* where there is an encoder */
+    struct layers layers = {numbers + 1, 2};
+    if (request->layer == 0)
+        layers = (struct layers){numbers + 2, 1};
+    *selection = (struct selection){.heads = numbers, .head_count = 1};
+    *(in_encoder ? &selection->encoder_layers : &selection->layers) = layers;
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
+        if (site_exists(config, site_of(request->part, sites[i])))
+            selection->sites |= site_bit(site_of(request->part, sites[i]));
     selection->whole = site_bit(site_of(request->part, SITE_CONTEXT));
-    *head = request->head;
-    if (request->layer > 0)
-        layers[count++] = request->layer - 1;
-    layers[count++] = request->layer;
-    *(in_encoder ? &selection->encoder_layers : &selection->layers) =
-        (struct layers){layers, count};
-    return config->cross ? select_source(selection, config, arena, err) : 0;
+    selection->sites |=
+        bare ? site_bit(SITE_EMBEDDING)
+             : site_bit(stream_site(request->part)) | site_bit(input_site(config, request->part));
+    if (config->cross)
+        selection->sites |= site_bit(source_site(config));
+    if (config->cross && config->n_encoder_layer)
+        selection->encoder_layers = (struct layers){numbers + 3, 1};
+    return 0;
 }
 
+/* A tensor of tokens, or of the heads that were kept. */
 static const struct kept *find(const struct trace *trace, enum site site, size_t layer)
 {
     int number = site_rows[site].in_layer ? (int)layer : -1;
-    for (size_t i = 0; i < trace->report->tensor_count; i++)
-        if (trace->report->tensors[i].site == site && trace->report->tensors[i].layer == number)
-            return &trace->report->tensors[i];
-    return NULL;
+    const struct kept *kept = trace->report->tensors;
+    const struct kept *end = kept + trace->report->tensor_count;
+    while (kept < end && (kept->site != site || kept->layer != number))
+        kept++;
+    assert(kept < end);
+    return kept;
 }
 
-/* The rows of a tensor of tokens, or of the one head that was kept. */
-static const float *rows_of(const struct trace *trace, enum site site, size_t layer, size_t *size)
+static size_t width_of(const struct kept *kept)
 {
-    const struct kept *kept = find(trace, site, layer);
-    assert(kept);
-    *size = kept->shape[kept->rank - 1];
-    return kept->data;
+    return kept->shape[kept->rank - 1];
 }
 
 static const float *row_of(const struct trace *trace, enum site site)
 {
-    size_t size;
-    const float *rows = rows_of(trace, site_of(trace->part, site), trace->layer, &size);
-    return rows + trace->query * size;
+    const struct kept *kept = find(trace, site_of(trace->part, site), trace->layer);
+    return kept->data + trace->query * width_of(kept);
 }
 
 /* What queries are made of: a stream, normed by now or here; or in bare attention an embedding, or
  * the output of the layer before. */
 static void find_inputs(struct trace *trace)
 {
-    size_t *size = &trace->input_size;
-    if (trace->config->kind != MODEL_ATTENTION) {
-        trace->inputs = rows_of(trace, input_site(trace->config, trace->part), trace->layer, size);
-        if (trace->config->norm_first)
-            trace->streams = rows_of(trace, stream_site(trace->part), trace->layer, size);
-    } else if (trace->layer == 0) {
-        trace->inputs = rows_of(trace, SITE_EMBEDDING, 0, size);
-    } else {
-        trace->inputs = rows_of(trace, SITE_ATTN_OUT, trace->layer - 1, size);
-    }
+    const struct config *config = trace->config;
+    const struct kept *inputs;
+    if (config->kind != MODEL_ATTENTION)
+        inputs = find(trace, input_site(config, trace->part), trace->layer);
+    else if (trace->layer == 0)
+        inputs = find(trace, SITE_EMBEDDING, 0);
+    else
+        inputs = find(trace, SITE_ATTN_OUT, trace->layer - 1);
+    trace->inputs = trace->sources = inputs->data;
+    trace->input_size = width_of(inputs);
+    if (config->kind != MODEL_ATTENTION && config->norm_first)
+        trace->streams = find(trace, stream_site(trace->part), trace->layer)->data;
+    if (config->cross)
+        trace->sources = find(trace, source_site(config), config->n_encoder_layer - 1)->data;
 }
 
 static void find_keys(struct trace *trace)
 {
     const struct kept *k = find(trace, site_of(trace->part, SITE_K), trace->layer);
-    const struct kept *v = find(trace, site_of(trace->part, SITE_V), trace->layer);
-    size_t size = trace->input_size;
-    assert(k && v);
-    trace->sources = trace->inputs;
-    if (trace->config->cross)
-        trace->sources =
-            rows_of(trace, source_site(trace->config), trace->config->n_encoder_layer - 1, &size);
-    assert(size == trace->input_size);
     trace->keys = k->shape[1];
     trace->k = k->data;
-    trace->v = v->data;
+    trace->v = find(trace, site_of(trace->part, SITE_V), trace->layer)->data;
 }
 
 /* Row `query` of what there may be. */
@@ -179,7 +159,7 @@ void trace_set_query(struct trace *trace, size_t query)
 const float *trace_context(const struct trace *trace, size_t head)
 {
     const struct kept *context = find(trace, site_of(trace->part, SITE_CONTEXT), trace->layer);
-    assert(context && head < context->shape[0]);
+    assert(head < context->shape[0]);
     return context->data + (head * context->shape[1] + trace->query) * context->shape[2];
 }
 

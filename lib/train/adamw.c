@@ -1,4 +1,4 @@
-#include "train/adamw.h"
+#include "train/trainer.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,11 +7,11 @@
 
 enum { PART = 8192 }; /* numbers of a round */
 
-int adamw_take(struct adamw *adamw, const struct new_model *new_model, struct arena *arena,
-               struct err *err)
+int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct arena *arena,
+                struct err *err)
 {
-    return parameters_take(&adamw->means, new_model, arena, err) ||
-           parameters_take(&adamw->squares, new_model, arena, err);
+    return parameters_alloc(&adamw->means, new_model, arena, err) ||
+           parameters_alloc(&adamw->squares, new_model, arena, err);
 }
 
 /* Σ x², in lanes of their own, in double. */

@@ -1,42 +1,28 @@
-#include "train/dataset.h"
+#include "train/trainer.h"
 
 #include <string.h>
 
-#include "base/heap.h"
 #include "math/rng.h"
-
-enum { FIRST_ROOM = 4096 };
-
-/* Room for one more. */
-static int grow(uint32_t **items, size_t count, size_t *room, struct err *err)
-{
-    if (count < *room)
-        return 0;
-    size_t more = *room ? 2 * *room : FIRST_ROOM;
-    uint32_t *grown = heap_resize(*items, more, sizeof *grown, err);
-    if (!grown)
-        return -1;
-    *items = grown;
-    *room = more;
-    return 0;
-}
 
 static int add_line(struct dataset *dataset, const struct tokenizer *tokenizer, const char *bytes,
                     size_t size, struct err *err)
 {
     struct arena arena = {0};
     struct tokens tokens = {0};
-    int failed = grow(&dataset->starts, dataset->start_count, &dataset->start_room, err) ||
-                 tokenizer_encode(tokenizer, &tokens, bytes, size, &arena, err);
-    if (!failed && tokens.count)
-        dataset->starts[dataset->start_count++] = (uint32_t)dataset->count;
-    for (size_t i = 0; i < tokens.count && !failed; i++) {
-        failed = grow(&dataset->ids, dataset->count, &dataset->room, err);
-        if (!failed)
-            dataset->ids[dataset->count++] = tokens.items[i].id;
+    int failed = tokenizer_encode(tokenizer, &tokens, bytes, size, &arena, err);
+    const uint32_t start = (uint32_t)dataset->count;
+    if (tokens.count)
+        buf_bytes(&dataset->start_bytes, &start, sizeof start);
+    for (size_t i = 0; i < tokens.count; i++) {
+        buf_bytes(&dataset->id_bytes, &tokens.items[i].id, sizeof *dataset->ids);
         dataset->digest = rng_fold_in(dataset->digest, tokens.items[i].id);
     }
     arena_release(&arena);
+    failed = failed || buf_check(&dataset->id_bytes, err) || buf_check(&dataset->start_bytes, err);
+    dataset->ids = (void *)dataset->id_bytes.bytes;
+    dataset->starts = (void *)dataset->start_bytes.bytes;
+    dataset->count = dataset->id_bytes.size / sizeof *dataset->ids;
+    dataset->start_count = dataset->start_bytes.size / sizeof *dataset->starts;
     if (!failed && dataset->count > UINT32_MAX / 2)
         return err_set(err, "expected at most %u tokens in all", UINT32_MAX / 2);
     return failed ? -1 : 0;
@@ -71,18 +57,19 @@ int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, stru
             "expected at least two lines with %zu tokens from there on, found %zu tokens "
             "in %zu lines",
             tokens + 1, dataset->count, dataset->start_count);
-    size_t learnt = usable - out;
-    dataset->held_out = (struct dataset_part){dataset->starts + learnt, out};
-    while (learnt > 1 && dataset->starts[learnt - 1] + tokens + 1 > dataset->starts[usable - out])
-        learnt--; /* what is learnt ends before what is held out */
-    dataset->learnt = (struct dataset_part){dataset->starts, learnt};
+    size_t training = usable - out;
+    dataset->held_out = (struct dataset_part){dataset->starts + training, out};
+    while (training > 1 &&
+           dataset->starts[training - 1] + tokens + 1 > dataset->starts[usable - out])
+        training--; /* what is trained on ends before what is held out */
+    dataset->training = (struct dataset_part){dataset->starts, training};
     return 0;
 }
 
 void dataset_release(struct dataset *dataset)
 {
-    heap_free(dataset->ids);
-    heap_free(dataset->starts);
+    buf_release(&dataset->id_bytes);
+    buf_release(&dataset->start_bytes);
     *dataset = (struct dataset){0};
 }
 

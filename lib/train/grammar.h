@@ -15,8 +15,8 @@
  * begins with a blank goes on with the rule above.
  *
  *     if (grammar_read(&grammar, file.bytes, file.size, err)) ...
- *     if (grammar_write(&grammar, &text, 0, rng_fold_in(seed, number), err)) ...   (text 0, 1, 2,
- * …) grammar_release(&grammar);
+ *     if (grammar_write(&grammar, &text, 0, rng_fold_in(seed, 7), err)) ...      (the text 7)
+ *     grammar_release(&grammar);
  */
 #ifndef ATTN_TRAIN_GRAMMAR_H
 #define ATTN_TRAIN_GRAMMAR_H
@@ -38,6 +38,8 @@ enum {
     GRAMMAR_NAMES_MAX = 256, /* that a text can remember */
 };
 
+#define GRAMMAR_NONE SIZE_MAX
+
 /* A part of an alternative: plain text, or what stands between < and >. */
 struct grammar_part {
     const char *text; /* plain; NULL: a reference */
@@ -47,8 +49,6 @@ struct grammar_part {
     size_t like; /* the name whose tag counts; GRAMMAR_NONE: any */
     bool other;  /* of another tag */
 };
-
-#define GRAMMAR_NONE SIZE_MAX
 
 struct grammar_choice {
     struct grammar_part *parts;

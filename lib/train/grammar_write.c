@@ -101,11 +101,6 @@ struct writer {
     struct err *err;
 };
 
-static const struct memory *memory_of(const struct writer *w, size_t name)
-{
-    return name == GRAMMAR_NONE ? NULL : &w->memories[name];
-}
-
 static int fail(const struct writer *w, const struct grammar_rule *rule, const char *what)
 {
     return err_set(w->err, "line %zu: rule '%.*s': %s", rule->line, (int)rule->size, rule->name,
@@ -126,7 +121,7 @@ static int write_choice(struct writer *w, const struct grammar_rule *rule,
 static int write_reference(struct writer *w, const struct grammar_rule *from,
                            const struct grammar_part *part)
 {
-    const struct memory *like = memory_of(w, part->like);
+    const struct memory *like = part->like == GRAMMAR_NONE ? NULL : &w->memories[part->like];
     struct memory *memory = part->name == GRAMMAR_NONE ? NULL : &w->memories[part->name];
     if ((like && !like->known) || (part->rule == GRAMMAR_NONE && !memory->known))
         return fail(w, from, "a name stands for nothing yet");

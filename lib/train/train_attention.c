@@ -282,7 +282,7 @@ static void get_kernels(struct layer_work *layer, bool short_rows, bool short_ke
     }
 }
 
-static void run(struct train_step *step, size_t layer, bool backward)
+void train_attention(struct train_step *step, size_t layer, bool backward)
 {
     const struct config *c = step->config;
     size_t tokens = step->plan.tokens;
@@ -303,14 +303,4 @@ static void run(struct train_step *step, size_t layer, bool backward)
         get_kernels(&work, true, false);
     pool_run(step->plan.machine->pool,
              (struct loop){step->plan.texts * c->n_head, work.work, run_head}, &work);
-}
-
-void train_attention_forward(struct train_step *step, size_t layer)
-{
-    run(step, layer, false);
-}
-
-void train_attention_backward(struct train_step *step, size_t layer)
-{
-    run(step, layer, true);
 }

@@ -1,4 +1,4 @@
-#include "train/train_checkpoint.h"
+#include "train/trainer.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -11,38 +11,13 @@
 #include "format/safetensors.h"
 
 static const char settings_file[] = "training.json";
-static const char memory_file[] = "training.safetensors";
+static const char optimizer_file[] = "training.safetensors";
 static const char log_file[] = "log.csv";
 static const char weights_file[] = "model.safetensors";
 
 enum { SAVED_FILES = NEW_MODEL_FILES_MAX + 3, NUMBER_BYTES = 32 };
 
 /* --- settings -------------------------------------------------------------------------------- */
-
-/* A setting is a whole number or a real one. */
-static const struct setting {
-    const char *name;
-    size_t offset;
-    bool whole;
-    double max;
-    bool may_lack; /* in what earlier versions saved: then it is 0 */
-} settings_rows[] = {
-    {"seed", offsetof(struct trainer_settings, seed), true, 9007199254740991.0, false},
-    {"steps", offsetof(struct trainer_settings, steps), true, 1e9, false},
-    {"warmup", offsetof(struct trainer_settings, warmup), true, 1e9, false},
-    {"texts", offsetof(struct trainer_settings, texts), true, 1e6, false},
-    {"tokens", offsetof(struct trainer_settings, tokens), true, 1e6, false},
-    {"accumulate", offsetof(struct trainer_settings, accumulate), true, 1e6, false},
-    {"rate", offsetof(struct trainer_settings, rate), false, 1e3, false},
-    {"decay", offsetof(struct trainer_settings, decay), false, 1e3, false},
-    {"clip", offsetof(struct trainer_settings, clip), false, 1e9, false},
-    {"dropout", offsetof(struct trainer_settings, dropout), false, 0.99, false},
-    {"drills", offsetof(struct trainer_settings, drills), false, 1, false},
-    {"beta_2", offsetof(struct trainer_settings, beta_2), false, 1, false},
-    {"save_every", offsetof(struct trainer_settings, save_every), true, 1e9, true},
-};
-
-enum { SETTINGS = sizeof settings_rows / sizeof *settings_rows };
 
 static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
 {
@@ -59,14 +34,12 @@ static void describe_state(struct json_writer *json, const struct train_checkpoi
     snprintf(number, sizeof number, "%016" PRIx64, state->digest);
     json_put_integer(json, "\n  step", state->step);
     json_put_text(json, "\n  data", number);
-    for (size_t i = 0; i < SETTINGS; i++) {
-        const char *field = (const char *)&state->settings + settings_rows[i].offset;
-        if (settings_rows[i].whole)
-            snprintf(number, sizeof number, "%lld", *(const long long *)(const void *)field);
-        else
-            snprintf(number, sizeof number, "%.17g", *(const double *)(const void *)field);
+    for (size_t i = 0; i < trainer_setting_count; i++) {
+        const struct trainer_setting *row = &trainer_setting_rows[i];
+        snprintf(number, sizeof number, row->whole ? "%.0f" : "%.17g",
+                 trainer_setting_value(&state->settings, row));
         json_put_gap(json, "\n  ");
-        json_put_raw(json, settings_rows[i].name, number);
+        json_put_raw(json, row->name, number);
     }
 }
 
@@ -95,7 +68,7 @@ static void describe(struct buf *out, const struct trainer *trainer, const struc
     buf_text(out, "\n  }\n}\n");
 }
 
-static int read_setting(struct train_checkpoint *state, const struct setting *row,
+static int read_setting(struct train_checkpoint *state, const struct trainer_setting *row,
                         const struct json *root, struct err *err)
 {
     void *field = (char *)&state->settings + row->offset;
@@ -116,8 +89,8 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
         return -1;
     if (sscanf(digest, "%" SCNx64, &state->digest) != 1)
         return err_set(err, "field 'data': expected a digest, found \"%s\"", digest);
-    for (size_t i = 0; i < SETTINGS; i++)
-        if (read_setting(state, &settings_rows[i], root, err))
+    for (size_t i = 0; i < trainer_setting_count; i++)
+        if (read_setting(state, &trainer_setting_rows[i], root, err))
             return -1;
     const struct trainer_settings *s = &state->settings;
     if (!s->steps || !s->texts || !s->tokens || !s->accumulate || state->step > s->steps)
@@ -128,7 +101,7 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
 /* --- one set of files ------------------------------------------------------------------------ */
 
 /* What every checkpoint has; those of its tokenizer depend on its kind. */
-static const char *const always[] = {weights_file, memory_file, "config.json"};
+static const char *const always[] = {weights_file, optimizer_file, "config.json"};
 
 static int check_file(const struct json *member, const struct folder *folder, struct err *err)
 {
@@ -250,8 +223,8 @@ int train_checkpoint_open(struct train_checkpoint *state, const struct folder *f
 /* --- numbers --------------------------------------------------------------------------------- */
 
 /* The bytes of training.safetensors. */
-static int remember(struct buf *bytes, const struct trainer *trainer,
-                    const struct new_model *new_model, struct err *err)
+static int write_optimizer(struct buf *bytes, const struct trainer *trainer,
+                           const struct new_model *new_model, struct err *err)
 {
     static const char *const kinds[] = {"mean", "square"};
     struct arena arena = {0};
@@ -282,10 +255,11 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     struct folder_file files[SAVED_FILES];
     struct folder folder = {target->path, files, 0};
     struct buf json = {0};
-    struct buf memory = {0};
-    int failed = buf_check(log, err) || remember(&memory, trainer, new_model, err);
+    struct buf optimizer = {0};
+    int failed = buf_check(log, err) || write_optimizer(&optimizer, trainer, new_model, err);
     if (!failed) {
-        files[folder.file_count++] = (struct folder_file){memory_file, memory.bytes, memory.size};
+        files[folder.file_count++] =
+            (struct folder_file){optimizer_file, optimizer.bytes, optimizer.size};
         for (size_t i = 0; i < new_model->folder.file_count; i++)
             files[folder.file_count++] = new_model->folder.files[i];
         describe(&json, trainer, &folder);
@@ -294,53 +268,42 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
         failed = buf_check(&json, err) || folder_save(&folder, target, NULL, err);
     }
     buf_release(&json);
-    buf_release(&memory);
+    buf_release(&optimizer);
     return failed ? -1 : 0;
 }
 
-/* Copy a tensor's numbers from a file that must have them in float32. */
-static int copy_numbers(float *to, const struct new_model_tensor *tensor,
-                        const struct safetensors *from, const char *name, const char *file,
-                        struct err *err)
+/* Read a set from a file that must have it in float32, its tensors under their names after a
+ * prefix. */
+static int read_set(const struct parameters *set, const char *prefix,
+                    const struct safetensors *from, const char *file, struct err *err)
 {
-    const struct safetensors_entry *entry = safetensors_find(from, name);
-    if (!entry || entry->dtype != DTYPE_F32 || entry->count != tensor->count)
-        return err_set(err, "'%s': tensor '%s': expected %zu float32 numbers, found %s", file, name,
-                       tensor->count, entry ? "others" : "nothing");
-    memcpy(to, entry->data, tensor->count * sizeof *to);
-    return 0;
+    struct arena arena = {0};
+    int failed = 0;
+    for (size_t i = 0; i < set->new_model->count && !failed; i++) {
+        const struct new_model_tensor *tensor = &set->new_model->tensors[i];
+        const char *name = arena_format(&arena, err, "%s%s", prefix, tensor->name);
+        const struct safetensors_entry *entry = name ? safetensors_find(from, name) : NULL;
+        if (!name)
+            failed = -1;
+        else if (!entry || entry->dtype != DTYPE_F32 || entry->count != tensor->count)
+            failed = err_set(err, "'%s': tensor '%s': expected %zu float32 numbers, found %s", file,
+                             name, tensor->count, entry ? "others" : "nothing");
+        else
+            memcpy(parameter_of(set, tensor), entry->data, tensor->count * sizeof(float));
+    }
+    arena_release(&arena);
+    return failed;
 }
 
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err)
 {
+    const struct parameters weights = parameters_of(new_model);
     struct safetensors tensors = {0};
     if (safetensors_open(&tensors, folder, weights_file, err))
         return -1;
-    int failed = 0;
-    for (size_t i = 0; i < new_model->count && !failed; i++)
-        failed = copy_numbers(new_model->tensors[i].data, &new_model->tensors[i], &tensors,
-                              new_model->tensors[i].name, weights_file, err);
+    int failed = read_set(&weights, "", &tensors, weights_file, err);
     safetensors_release(&tensors);
-    return failed;
-}
-
-static int recall(struct trainer *trainer, const struct safetensors *tensors, struct err *err)
-{
-    const struct new_model *new_model = trainer->step.plan.new_model;
-    struct arena arena = {0};
-    int failed = 0;
-    for (size_t i = 0; i < new_model->count && !failed; i++) {
-        const struct new_model_tensor *tensor = &new_model->tensors[i];
-        const char *mean = arena_format(&arena, err, "mean.%s", tensor->name);
-        const char *square = arena_format(&arena, err, "square.%s", tensor->name);
-        failed = !mean || !square ||
-                 copy_numbers(parameter_of(&trainer->adamw.means, tensor), tensor, tensors, mean,
-                              memory_file, err) ||
-                 copy_numbers(parameter_of(&trainer->adamw.squares, tensor), tensor, tensors,
-                              square, memory_file, err);
-    }
-    arena_release(&arena);
     return failed;
 }
 
@@ -352,9 +315,11 @@ int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoi
     if (trainer->dataset->digest != state->digest)
         return err_set(err, "--data: expected the texts that '%s' was trained on, found others",
                        folder->path);
-    if (safetensors_open(&tensors, folder, memory_file, err))
+    if (safetensors_open(&tensors, folder, optimizer_file, err))
         return -1;
-    int failed = recall(trainer, &tensors, err) || folder_open(&file, folder, log_file, err);
+    int failed = read_set(&trainer->adamw.means, "mean.", &tensors, optimizer_file, err) ||
+                 read_set(&trainer->adamw.squares, "square.", &tensors, optimizer_file, err) ||
+                 folder_open(&file, folder, log_file, err);
     if (!failed)
         buf_bytes(log, file.bytes, file.size);
     trainer->adamw.steps = (uint64_t)state->step;

@@ -4,16 +4,31 @@
 
 #include "train/train_step.h"
 
-/* --- rows shared between threads: what is summed over rows is summed block by block, each into
- * numbers of its own, then those in their order, so that the bits don't depend on the threads. */
+/* --- operations on blocks of rows, shared between threads: what is summed over rows is summed by
+ * blocks, each into numbers of its own, then those in their order, so that the bits don't depend on
+ * the threads.
+ */
 struct row_block {
     size_t index;        /* of the block */
     size_t first, count; /* its rows */
 };
 
-/* Call a function for all blocks of `rows` rows of about `columns` numbers. */
-void parallel_rows(struct machine *machine, size_t rows, size_t columns,
-                   void (*function)(void *context, const struct row_block *block), void *context);
+/* What an operation works with. */
+struct row_operation {
+    void (*run)(const struct row_operation *op, const struct row_block *block);
+    const struct train_step *step;
+    struct matrix y, x, more; /* forward: y of x and of more */
+    struct matrix dx, dy;     /* backward: dx of dy */
+    struct matrix parts;      /* [blocks, …] sums of each block */
+    struct norm norm;
+    uint64_t key; /* of what is dropped */
+    size_t first; /* of the batch's rows, where the matrices have some of them alone */
+    float factor; /* of gradients */
+    size_t rows;  /* of all blocks */
+};
+
+/* Run it on all rows of a matrix. */
+void row_operation_run(const struct train_step *step, struct row_operation op, struct matrix over);
 
 size_t row_blocks(size_t rows);
 
@@ -24,7 +39,7 @@ static inline struct matrix block_rows(struct matrix whole, const struct row_blo
 }
 
 /* y [C, T] = x [T, C]ᵀ, by all threads. */
-void parallel_transpose(struct machine *machine, struct matrix y, struct matrix x);
+void parallel_transpose(const struct train_step *step, struct matrix y, struct matrix x);
 
 /* --- dropout: the key of each place differs; the rate is 0 where this pass drops nothing */
 enum drop_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_PLACES };
@@ -32,29 +47,17 @@ enum drop_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_P
 uint64_t dropout_key(const struct train_step *step, enum drop_place place, size_t layer);
 float dropout_rate(const struct train_step *step);
 
-/* Some rows of a matrix, from number `first` on. */
-void dropout_rows(const struct train_step *step, struct matrix x, uint64_t key, size_t first);
-
-/* --- forward: from the batch's ids to step->tape.norm_f */
+/* --- forward: from the batch's ids to step->tape.norm_f; backward: from step->d.norm on, adds to
+ * step->gradients */
 void train_forward(struct train_step *step);
-
-/* --- the mean loss over the step's rows, from tape.norm_f; and where it `learns` d.norm, the
- * gradient of tape.norm_f, and that of the unembedding. Fails at a logit that is no number. */
-int train_loss(struct train_step *step, bool learns, double *loss, struct err *err);
-
-/* Logits are made of so many rows at a time, so that they stay in cache. */
-size_t train_loss_rows(size_t rows);
-
-/* --- backward: from step->d.norm on, adds to step->gradients */
 void train_backward(struct train_step *step);
 
 /* gradient [in, out] += xᵀ · dy, summed over rows in their order; xᵀ is given. */
 void add_weight_gradient(struct train_step *step, float *gradient, struct matrix transposed,
                          struct matrix dy);
 
-/* --- causal attention: context from qkv, keeping the weights; d.qkv from d.context */
-void train_attention_forward(struct train_step *step, size_t layer);
-void train_attention_backward(struct train_step *step, size_t layer);
+/* --- causal attention: context from qkv, keeping the weights; or backward d.qkv from d.context */
+void train_attention(struct train_step *step, size_t layer, bool backward);
 
 /* The floats of a query's row in layer_tape.weights, for texts of so many tokens. */
 size_t train_attention_stride(size_t tokens);

@@ -17,8 +17,36 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "math/machine.h"
+#include "math/rows.h"
 #include "math/tensor.h"
-#include "train/parameters.h"
+#include "math/weight.h"
+#include "model/new_model.h"
+
+/* One number for every number of a model: its weights, their gradients, what an optimiser remembers
+ * of them. All of a new model's tensors lie one after another, so such a set is one long row, and a
+ * tensor's place in it is the same in every set. */
+struct parameters {
+    const struct new_model *new_model;
+    float *values; /* [count] */
+    size_t count;
+};
+
+/* The new model's own numbers; and a set of zeros of the same size. */
+struct parameters parameters_of(const struct new_model *new_model);
+int parameters_alloc(struct parameters *parameters, const struct new_model *new_model,
+                     struct arena *arena, struct err *err);
+
+/* Where a tensor begins, NULL where the model has none (`layer` is 0 outside layers); and where one
+ * of the new model's does. */
+float *parameter_at(const struct parameters *parameters, enum parameter_id id, size_t layer);
+float *parameter_of(const struct parameters *parameters, const struct new_model_tensor *tensor);
+
+/* A matrix with its bias; a norm's scale with its shift. */
+struct weight parameter_weight(const struct parameters *parameters, enum parameter_id id,
+                               size_t layer);
+struct norm parameter_norm(const struct parameters *parameters, enum parameter_id id, size_t layer);
+
+/* --- a step ----------------------------------------------------------------------------------- */
 
 struct train_step_plan {
     struct machine *machine;

@@ -1,8 +1,37 @@
 #include "train/trainer.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "math/rng.h"
+
+#define FIELD(field) offsetof(struct trainer_settings, field)
+
+/* In the order of training.json, whose hash depends on it. */
+const struct trainer_setting trainer_setting_rows[] = {
+    {"seed", "seed", FIELD(seed), true, 9007199254740991.0, false},
+    {"steps", "steps", FIELD(steps), true, 1e9, false},
+    {"warmup", "warmup", FIELD(warmup), true, 1e9, false},
+    {"texts", "batch", FIELD(texts), true, 1e6, false},
+    {"tokens", "context", FIELD(tokens), true, 1e6, false},
+    {"accumulate", "accumulate", FIELD(accumulate), true, 1e6, false},
+    {"rate", "rate", FIELD(rate), false, 1e3, false},
+    {"decay", "decay", FIELD(decay), false, 1e3, false},
+    {"clip", "clip", FIELD(clip), false, 1e9, false},
+    {"dropout", "dropout", FIELD(dropout), false, 0.99, false},
+    {"drills", "drills", FIELD(drills), false, 1, false},
+    {"beta_2", NULL, FIELD(beta_2), false, 1, false},
+    {"save_every", "save-every", FIELD(save_every), true, 1e9, true},
+};
+
+const size_t trainer_setting_count = sizeof trainer_setting_rows / sizeof *trainer_setting_rows;
+
+double trainer_setting_value(const struct trainer_settings *settings,
+                             const struct trainer_setting *row)
+{
+    const void *field = (const char *)settings + row->offset;
+    return row->whole ? (double)*(const long long *)field : *(const double *)field;
+}
 
 /* What keys are made for, beside the steps. */
 enum { KEY_TEXTS, KEY_DROPS, KEY_HELD_OUT, KEY_DRILLS };
@@ -27,7 +56,7 @@ int trainer_open(struct trainer *trainer, const struct trainer_settings *setting
     trainer->ids = arena_alloc(&trainer->arena, count, sizeof *trainer->ids, err);
     trainer->targets = arena_alloc(&trainer->arena, count, sizeof *trainer->targets, err);
     if (!trainer->ids || !trainer->targets || train_step_open(&trainer->step, &plan, err) ||
-        adamw_take(&trainer->adamw, new_model, &trainer->arena, err)) {
+        adamw_alloc(&trainer->adamw, new_model, &trainer->arena, err)) {
         trainer_release(trainer);
         return -1;
     }
@@ -75,7 +104,7 @@ int trainer_step(struct trainer *trainer, struct trainer_report *report, struct 
         uint64_t number = (uint64_t)((step - 1) * s->accumulate + i);
         double loss = 0;
         struct train_batch batch =
-            draw(trainer, &trainer->dataset->learnt, key_of(trainer, KEY_TEXTS, number));
+            draw(trainer, &trainer->dataset->training, key_of(trainer, KEY_TEXTS, number));
         dataset_drill(trainer->ids, trainer->targets, &drills, key_of(trainer, KEY_DRILLS, number));
         batch.key = key_of(trainer, KEY_DROPS, number);
         batch.share = 1.0f / (float)s->accumulate;

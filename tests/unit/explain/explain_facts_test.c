@@ -9,20 +9,22 @@
 
 static struct buf out;
 
-/* query*: "1:|", layer 2, head 1 */
-static void write_fact(struct buf *to, const struct explain_fact *fact, const void *how)
+static void write_text(struct buf *to, const char *text, size_t size)
 {
-    (void)how;
-    buf_format(to, "%s%s: ", fact->name, fact->is_query ? "*" : "");
-    if (fact->size)
-        buf_format(to, "\"%.*s\"", (int)fact->size, fact->quoted);
-    buf_format(to, "%s\n", fact->words);
+    buf_bytes(to, text, size);
 }
+
+/* query: *1:|*, layer 2, head 1 */
+static const struct fact_marks marks = {.text = write_text,
+                                        .name = {"", ": "},
+                                        .quote = {"\"", "\""},
+                                        .query_quote = {"*", "*"},
+                                        .end = "\n"};
 
 static void add_facts(const struct explanation *explanation)
 {
-    explain_facts_add(&out, explanation->report, write_fact, NULL);
-    explain_facts_add_query(&out, explanation, write_fact, NULL);
+    explain_facts_add(&out, explanation->report, &marks);
+    explain_facts_add_query(&out, explanation, &marks);
 }
 
 static void expect(const struct explanation *explanation, const char *text)
@@ -39,7 +41,7 @@ TEST(the_model_the_sentence_and_the_query)
 {
     expect(&fixture_explanation, "model: \"o\"dd\"\n"
                                  "sentence: \"a_b|爱\\x0d\"\n"
-                                 "query*: \"1:|\", layer 2, head 1\n");
+                                 "query: *1:|*, layer 2, head 1\n");
 }
 
 TEST(what_is_not_always_there)
@@ -54,8 +56,18 @@ TEST(what_is_not_always_there)
                          "mechanism: attention window:3\n"
                          "sentence: \"a_b|爱\\x0d\"\n"
                          "source: \"a_b|爱\\x0d\"\n"
-                         "query*: \"1:|\", cross-attention, layer 2, head 1\n"
+                         "query: *1:|*, cross-attention, layer 2, head 1\n"
                          "keys shown: 2 of 4, which have 0.75 of the weight\n");
+}
+
+TEST(a_long_text_goes_on_in_another_line)
+{
+    struct fact_marks short_lines = marks;
+    short_lines.line_bytes = 3;
+    explain_facts_add(&out, fixture_explanation.report, &short_lines);
+    ck_assert_str_eq(out.bytes, "model: \"o\"d\nd\"\n"
+                                "sentence: \"a_b\n|爱\n\\x0\nd\"\n");
+    buf_release(&out);
 }
 
 TEST(every_allocation_may_fail)

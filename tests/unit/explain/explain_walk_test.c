@@ -44,61 +44,46 @@ static void end_table(struct page *page)
     buf_text(&page->text, "]");
 }
 
-static void begin_line(struct page *page, enum explain_line line, size_t row)
+static void begin_line(struct page *page, const struct explain_line *line)
 {
     static const char *const names[] = {"headings", "titles", "row", "gap", "total"};
-    buf_format(&page->text, "\n  %s", names[line]);
-    if (row != NO_ROW)
-        buf_format(&page->text, " %zu", row);
+    buf_format(&page->text, "\n  %s", names[line->kind]);
+    if (line->row != NO_ROW)
+        buf_format(&page->text, " %zu", line->row);
 }
 
-static void end_line(struct page *page, enum explain_line line)
+static void end_line(struct page *page, enum explain_line_kind line)
 {
     (void)line;
     buf_text(&page->text, ",");
 }
 
-static void begin_cell(struct page *page, const struct explain_cell *cell)
+static void add_symbol(struct buf *out, const struct explain_cell *cell)
 {
-    buf_text(&page->text, cell->first ? " " : "'");
+    buf_text(out, cell->kind == CELL_HEADING ? cell->block->symbol.text : "0");
 }
 
-static void add_heading(struct page *page, const struct explain_cell *cell)
+static void add_cell(struct page *page, const struct explain_cell *cell)
 {
-    buf_text(&page->text, cell->block->symbol.text ? cell->block->symbol.text : "-");
-}
-
-static void add_title(struct page *page, const struct explain_cell *cell)
-{
-    buf_format(&page->text, "%zu", cell->number);
-}
-
-static void add_number(struct page *page, const struct explain_cell *cell)
-{
-    buf_format(&page->text, "%s", *cell->digits ? cell->digits : "_");
-}
-
-static void add_dots(struct page *page, const struct explain_cell *cell)
-{
-    (void)cell;
-    buf_text(&page->text, "..");
-}
-
-static void add_bar(struct page *page, const struct explain_cell *cell)
-{
-    buf_text(&page->text, cell->line == LINE_ROW ? "#" : "!");
+    bool first = cell->kind == CELL_HEADING || cell->number == cell->block->first;
+    const char *text = cell->kind == CELL_DOTS  ? ".."
+                       : cell->kind != CELL_BAR ? cell->text
+                       : cell->line == LINE_ROW ? "#"
+                                                : "!";
+    buf_format(&page->text, "%s%s", first ? " " : "'",
+               cell->kind == CELL_NUMBER && !*text ? "_" : text);
 }
 
 static const struct explain_form form = {
+    .symbol = add_symbol,
     .begin_query = begin_query,
     .begin_step = begin_step,
     .add_text = add_text,
-    .table = {begin_table,
-              begin_line,
-              begin_cell,
-              {add_heading, add_title, add_number, add_dots, add_bar},
-              end_line,
-              end_table},
+    .begin_table = begin_table,
+    .begin_line = begin_line,
+    .add_cell = add_cell,
+    .end_line = end_line,
+    .end_table = end_table,
     .end_step = end_step,
     .end_query = end_query,
 };
@@ -106,22 +91,22 @@ static const struct explain_form form = {
 /* The same without what a form may leave out, in the other notation. */
 static const struct explain_form bare_form = {
     .latex = true,
+    .lacks_headings = true,
+    .symbol = add_symbol,
     .begin_query = begin_query,
     .begin_step = begin_step,
     .add_text = add_text,
-    .table = {begin_table,
-              begin_line,
-              begin_cell,
-              {NULL, add_title, add_number, add_dots, add_bar},
-              end_line,
-              NULL},
+    .begin_table = begin_table,
+    .begin_line = begin_line,
+    .add_cell = add_cell,
+    .end_line = end_line,
 };
 
 static void check_walk(const struct explain_form *as, const struct explanations *explanations,
                        struct explain_page how, const char *expected)
 {
     struct page page = {0};
-    explain_walk(explanations, as, &page, &how);
+    ck_assert_int_eq(explain_walk(explanations, as, &page, &how, NULL), 0);
     ck_assert(!page.text.out_of_memory);
     ck_assert_str_eq(page.text.bytes, expected);
     buf_release(&page.text);
@@ -137,7 +122,7 @@ TEST(pieces_come_in_the_order_of_a_page)
                " formula score_j = q · k_j\n"
                " note W_k, W_O,h: what they are.\n"
                " [key\n"
-               "  headings k_j,\n"
+               "  headings k_j (3 of 9),\n"
                "  titles 0'1'..'8,\n"
                "  gap,\n"
                "  row 1 -1.0000'-2.0000'..'-9.0000,\n"

@@ -32,16 +32,11 @@ static void expect(const char *text, const char *latex)
 
 TEST(a_formula_is_written_in_both_notations)
 {
-    formula_symbol(&out, "weight", "\\alpha", 12);
-    formula_equals(&out);
-    formula_number(&out, four, -0.25f);
-    formula_times(&out);
-    formula_factor(&out, four, -3);
-    formula_term(&out, four, -1);
-    formula_term(&out, four, 2);
-    formula_add(&out, " ≤ Σ", " \\le \\sum");
-    expect("weight_12 = -0.2500 · (-3.0000) - 1.0000 + 2.0000 ≤ Σ",
-           "\\alpha_{12} = -0.2500 \\cdot (-3.0000) - 1.0000 + 2.0000 \\le \\sum");
+    const struct number numbers[] = {{four, -0.25f}, {four, -3}, {four, -1}, {four, 2}, {four, 3}};
+    formula_write(&out, "weight_%k = %n · %f%t%t ≤ %fΣ",
+                  "\\alpha_%k = %n \\cdot %f%t%t \\le %f\\sum", 12, numbers);
+    expect("weight_12 = -0.2500 · (-3.0000) - 1.0000 + 2.0000 ≤ 3.0000Σ",
+           "\\alpha_{12} = -0.2500 \\cdot (-3.0000) - 1.0000 + 2.0000 \\le 3.0000\\sum");
 }
 
 TEST(of_many_products_the_first_and_the_last_are_written)
@@ -86,7 +81,7 @@ TEST(every_allocation_may_fail)
     for (size_t nth = 1; failed; nth++) {
         struct err err = {0};
         heap_fail_at(nth, 0);
-        formula_number(&out, four, 1);
+        formula_write(&out, "%n", "%n", 0, &(struct number){four, 1});
         failed = formula_finish(&out, &formula, &arena, &err);
         heap_fail_at(0, 0);
         ck_assert_int_eq(err.kind, failed ? ERR_INPUT : ERR_NONE);

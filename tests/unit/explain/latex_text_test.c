@@ -1,4 +1,4 @@
-#include "explain/markup_text.h"
+#include "explain/explain_walk.h"
 
 #include <string.h>
 

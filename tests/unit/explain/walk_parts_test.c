@@ -6,7 +6,7 @@
 #include "../rigs/explanation_fixture.h"
 #include "../rigs/tiny_model.h"
 #include "explain/explanation.h"
-#include "explain/trace.h"
+#include "explain/steps.h"
 #include "model/mechanism.h"
 
 enum { LAYERS = 2, HEADS = 2, TOKENS = 5, SOURCE_TOKENS = 3 };

@@ -8,7 +8,7 @@
 #include "format/json.h"
 #include "lens/viewer.h"
 #include "model/mechanism.h"
-#include "explain/explain_format.h"
+#include "explain/explanation.h"
 
 static const double tolerance = 1e-5; /* of the largest number of a row */
 

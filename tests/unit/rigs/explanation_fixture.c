@@ -43,7 +43,7 @@ static const float bias[] = {0.5f, 0.125f};
 static const float scale[] = {0.25f};
 
 static const struct given givens[] = {
-    {.shape = GIVEN_MATRIX,
+    {.is_matrix = true,
      .table = {.corner = "channel",
                .rows = labels,
                .row_count = 2,
@@ -58,13 +58,11 @@ static const struct given givens[] = {
                            .total = bias,
                            .numeral = {.digits = 4}}},
                .block_count = 1}},
-    {.shape = GIVEN_VECTOR,
-     .is_shown = true,
+    {.is_shown = true,
      .table = {.row_count = 1,
                .blocks = {{.name = "b_k", .is_vector = true, .width = 2, .values = bias}},
                .block_count = 1}},
-    {.shape = GIVEN_NUMBER,
-     .is_shown = true,
+    {.is_shown = true,
      .table = {.row_count = 1,
                .blocks = {{.name = "scale", .width = 1, .values = scale}},
                .block_count = 1}},

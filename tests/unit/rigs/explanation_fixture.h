@@ -7,7 +7,6 @@
 #define ATTN_TESTS_EXPLANATION_FIXTURE_H
 
 #include "explain/explanation.h"
-#include "explain/explain_format.h"
 
 /* All of its four keys are shown; and only the two with the most weight. */
 extern const struct explanation fixture_explanation;

@@ -9,7 +9,7 @@
 #include "math/rng.h"
 #include "model/forward.h"
 #include "model/model.h"
-#include "train/adamw.h"
+#include "train/trainer.h"
 
 static const char *const cases[] = {"tied", "untied", "relu", "silu", "tanh", "quick_gelu"};
 enum { CASES = COUNT(cases) };
@@ -75,7 +75,7 @@ TEST_LOOP(ten_steps_are_those_of_pytorch, CASES)
     struct arena arena = {0};
     struct adamw adamw = {.beta_1 = 0.9, .beta_2 = 0.99, .epsilon = 1e-5, .decay = 0.1};
     train_step_fixture_open(&fixture, cases[_i], 2, 0.0f);
-    ck_assert_int_eq(adamw_take(&adamw, &fixture.new_model, &arena, NULL), 0);
+    ck_assert_int_eq(adamw_alloc(&adamw, &fixture.new_model, &arena, NULL), 0);
     for (size_t step = 0; step < 10; step++) {
         learn(&fixture, step);
         double norm = adamw_norm(&fixture.step.gradients);

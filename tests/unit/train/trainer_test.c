@@ -46,7 +46,7 @@ TEST(batches_begin_with_lines_and_know_what_follows)
     ck_assert_uint_eq(texts.count, 18);
     ck_assert_uint_eq(texts.start_count, 5);
     ck_assert_int_eq(dataset_finish(&texts, 3, 0.2, NULL), 0);
-    dataset_draw(&texts, &texts.learnt, 7, ids, targets, COUNT);
+    dataset_draw(&texts, &texts.training, 7, ids, targets, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         ck_assert(ids[3 * i] == 0 || ids[3 * i] == 2);
         ck_assert_mem_eq(ids + 3 * i + 1, targets + 3 * i, 2 * sizeof *ids);
@@ -60,7 +60,7 @@ TEST(what_is_held_out_is_never_learnt)
     read_texts(&texts, "a b c\na b c\na b c\na b c\na b c\na b c\na b c\na b c\na b c\na b c\n");
     ck_assert_int_eq(dataset_finish(&texts, 5, 0.3, NULL), 0);
     ck_assert_uint_eq(texts.held_out.count, 2);
-    uint32_t last = texts.learnt.items[texts.learnt.count - 1];
+    uint32_t last = texts.training.items[texts.training.count - 1];
     ck_assert_uint_le(last + 5 + 1, texts.held_out.items[0]);
     dataset_release(&texts);
 }
