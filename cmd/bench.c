@@ -11,7 +11,7 @@
 #include "command.h"
 #include "draw/drawing.h"
 #include "model/model.h"
-#include "model/shape.h"
+#include "model/new_model.h"
 #include "output.h"
 #include "progress.h"
 #include "request.h"

@@ -6,7 +6,7 @@
 #include "lens/selection.h"
 #include "lens/viewer.h"
 #include "model/batch.h"
-#include "model/bundled.h"
+#include "model/model.h"
 #include "model/forward.h"
 
 struct attn_model {

@@ -1,17 +1,13 @@
-/* sha256.h: the hash that `sha256sum` prints (FIPS 180-4): what a file held, in 64 digits.
+/* sha256.h: the hash that `sha256sum` prints (FIPS 180-4), by the processor's own instructions
+ * where it has them. (Libraries that have it bring a megabyte.)
  *
  *     sha256_begin(&hash);
  *     sha256_add(&hash, "abc", 3);
  *     sha256_end(&hash, digits);        (ba7816bf…)
- *
- * No library: those that have it bring a megabyte. Processors that know the hash do it themselves,
- * at 2 GB a second.
  */
 #ifndef ATTN_BASE_SHA256_H
 #define ATTN_BASE_SHA256_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"

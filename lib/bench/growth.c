@@ -6,7 +6,7 @@
 #include "bench/task.h"
 #include "bench/work.h"
 #include "lens/stopwatch.h"
-#include "model/attention.h"
+#include "model/pass.h"
 #include "model/batch.h"
 #include "model/forward.h"
 #include "model/mechanism.h"

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/folder.h"
 #include "base/heap.h"
 #include "base/map.h"
 #include "base/utf8.h"

@@ -1,23 +1,16 @@
-/* json_writer.h: JSON written value by value, to a stream or into memory; commas come by
- * themselves.
+/* json_writer.h: JSON written value by value, to a stream or into memory, with its commas.
  *
- * Every value has a name where it is a member, and NULL where it is an item of an array. A name may
+ * A value has a name where it is a member, and NULL where it is an item of an array. A name may
  * begin with a line break and blanks, "\n model", which then stand before it; "\n " alone is one
  * before an item. A name that comes from outside is put first, and its value with NULL.
  *
  *     struct json_writer json = {.stream = &out};
  *     json_put_open(&json, NULL, '{');
  *     json_put_text(&json, "model", "life");
- *     json_put_open(&json, "shape", '[');
- *     json_put_integer(&json, NULL, 6);
- *     json_put_close(&json, ']');
- *     json_put_close(&json, '}');                  {"model": "life", "shape": [6]}
+ *     json_put_close(&json, '}');                  {"model": "life"}
  */
 #ifndef ATTN_FORMAT_JSON_WRITER_H
 #define ATTN_FORMAT_JSON_WRITER_H
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "base/buf.h"
 #include "base/stream.h"
@@ -41,8 +34,7 @@ void json_put_gap(struct json_writer *json, const char *gap);
 /* The name of the next value, whatever is in it. */
 void json_put_name(struct json_writer *json, const char *name, size_t size);
 
-/* A quoted text. Valid UTF-8 stays as it is; quotes, backslashes and controls are escaped; each
- * byte that is not UTF-8 becomes U+FFFD, because JSON has no other way. NULL becomes null. */
+/* A quoted text; NULL becomes null, and each byte that is not UTF-8 U+FFFD. */
 void json_put_text(struct json_writer *json, const char *name, const char *text);
 void json_put_bytes(struct json_writer *json, const char *name, const char *bytes, size_t size);
 

@@ -1,4 +1,3 @@
-#include "math/softmax_range.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,11 +1,11 @@
-#include "model/attention.h"
+#include "model/pass.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
 
 #include "math/nontemporal.h"
 #include "math/rng.h"
-#include "model/attention_head.h"
+#include "model/attention_strip.h"
 
 const struct attention_method *attention_method(enum attention_kind kind)
 {

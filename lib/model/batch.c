@@ -2,6 +2,10 @@
 
 #include <assert.h>
 
+#include "base/arena.h"
+#include "model/cache.h"
+#include "model/config.h"
+
 int batch_check_length(const struct config *config, size_t count, struct err *err)
 {
     if (count == 0)

@@ -1,9 +1,8 @@
 /* batch.h: the sequences of one pass, side by side without padding.
  *
  * Sequence s owns rows first … first + count - 1 of every token matrix. In cross-attention each has
- * a source as well, with rows of its own in other matrices, which its queries look at; elsewhere
- * the keys' span is the queries'. A sequence with a cache goes on from what is in it: those tokens
- * have no rows any more, but they are seen. So it is with a source that is in a cache of its own.
+ * a source as well, with rows in other matrices, which its queries look at; elsewhere the keys'
+ * span is the queries'. Tokens in a cache have no rows, but they are seen.
  *
  *     struct sequence sequence = {.ids = ids, .count = 6};
  *     struct batch batch;
@@ -12,14 +11,13 @@
 #ifndef ATTN_MODEL_BATCH_H
 #define ATTN_MODEL_BATCH_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/err.h"
-#include "model/cache.h"
-#include "model/config.h"
+
+struct arena;
+struct cache;
+struct config;
 
 struct sequence {
     const uint32_t *ids;
@@ -27,8 +25,7 @@ struct sequence {
     const uint32_t *source_ids; /* cross-attention only */
     size_t source_count;
     struct cache *cache;        /* NULL, or what comes before the ids; no two sequences share one */
-    struct cache *source_cache; /* beside it where there is an encoder: of the source, which the
-                                   first pass puts in; it is the same in those that follow */
+    struct cache *source_cache; /* beside it where there is an encoder: of the source */
 };
 
 struct span {
@@ -64,17 +61,15 @@ static inline size_t batch_keys(const struct batch *batch, size_t sequence)
 /* Refuse a text of no tokens, or of more than the model has positions. */
 int batch_check_length(const struct config *config, size_t count, struct err *err);
 
-/* Check the sequences against the model and lay them out. Refused: lengths as above (what is in its
- * cache counts), an id beyond the vocabulary, a missing or unwanted source. */
+/* Check the sequences and lay them out. Refused: lengths as above (what is in a cache counts), an
+ * id beyond the vocabulary, a missing or unwanted source. */
 int batch_init(struct batch *batch, const struct config *config, const struct sequence *sequences,
                size_t count, struct arena *arena, struct err *err);
 
-/* The sources of a batch as texts of their own, which look at themselves. One that is in its cache
- * is an empty text. */
+/* The sources of a batch as texts of their own, empty where they are in a cache; the same texts,
+ * looking at their sources in place of themselves. */
 int batch_of_sources(struct batch *sources, const struct batch *batch, struct arena *arena,
                      struct err *err);
-
-/* The same texts, looking at their sources in place of themselves. */
 struct batch batch_at_sources(const struct batch *batch);
 
 #endif

@@ -1,4 +1,4 @@
-#include "model/bundled.h"
+#include "model/model.h"
 
 #include <string.h>
 

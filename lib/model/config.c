@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/folder.h"
 #include "format/json.h"
 
 /* Limits that no model comes near; they keep every product of two sizes within 64 bits. */

@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "format/json_cursor.h"
 #include "format/json_writer.h"
+#include "model/config.h"
 
 enum {
     GPT2 = 1 << MODEL_GPT2,

@@ -1,4 +1,5 @@
 /* Into the residual stream and out of it: ids become embeddings, the last layer's rows logits. */
+#include "math/argmax.h"
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "math/tensor.h"

@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/names.h"
-#include "model/bundled.h"
 
 /* Those that had their names before names had owners. */
 static const struct owner_row {

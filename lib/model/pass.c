@@ -2,6 +2,7 @@
 
 #include "math/gemm.h"
 #include "math/rows.h"
+#include "model/cache.h"
 
 enum attention_kind pass_attention_kind(const struct pass *pass)
 {

@@ -5,6 +5,8 @@
 
 #include "base/names.h"
 #include "base/num.h"
+#include "model/config.h"
+#include "model/mechanism.h"
 
 /* The sites of an encoder's layer and of the look at the source are those of the sentence again. */
 #define ENCODER(site, name, axes, about)                                     \

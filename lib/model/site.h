@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "model/config.h"
+struct config;
 
 /* In the order of the forward pass: a pass that watches nothing beyond a site stops there. (Where
  * norms come last, they come after the sums: see `after` below.) */
@@ -114,8 +113,8 @@ bool site_find(const char *name, size_t size, enum site *site);
 
 enum { SITE_NAME_BYTES = 32 };
 
-/* Write the tensor's name, `h.3.weights`, in an encoder `enc.3.weights`, or `ln_f`; returns `name`.
- * What stands before the layer's number, and after it. */
+/* Write the tensor's name, `h.3.weights`, `enc.3.weights` or `ln_f`; returns `name`. What stands
+ * before the layer's number, and after it. */
 const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int layer);
 const char *site_stack(enum site site);
 const char *site_name_in_layer(enum site site);
@@ -123,8 +122,8 @@ const char *site_name_in_layer(enum site site);
 /* Does a model of this config have the site? (Bare attention has no norms, for example.) */
 bool site_exists(const struct config *config, enum site site);
 
-/* The floats of one layer, with `heads` of its query heads where it has heads, for a text of some
- * tokens and, where the model takes one, a source of so many; false: 64 bits are few. */
+/* The floats of one layer, of `heads` query heads where it has heads, for so many tokens of a text
+ * and of its source; false: 64 bits are few. */
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
                size_t tokens, size_t source);
 

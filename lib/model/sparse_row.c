@@ -6,7 +6,6 @@
 #include "math/gather.h"
 #include "math/nontemporal.h"
 #include "math/rows.h"
-#include "math/softmax_range.h"
 
 static const struct pattern *pattern_of(const struct attention_head *head)
 {

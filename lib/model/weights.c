@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/argmax.h"
 #include "math/gemm.h"
-#include "math/weight.h"
-#include "model/checkpoint.h"
 #include "model/parameter_table.h"
 
 struct parameter {

@@ -1,3 +1,4 @@
+#include "format/json.h"
 #include "text/token_set.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+#include "format/json.h"
 #include "text/tokenizer_json.h"
 
 #include <string.h>

@@ -21,16 +21,10 @@
 #ifndef ATTN_TEXT_WORDS_H
 #define ATTN_TEXT_WORDS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/folder.h"
 #include "base/names.h"
-#include "text/token_list.h"
 #include "text/token_set.h"
+
+struct folder;
 
 struct vocabulary_entry {
     struct word word;
@@ -38,8 +32,7 @@ struct vocabulary_entry {
     uint32_t shorter; /* 1 + the index of the longest other one that `word` begins with; 0: none */
 };
 
-/* To find words in a text they also stand in the order of their bytes, each with the longest other
- * word that it begins with. Then one binary search gives every word that a text begins with. */
+/* In the order of their bytes one binary search gives every word that a text begins with. */
 struct vocabulary {
     struct token_set set;             /* nothing is added to its words */
     struct vocabulary_entry *entries; /* [count] by bytes */
@@ -56,7 +49,7 @@ void vocabulary_release(struct vocabulary *vocabulary);
 bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size_t size,
                      uint32_t *id);
 
-/* True when the words are written in the alphabet of byte_alphabet.h, for a byte-level BPE: each of
+/* True when the words are written in the alphabet of word_table.h, for a byte-level BPE: each of
  * its 256 letters is a word, or more than half of all words begin with Ġ, a blank. */
 bool vocabulary_is_byte_level(const struct vocabulary *vocabulary);
 

@@ -17,7 +17,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "math/rows.h"
-#include "math/weight.h"
+#include "math/gemm.h"
 #include "model/new_model.h"
 
 struct parameters {

@@ -5,8 +5,8 @@
 
 #include "../unit.h"
 #include "base/heap.h"
-#include "model/bundled.h"
-#include "model/shape.h"
+#include "model/model.h"
+#include "model/new_model.h"
 
 /* No time is tested: machines are slow and busy. What is tested is what must be so on all. */
 

@@ -6,7 +6,7 @@
 #include "../rigs/memory_stream.h"
 #include "base/heap.h"
 #include "lens/stopwatch.h"
-#include "model/attention.h"
+#include "model/pass.h"
 #include "model/mechanism.h"
 
 enum { WAYS = 4, HEADS = 8 };

@@ -1,4 +1,5 @@
-#include "model/attention.h"
+#include "model/cache.h"
+#include "model/pass.h"
 
 #include "../unit.h"
 #include "../rigs/pass_record.h"

@@ -1,9 +1,11 @@
+#include "base/arena.h"
 #include "model/batch.h"
 
 #include <string.h>
 
 #include "../unit.h"
 #include "base/heap.h"
+#include "model/config.h"
 
 static const struct config gpt2 = {.vocab_size = 10, .n_positions = 4};
 static const struct config cross = {.vocab_size = 10, .cross = true};

@@ -2,7 +2,6 @@
 
 #include "../unit.h"
 #include "../rigs/small_models.h"
-#include "model/attention.h"
 #include "model/mechanism.h"
 #include "model/pass.h"
 

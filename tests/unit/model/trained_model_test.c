@@ -8,7 +8,7 @@
 #include "../rigs/patience.h"
 #include "../rigs/reference_model.h"
 #include "format/safetensors.h"
-#include "model/bundled.h"
+#include "model/model.h"
 #include "text/tokenizer.h"
 
 enum { CONTEXT = 64, RANDOM_TEXTS = 20 };
