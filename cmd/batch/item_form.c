@@ -11,6 +11,9 @@
 #include "write/format.h"
 #include "write/measured_data.h"
 #include "write/text_line.h"
+#include "item_conditions.h"
+#include "jobs.h"
+#include "manifest.h"
 
 enum {
     NUMBER_COLUMNS = 8,
