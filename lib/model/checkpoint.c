@@ -1,4 +1,3 @@
-#include "base/folder.h"
 #include "model/weights.h"
 
 #include <stdbool.h>
@@ -6,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/folder.h"
 #include "base/map.h"
 #include "format/json.h"
 #include "model/parameter_table.h"

@@ -1,4 +1,3 @@
-#include "format/json.h"
 #include "text/token_set.h"
 
 #include <stdlib.h>
@@ -6,6 +5,7 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
+#include "format/json.h"
 #include "text/label.h"
 
 /* --- from JSON -------------------------------------------------------------------------------- */

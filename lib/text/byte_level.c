@@ -1,9 +1,9 @@
-#include "base/file.h"
-#include "base/folder.h"
 #include "text/tokenizer_json.h"
 
 #include <string.h>
 
+#include "base/file.h"
+#include "base/folder.h"
 #include "base/heap.h"
 #include "format/json.h"
 #include "text/bpe.h"

@@ -1,8 +1,8 @@
-#include "format/json.h"
 #include "text/tokenizer_json.h"
 
 #include <string.h>
 
+#include "format/json.h"
 #include "text/label.h"
 
 /* What was read so far of a sequence. */

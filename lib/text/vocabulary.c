@@ -1,9 +1,10 @@
-#include "base/file.h"
-#include "base/folder.h"
 #include "text/words.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/file.h"
+#include "base/folder.h"
 
 /* Every word once, in no order yet. */
 static int list_entries(struct vocabulary *vocabulary, struct err *err)
