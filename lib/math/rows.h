@@ -39,6 +39,8 @@ void add_sinusoids(struct matrix x, size_t first);
 /* y = x[0..count) · factor. */
 void scale_row(float *y, const float *x, size_t count, float factor);
 
+/* --- softmax: softmax.c ----------------------------------------------------------------------- */
+
 /* Σ x */
 float sum_row(const float *x, size_t count);
 
@@ -59,7 +61,7 @@ bool normalise_row(float *x, size_t count);
 /* The index of the first element that is not finite; `count` when there is none. */
 size_t first_nonfinite(const float *x, size_t count);
 
-/* --- softmax over a part of each of a few rows: softmax_range.c -------------------------------
+/* --- softmax over a part of each of a few rows ---------------------------------------------------
  *
  * All rows take one step, then all the next, so that none waits for its own maximum or sum; the
  * bits are those of softmax_row. What is not in a row's range counts as -infinity and becomes 0. */
