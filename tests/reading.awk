@@ -1,6 +1,6 @@
 # Prints what is wrong with the reading that ARCHITECTURE.md names: a file that is not there, more
-# lines than an afternoon has, a call of a function of ours that stands neither in a file of the list
-# nor in one that is named as below it.
+# lines than an afternoon has, a call of a function of ours that stands neither in a file of the
+# list nor in one that is named as called from there.
 #
 #     (cd TREE && awk -f reading.awk ARCHITECTURE.md lib/*/*.c cmd/*.c cmd/*/*.c)
 
