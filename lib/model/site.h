@@ -87,8 +87,7 @@ struct site_row {
     bool masked;         /* beyond the causal mask there is nothing to see */
     const char *about;   /* a line for help */
     const char *alias;   /* TransformerLens' name, or NULL */
-    enum site_part part; /* if not the sentence … */
-    enum site like;      /* … the sentence's site that it is the same as */
+    enum site_part part; /* see site_of */
     enum site after;     /* of a norm: the sum that it comes after where norms come last */
 };
 
@@ -104,7 +103,7 @@ static inline uint64_t site_bit(enum site site)
 bool site_has_heads(enum site site);
 bool site_is_of_source(enum site site);
 
-/* A site of the sentence, or the same of another part, or itself where that has none; and back. */
+/* A site of the sentence as another part has it, or itself where that has none; and back. */
 enum site site_of(enum site_part part, enum site site);
 enum site site_like(enum site site);
 
