@@ -76,14 +76,14 @@ static void write_result(struct stream *out, const struct bench_result *result)
     char time[NUMBER_BYTES];
     if (size->cached)
         snprintf(tokens, sizeof tokens, "%zu + %zu", size->cached, size->tokens);
-    else if (size->sequences > 1)
-        snprintf(tokens, sizeof tokens, "%zu × %zu", size->sequences, size->tokens);
-    else if (size->sequences)
+    else if (size->texts > 1)
+        snprintf(tokens, sizeof tokens, "%zu × %zu", size->texts, size->tokens);
+    else if (size->texts)
         snprintf(tokens, sizeof tokens, "%zu", size->tokens);
     stream_format(out, "  %-8s", task_rows[result->task.kind].name);
     amount_right(out, tokens, 10);
     amount_right(out, amount_seconds(time, result->median.seconds), 10);
-    if (size->sequences) {
+    if (size->texts) {
         stream_format(out, " %9.0f", bench_tokens_per_second(result));
         write_share(out, &result->median);
     }

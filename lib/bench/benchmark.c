@@ -137,7 +137,7 @@ static int run_round(struct bench *bench, size_t round, struct err *err)
 /* The pass that takes the most memory: of the longest text, and keeping its attention. */
 static struct task largest_pass(const struct task_list *tasks)
 {
-    struct task largest = {TASK_PREFILL, {.sequences = 1, .tokens = 1}, PRECISION_FP32};
+    struct task largest = {TASK_PREFILL, {.texts = 1, .tokens = 1}, PRECISION_FP32};
     for (size_t i = 0; i < tasks->count; i++) {
         const struct task *task = &tasks->items[i];
         bool as_long = task->size.tokens == largest.size.tokens;
@@ -250,7 +250,7 @@ static int make_report(struct bench_report *report, const struct bench *bench, s
 
 double bench_tokens_per_second(const struct bench_result *result)
 {
-    double tokens = (double)(result->task.size.sequences * result->task.size.tokens);
+    double tokens = (double)(result->task.size.texts * result->task.size.tokens);
     return tokens / result->median.seconds;
 }
 

@@ -78,13 +78,13 @@ static int run_with(enum precision precision, tap_sink sink, struct comparison *
                     struct bench_subject *subject, struct err *err)
 {
     const struct config *config = &subject->model.config;
-    struct pass_size size = {.sequences = 1, .tokens = comparison->found->tokens};
+    struct pass_size size = {.texts = 1, .tokens = comparison->found->tokens};
     struct arena arena = {0};
     struct watch watch;
     struct batch batch;
     struct tap tap = {.watch = &watch, .sink = sink, .context = comparison};
     struct run run = {&subject->machine, config, &subject->model.weights, &batch};
-    const struct sequence *text = task_sequences(&size, config, &arena, err);
+    const struct text *text = task_texts(&size, config, &arena, err);
     subject->model.weights.precision = precision;
     int failed = !text || batch_init(&batch, config, text, 1, &arena, err) ||
                  watch_both(&watch, config, &arena, err) || forward(&run, &tap, &arena, err);

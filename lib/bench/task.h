@@ -1,6 +1,6 @@
 /* task.h: the things that are measured, each done once on demand, and which of them are.
  *
- *     struct task task = {TASK_PREFILL, {.sequences = 1, .tokens = 64}};
+ *     struct task task = {TASK_PREFILL, {.texts = 1, .tokens = 64}};
  *     if (bench_subject_open(&subject, folder, threads, err) ||
  *         task_run(&task, &subject, &seconds, err)) ...
  *     bench_subject_release(&subject);
@@ -42,7 +42,7 @@ struct bench_subject {
 
 struct task {
     enum task_kind kind;
-    struct pass_size size; /* 0 sequences: it is no pass */
+    struct pass_size size; /* 0 texts: it is no pass */
     enum precision precision;
 };
 
@@ -71,8 +71,8 @@ void bench_subject_release(struct bench_subject *subject);
 
 /* Sequences of ids that jump about in the vocabulary, and their sources where the model has such.
  * NULL with `err`. */
-struct sequence *task_sequences(const struct pass_size *size, const struct config *config,
-                                struct arena *arena, struct err *err);
+struct text *task_texts(const struct pass_size *size, const struct config *config,
+                        struct arena *arena, struct err *err);
 
 /* Do it once and tell how long it took, without what has to be prepared and put away around it. */
 int task_run(const struct task *task, struct bench_subject *subject, double *seconds,

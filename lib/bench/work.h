@@ -2,7 +2,7 @@
  *
  * What takes longer than this does so for reasons of its own: that is what a benchmark is to show.
  *
- *     struct pass_size size = {.sequences = 1, .tokens = 64};
+ *     struct pass_size size = {.texts = 1, .tokens = 64};
  *     struct work work = work_of_pass(&config, &size, PRECISION_FP32);
  *     double share = work.operations / peak / seconds;
  */
@@ -17,8 +17,8 @@
 #include "model/config.h"
 
 struct pass_size {
-    size_t sequences;
-    size_t tokens;  /* of each sequence */
+    size_t texts;
+    size_t tokens;  /* of each text */
     size_t cached;  /* keys and values of each that are there already */
     bool logits;    /* of the last token of each */
     bool likeliest; /* … of which only the largest is wanted */

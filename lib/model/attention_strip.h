@@ -92,13 +92,13 @@ struct attention_layer {
     atomic_size_t first_fault;  /* that of the lowest round: round · HEAD_FAULTS + fault */
 };
 
-/* One head of one sequence. */
+/* One head of one text. */
 struct attention_head {
     const struct attention_layer *layer;
     const struct attention_memory *memory;
-    struct matrix q, k, v, context; /* this head's columns, this sequence's rows */
+    struct matrix q, k, v, context; /* this head's columns, this text's rows */
     struct cache *cache;            /* NULL, or where all keys and values are */
-    size_t sequence, head;
+    size_t text, head;
     size_t group;                               /* of keys and values */
     size_t past, keys;                          /* queries before the first; keys, all of them */
     float *scores, *softmax, *masked, *weights; /* [T, S] where wanted, else NULL */
@@ -119,7 +119,7 @@ struct attention_method {
     bool (*measure)(struct attention_size *size, const struct attention_problem *problem);
     /* Before the heads of a layer: fetch kernels. 0; or -1 with an error. */
     int (*prepare)(struct attention_layer *layer);
-    /* One head of one sequence: its maps where they are wanted, and its context. */
+    /* One head of one text: its maps where they are wanted, and its context. */
     enum head_fault (*compute)(const struct attention_head *head);
 };
 
@@ -134,7 +134,7 @@ extern const struct attention_method attention_dense, attention_sparse, attentio
 /* --- strips ------------------------------------------------------------------------------------
  */
 
-/* Queries first … first + rows - 1 of the sequence's new ones. */
+/* Queries first … first + rows - 1 of the text's new ones. */
 struct strip {
     size_t first, rows;
 };

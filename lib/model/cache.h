@@ -5,7 +5,7 @@
  * pairs, which only such passes can read. Memory comes in pages of KEY_PANEL tokens of all layers.
  *
  *     if (cache_init(&cache, config, err)) ...
- *     struct sequence text = {.ids = ids, .count = 6, .cache = &cache};
+ *     struct text text = {.ids = ids, .count = 6, .cache = &cache};
  *     ... forward ...                                   (it holds 6 tokens)
  */
 #ifndef ATTN_MODEL_CACHE_H

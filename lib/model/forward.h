@@ -20,7 +20,7 @@ struct run {
 };
 
 /* Run the batch as far as the last watched site, announcing on the way; buffers are `arena`'s.
- * Where sequences have caches, keys and values of every layer go there; a source that is in its
+ * Where texts have caches, keys and values of every layer go there; a source that is in its
  * cache is not read or announced. Returns -1 with the first error, the sink's included; then the
  * caches are as they were. */
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err);

@@ -23,8 +23,8 @@ enum {
 /* Where a layer's attention maps, [T, S] of every head, are written: memory that the tap lends,
  * else a buffer of the pass that is announced. */
 struct attention_maps {
-    float **places[ATTENTION_MAPS]; /* [sequence][head] in the next layer; NULL: wanted in none */
-    float *own[ATTENTION_MAPS];     /* [sequence][H, T, S] where they are not lent; NULL likewise */
+    float **places[ATTENTION_MAPS]; /* [text][head] in the next layer; NULL: wanted in none */
+    float *own[ATTENTION_MAPS];     /* [text][H, T, S] where they are not lent; NULL likewise */
 };
 
 struct scratch {
@@ -38,11 +38,11 @@ struct scratch {
     struct matrix context; /* [T, H·dv] */
     struct matrix out;     /* [T, C] of attention, then of the MLP */
     struct matrix hidden;  /* [T, I] */
-    struct matrix logits;  /* [V, T], or [V, sequences] where only the last are wanted; by rows
-                              [T, V] and [sequences, V] */
+    struct matrix logits;  /* [V, T], or [V, texts] where only the last are wanted; by rows
+                              [T, V] and [texts, V] */
     struct attention_maps maps;
     struct attention_memory *attention; /* [thread] what it works in, from the first layer on */
-    uint32_t **drawn; /* [sequence] random keys of every query, likewise; see attention_sparse.c */
+    uint32_t **drawn; /* [text] random keys of every query, likewise; see attention_sparse.c */
 };
 
 /* --- the pass -------------------------------------------------------------------------------- */
@@ -114,8 +114,7 @@ enum pass_state tap_heads(struct pass *pass, enum site site, size_t layer, struc
 enum pass_state tap_logits(struct pass *pass);
 
 /* The same for one text and values that are known to be numbers. Returns as a sink does. */
-int tap_show(struct pass *pass, enum site site, size_t layer, size_t sequence,
-             struct tensor values);
+int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struct tensor values);
 
 /* How a pass goes on after a site: PASS_ON or PASS_OVER. */
 enum pass_state pass_after(const struct pass *pass, enum site site, size_t layer);
@@ -124,7 +123,7 @@ enum pass_state pass_after(const struct pass *pass, enum site site, size_t layer
 struct place_in_pass {
     enum site site;
     size_t layer;
-    size_t sequence;
+    size_t text;
     size_t head; /* NO_HEAD: the site has none */
 };
 
@@ -154,11 +153,11 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 
 /* The columns of scratch.logits that belong to a text, or its rows, where the unembedding is
  * packed: one for each of its last rows. */
-struct span pass_logit_rows(const struct pass *pass, size_t sequence);
+struct span pass_logit_rows(const struct pass *pass, size_t text);
 bool pass_logits_are_rows(const struct pass *pass);
 
 /* Where the keys and values that a text looks at are kept: its cache, its source's, or NULL. */
-struct cache *pass_cache(const struct pass *pass, size_t sequence);
+struct cache *pass_cache(const struct pass *pass, size_t text);
 
 /* How this pass attends: as the mechanism says, but a pattern is about a text that looks at itself:
  * to sources densely. And what it multiplies; a pattern and a running sum stay float32. */
@@ -187,7 +186,7 @@ bool attention_maps_are_wanted(const struct pass *pass, enum site site);
  * of one head's, NULL where it isn't wanted; announce what was not lent, which must be sound. */
 int attention_maps_init(struct pass *pass);
 int attention_maps_begin(struct pass *pass, size_t layer);
-float *attention_maps_at(const struct pass *pass, enum site site, size_t sequence, size_t head);
+float *attention_maps_at(const struct pass *pass, enum site site, size_t text, size_t head);
 enum pass_state attention_maps_announce(struct pass *pass, enum site site, size_t layer);
 
 #endif

@@ -23,7 +23,7 @@ struct watch {
     uint64_t model_sites; /* those outside the layers */
     size_t layer_count;   /* of the one that has more */
     bool norm_first;
-    bool last_logits;              /* logits of each sequence's last token only, [1, V] */
+    bool last_logits;              /* logits of each text's last token only, [1, V] */
     size_t first_head, head_count; /* query heads that are looked at; 0 of them: all */
 };
 
@@ -44,7 +44,7 @@ bool watch_has_any(const struct watch *watch, enum site_part part);
 struct announcement {
     enum site site;
     int layer;            /* -1 for sites outside the layers */
-    size_t sequence;      /* which sequence of the batch */
+    size_t text;          /* which text of the batch */
     struct tensor values; /* valid until the sink returns */
 };
 
@@ -55,7 +55,7 @@ typedef int (*tap_sink)(void *context, const struct announcement *seen, struct e
 struct attention_map_room {
     enum site site;
     int layer;
-    size_t sequence;
+    size_t text;
     size_t queries, keys;
     float **heads; /* [H] all NULL: fill in where each is to be written, dense, row by row */
 };

@@ -182,7 +182,7 @@ TEST(a_stopwatch_runs_from_values_to_contexts)
     struct stopwatch stopwatch = {0};
     announce(&stopwatch, SITE_V);
     ck_assert_double_eq(stopwatch.seconds, 0);
-    announce(&stopwatch, SITE_V); /* of a second sequence */
+    announce(&stopwatch, SITE_V); /* of a second text */
     double begun = stopwatch.begun;
     ck_assert_double_gt(begun, 0);
     announce(&stopwatch, SITE_CONTEXT);
