@@ -32,12 +32,14 @@ void add_scaled_row(float *restrict y, const float *restrict x, size_t count, fl
                     const float *later);
 
 /* x[row][2i] += sin((first + row) / 10000^(2i / C)), x[row][2i + 1] += cos(…): the positions of
- * "Attention is all you need". Sine and cosine are sums and products in double precision: those of
- * the C library differ from machine to machine. */
+ * "Attention is all you need", without the C library's sine. */
 void add_sinusoids(struct matrix x, size_t first);
 
 /* y = x[0..count) · factor. */
 void scale_row(float *y, const float *x, size_t count, float factor);
+
+/* The index of the first element that is not finite; `count` when there is none. */
+size_t first_nonfinite(const float *x, size_t count);
 
 /* --- softmax: softmax.c ----------------------------------------------------------------------- */
 
@@ -57,9 +59,6 @@ void divide_row(float *x, size_t count, float divisor);
 
 /* In place: x / Σ. False when there is no such row: the sum is not above 0, or not finite. */
 bool normalise_row(float *x, size_t count);
-
-/* The index of the first element that is not finite; `count` when there is none. */
-size_t first_nonfinite(const float *x, size_t count);
 
 /* --- softmax over a part of each of a few rows ---------------------------------------------------
  *

@@ -50,8 +50,7 @@ struct added_walk {
     void *context;
 };
 
-/* Copy the tokens, with their bytes, to the arena. Refused: one that is empty or stands twice, two
- * with one id. */
+/* Copy the tokens to the arena; refused: one that is empty or stands twice, two with one id. */
 int added_tokens_init(struct added_tokens *tokens, const struct added_token *items, size_t count,
                       struct arena *arena, struct err *err);
 

@@ -25,8 +25,8 @@ void tokenizer_free(struct tokenizer *tokenizer);
  * cut otherwise than with its merges.txt. */
 bool tokenizer_lacks_merges(const struct tokenizer *tokenizer);
 
-/* Refuse a vocabulary, which may be NULL, with a word for which the folder's model has no row. The
- * added tokens of models often go beyond that, and are refused where they are used. */
+/* Refuse a vocabulary, which may be NULL, with a word for which the folder's model has no row.
+ * (Added tokens are refused where they are used.) */
 int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *folder,
                         size_t vocab_size, struct err *err);
 
@@ -39,8 +39,8 @@ void tokenizer_spell_special(struct tokenizer *tokenizer);
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder,
                           struct err *err);
 
-/* Cut a text into tokens, kept in `arena`. Refused: bytes that are not UTF-8 (with the offset), and
- * a word that is no entry where the vocabulary has no word for the unknown (with its position). */
+/* Cut a text into tokens, kept in `arena`. Refused: bytes that are not UTF-8, and a word that is no
+ * entry where the vocabulary has no word for the unknown. */
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
                      size_t size, struct arena *arena, struct err *err);
 

@@ -49,23 +49,21 @@ void vocabulary_release(struct vocabulary *vocabulary);
 bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size_t size,
                      uint32_t *id);
 
-/* True when the words are written in the alphabet of word_table.h, for a byte-level BPE: each of
- * its 256 letters is a word, or more than half of all words begin with Ġ, a blank. */
+/* True when the words are written in word_table.h's alphabet: each of its 256 letters is a word, or
+ * more than half of all begin with Ġ. */
 bool vocabulary_is_byte_level(const struct vocabulary *vocabulary);
 
-/* The longest word that the text begins with, or NULL; and the next shorter one. They live as long
- * as the vocabulary. */
+/* The longest word that the text begins with, or NULL; and the next shorter one. */
 const struct vocabulary_entry *vocabulary_longest(const struct vocabulary *vocabulary,
                                                   const char *text, size_t size);
 const struct vocabulary_entry *vocabulary_shorter(const struct vocabulary *vocabulary,
                                                   const struct vocabulary_entry *entry);
 
-/* Add a text's tokens to the list. `text` is valid UTF-8; an empty one gives none. */
+/* Add the tokens of a text in UTF-8 to the list. */
 int words_encode(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
                  size_t size, struct err *err);
 
-/* Refuse the word of a text from `start` to `end`; `nearest` was offered all words that there are.
- * The error is about ERR_ABOUT_WORD. Returns -1. */
+/* Refuse the word from `start` to `end`, of ERR_ABOUT_WORD; `nearest` was offered all words. */
 int words_refuse(const struct nearest *nearest, const char *text, size_t start, size_t end,
                  struct err *err);
 
