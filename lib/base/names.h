@@ -30,12 +30,10 @@ struct names {
 #define NAMES_LIST(array) \
     ((struct names){(array), sizeof(array) / sizeof *(array), sizeof *(array), NULL})
 
+/* A row's name; the row that `size` bytes name exactly, false when there is none; the name that the
+ * word was probably meant to be, NULL when none is near. */
 const char *names_at(struct names names, size_t index);
-
-/* The row that `size` bytes name exactly; false when there is none. */
 bool names_find(size_t *index, struct names names, const char *word, size_t size);
-
-/* The name that the word was probably meant to be; NULL when none is near. */
 const char *names_nearest(struct names names, const char *word, size_t size);
 
 /* Find it, or refuse it as usage: "--palette: expected one of …, found '…': did you mean '…'?"; the

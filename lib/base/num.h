@@ -25,13 +25,11 @@ bool num_parse_double(const char *text, double min, double max, double *value);
  * locale alike; returns its length. */
 size_t num_float(char text[NUM_FLOAT_BYTES], float value);
 
-/* The same of a double, with at least 15 digits to choose from, as printf's %g lays them out. */
+/* The same of a double, with at least 15 digits to choose from, as printf's %g lays them out;
+ * decimal digits without a closing 0, whose number it returns; a size for people, `1.5 KiB`, which
+ * returns `text`. */
 void num_double(char text[NUM_DOUBLE_BYTES], double value);
-
-/* Write decimal digits, without a closing 0, faster than printf; returns their number. */
 size_t num_count(char text[NUM_COUNT_BYTES], uint64_t count);
-
-/* Write a size for people: `512 B`, `1.5 KiB`, `474.7 MiB`. Returns `text`. */
 const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes);
 
 #endif

@@ -23,7 +23,7 @@ struct sha256 {
 void sha256_begin(struct sha256 *hash);
 void sha256_add(struct sha256 *hash, const void *bytes, size_t size);
 
-/* Write the digits and a closing 0. Nothing can be added any more. */
+/* Write the digits and a closing 0. */
 void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1]);
 
 /* The digits of a whole file, and its size; a part of it is in memory at a time. */

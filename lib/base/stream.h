@@ -47,17 +47,14 @@ void stream_text(struct stream *stream, const char *text);
 void stream_char(struct stream *stream, char c);
 void stream_format(struct stream *stream, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-/* The shortest text that reads back the same float (num_float). */
-void stream_float(struct stream *stream, float value);
+void stream_float(struct stream *stream, float value); /* num_float's text */
 
 /* Send what is buffered on its way now: a reader at the other end of the pipe is waiting. */
 void stream_flush(struct stream *stream);
 
-/* Finish: flush, check, and give the file its name. On failure nothing is left behind. */
+/* Finish: flush, check, and give the file its name, on failure nothing is left; or give up: the
+ * temporary file goes, the target stays as it was. */
 int stream_commit(struct stream *stream, struct err *err);
-
-/* Give up: the temporary file goes, the target stays as it was. */
 void stream_discard(struct stream *stream);
 
 /* Whether a file's name, without a path, is one that only our temporary files have. */

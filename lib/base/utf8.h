@@ -34,14 +34,10 @@ struct unicode_run {
     enum unicode_kind kind;
 };
 
-/* The run in which a code point stands. */
+/* The run in which a code point stands; what \w of regular expressions is; letters and marks of
+ * scripts that put no blanks between words (Han, Kana, Thai, …; not Hangul), by blocks. */
 struct unicode_run unicode_run(uint32_t character);
-
-/* What \w of regular expressions is: Alphabetic, marks, digits, connectors and joiners. */
 bool unicode_is_word(enum unicode_kind kind);
-
-/* True for letters and marks of scripts that put no blanks between words: Han, Kana, Thai and more;
- * not for Hangul. Other characters of their blocks may be taken for such. */
 bool unicode_is_unspaced(uint32_t character);
 
 /* The table's version, "16.0.0"; the code points at which another kind begins, 16 * code point +
@@ -69,18 +65,15 @@ size_t utf8_encode(char out[4], uint32_t character);
 /* The offset of the first byte that is not UTF-8; `size` when all of it is. */
 size_t utf8_invalid_at(const char *bytes, size_t size);
 
+/* Its class; its small letter, or itself; is it shown as itself: no control, not invisible, not one
+ * that turns the text's direction? */
 enum utf8_class utf8_class(uint32_t character);
-
-/* The small letter of a large one; any other character itself. */
 uint32_t utf8_small(uint32_t character);
-
-/* Is it shown as itself: no control, not invisible, not one that turns the text's direction? */
 bool utf8_is_visible(uint32_t character);
 
-/* The bytes of the first grapheme (what a reader calls one character, an emoji family included). */
+/* The bytes of the first grapheme (what a reader calls one character, an emoji family included);
+ * columns that valid UTF-8 takes on a terminal: 2 for 爱 and 🍰, 0 for a combining accent. */
 size_t utf8_grapheme(const char *bytes, size_t size);
-
-/* Columns that valid UTF-8 takes on a terminal: 2 for 爱 and 🍰, 0 for a combining accent. */
 size_t utf8_width(const char *bytes, size_t size);
 
 #endif

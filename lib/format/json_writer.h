@@ -24,14 +24,11 @@ struct json_writer {
     bool comma;            /* a value stands before: the next one follows a comma */
 };
 
-/* '{' or '[', and its '}' or ']'. */
+/* '{' or '[', and its '}' or ']'; what stands before the next value, after its comma, in place of a
+ * blank, "\n "; the name of the next value, whatever is in it. */
 void json_put_open(struct json_writer *json, const char *name, char bracket);
 void json_put_close(struct json_writer *json, char bracket);
-
-/* What stands before the next value, after its comma, in place of a blank: "\n ". */
 void json_put_gap(struct json_writer *json, const char *gap);
-
-/* The name of the next value, whatever is in it. */
 void json_put_name(struct json_writer *json, const char *name, size_t size);
 
 /* A quoted text; NULL becomes null, and each byte that is not UTF-8 U+FFFD. */
@@ -43,11 +40,10 @@ void json_put_integer(struct json_writer *json, const char *name, long long valu
 void json_put_integers(struct json_writer *json, const char *name, const size_t *values,
                        size_t count);
 
-/* The shortest number that reads back the same float32; infinities and NaN become null. */
+/* The shortest number that reads back the same float32, null where it is not finite; a value that
+ * is JSON already. */
 void json_put_float(struct json_writer *json, const char *name, float value);
 void json_put_floats(struct json_writer *json, const char *name, const float *values, size_t count);
-
-/* A value that is JSON already. */
 void json_put_raw(struct json_writer *json, const char *name, const char *value);
 
 /* A quoted text alone. */

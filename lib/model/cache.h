@@ -76,14 +76,13 @@ struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head
 size_t head_pairs_of_keys(size_t d_k);
 size_t head_pairs_of_values(size_t d_v);
 
-/* Put in one token, the `place`-th of a page; of values those of the token before it stay, that of
- * the token after it becomes 0. Take out the values of all tokens from one on. */
+/* Put in one token, the `place`-th of a page, after whose values is 0; take out the values of all
+ * tokens from one on. */
 void head_pairs_put_key(uint32_t *page, size_t place, const float *key, size_t d_k);
 void head_pairs_put_value(uint32_t *page, size_t place, const float *value, size_t d_v);
 void head_pairs_cut_values(uint32_t *page, size_t place, size_t d_v);
 
-/* Put in a whole page: keys from a panel [dk, KEY_PANEL] of floats; KEY_PANEL values, or as many as
- * there are. */
+/* Put in a whole page: keys from a panel [dk, KEY_PANEL]; KEY_PANEL values, or fewer. */
 void head_pairs_fill_keys(uint32_t *page, const float *panel, size_t d_k);
 void head_pairs_fill_values(uint32_t *page, struct matrix values);
 

@@ -73,11 +73,9 @@ size_t parameter_shape(size_t shape[2], enum parameter_id id, const struct confi
 
 enum { PARAMETER_NAME_BYTES = 64, PARAMETER_SHAPE_BYTES = 256 };
 
-/* "wte.weight", "h.3.attn.c_attn.weight", "enc.0.ln_1.bias"; returns `name`. */
+/* "wte.weight", "h.3.attn.c_attn.weight", "enc.0.ln_1.bias"; "[48, 144]"; both return the text. */
 const char *parameter_name(char name[PARAMETER_NAME_BYTES], enum parameter_id id, size_t layer,
                            const struct config *config);
-
-/* "[48, 144]"; returns `text`. */
 const char *parameter_shape_text(char text[PARAMETER_SHAPE_BYTES], size_t rank,
                                  const size_t *shape);
 

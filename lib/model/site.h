@@ -103,11 +103,10 @@ static inline uint64_t site_bit(enum site site)
 bool site_has_heads(enum site site);
 bool site_is_of_source(enum site site);
 
-/* A site of the sentence as another part has it, or itself where that has none; and back. */
+/* A site of the text as another part has it, or itself where that has none; and back; the site of a
+ * name, false when there is none. */
 enum site site_of(enum site_part part, enum site site);
 enum site site_like(enum site site);
-
-/* The site of that name; false when there is none. */
 bool site_find(const char *name, size_t size, enum site *site);
 
 enum { SITE_NAME_BYTES = 32 };
