@@ -11,7 +11,7 @@
 #include "command.h"
 #include "draw/drawing.h"
 #include "model/model.h"
-#include "model/shape.h"
+#include "model/new_model.h"
 #include "output.h"
 #include "progress.h"
 #include "request.h"
@@ -218,8 +218,8 @@ static void show_progress(void *context, const struct bench_progress *here)
     buf_text(&note, task_rows[task->kind].name);
     if (task->precision != PRECISION_FP32)
         buf_format(&note, " in %s", precision_name(task->precision));
-    if (task->size.sequences)
-        buf_format(&note, ", %zu tokens", task->size.sequences * task->size.tokens);
+    if (task->size.texts)
+        buf_format(&note, ", %zu tokens", task->size.texts * task->size.tokens);
     progress_show(context, here->done, here->count, note.bytes);
     buf_release(&note);
 }

@@ -9,7 +9,6 @@
 #include "command.h"
 #include "format/json.h"
 #include "format/safetensors.h"
-#include "model/bundled.h"
 #include "model/model.h"
 #include "model/weight_init.h"
 #include "model_maker.h"

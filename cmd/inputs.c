@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "model/bundled.h"
+#include "model/model.h"
 
 /* A line of a file, without its end; `next` begins the one after it. */
 struct line {

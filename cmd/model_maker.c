@@ -4,7 +4,7 @@
 
 #include "command.h"
 #include "inputs.h"
-#include "model/shape.h"
+#include "model/new_model.h"
 #include "progress.h"
 #include "text/label.h"
 #include "text/tokenizer.h"

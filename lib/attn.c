@@ -6,7 +6,7 @@
 #include "lens/selection.h"
 #include "lens/viewer.h"
 #include "model/batch.h"
-#include "model/bundled.h"
+#include "model/model.h"
 #include "model/forward.h"
 
 struct attn_model {
@@ -150,10 +150,10 @@ static int run_request(struct attn_model *model, const struct attn_ids *ids,
     struct batch batch;
     struct model *inner = &model->viewer.model;
     struct attn_request copy = *request;
-    struct sequence sequence = {.ids = ids->ids, .count = ids->count};
+    struct text text = {.ids = ids->ids, .count = ids->count};
     if (request->source) {
-        sequence.source_ids = request->source->ids;
-        sequence.source_count = request->source->count;
+        text.source_ids = request->source->ids;
+        text.source_count = request->source->count;
     }
     struct tap tap = {.watch = &watch, .sink = pass_on, .context = &copy};
     struct run run = {&model->viewer.machine, &inner->config, &inner->weights, &batch};
@@ -161,7 +161,7 @@ static int run_request(struct attn_model *model, const struct attn_ids *ids,
     if (selection_sites(&selection, show, &inner->config, err) ||
         selection_layers(&selection, request->layers, &inner->config, arena, err) ||
         watch_init(&watch, &inner->config, arena, err) ||
-        batch_init(&batch, &inner->config, &sequence, 1, arena, err))
+        batch_init(&batch, &inner->config, &text, 1, arena, err))
         return -1;
     selection_watch(&selection, &watch);
     return forward(&run, &tap, arena, err);

@@ -12,6 +12,10 @@
 #include "write/measured_data.h"
 #include "write/table.h"
 #include "text/label.h"
+#include "write/text_line.h"
+#include "item_conditions.h"
+#include "jobs.h"
+#include "manifest.h"
 
 enum { NUMBER_COLUMNS = 8, PLACE_COLUMNS = 5, REPEAT_BYTES = 32, COLUMNS_BESIDE = 2 };
 

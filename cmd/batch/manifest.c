@@ -8,6 +8,10 @@
 #include "../command.h"
 #include "../inputs.h"
 #include "../options.h"
+#include "item_conditions.h"
+#include "items.h"
+#include "jobs.h"
+#include "open_models.h"
 
 enum { PART_BYTES = 64 * 1024 };
 

@@ -30,11 +30,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/journal.h"
-#include "items.h"
-#include "jobs.h"
-#include "open_models.h"
-#include "../options.h"
 #include "shard.h"
+
+struct items;
+struct job;
+struct open_models;
 
 enum { MANIFEST_LINES = 5 };
 

@@ -4,7 +4,7 @@
 
 #include "../command.h"
 #include "../inputs.h"
-#include "model/bundled.h"
+#include "model/model.h"
 
 static struct open_model **find(struct open_models *models, const char *name,
                                 enum precision precision)

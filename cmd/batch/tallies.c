@@ -4,7 +4,12 @@
 
 #include "base/buf.h"
 #include "base/names.h"
+#include "model/config.h"
+#include "model/model.h"
+#include "lens/viewer.h"
 #include "../options.h"
+#include "jobs.h"
+#include "open_models.h"
 
 int tallies_open(struct tallies *tallies, const struct options *options, struct err *err)
 {

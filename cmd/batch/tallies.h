@@ -20,9 +20,12 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "jobs.h"
+#include "../options.h"
 #include "lens/tally.h"
-#include "open_models.h"
+
+struct job;
+struct open_model;
+struct text_pair;
 
 /* A setting that makes groups different, or differs from what the command line says for all. */
 struct tally_setting {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/stream.h"
 #include "base/transfer.h"
 #include "write/format.h"

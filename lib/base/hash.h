@@ -1,9 +1,6 @@
-/* hash.h: hashes that no one outside of this process can foresee.
- *
- * Whoever writes a vocabulary must not be able to choose words that all want one slot of a table.
- * Two numbers drawn when the process starts are mixed into every hash, and the product of two
- * unknown factors, its halves folded, cannot be steered. It signs nothing, and differs from run to
- * run: nothing that is printed or written may depend on it or on the order of slots.
+/* hash.h: hashes that no one outside of this process can foresee, so that a vocabulary cannot hold
+ * words that all want one slot. They are keyed by two numbers drawn when the process starts:
+ * nothing that is printed or written may depend on them or on the order of slots.
  *
  *     uint64_t hash = hash_bytes("dessert", 7);
  *     uint64_t pair = hash_mix(left, right);
@@ -11,12 +8,9 @@
 #ifndef ATTN_BASE_HASH_H
 #define ATTN_BASE_HASH_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/err.h"
 
 extern uint64_t hash_keys[2]; /* set before main, and never again */
 
@@ -30,10 +24,7 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 
 uint64_t hash_bytes(const char *bytes, size_t size);
 
-/* --- an index: things found by their hash -----------------------------------------------------
- *
- * It holds small numbers; the things themselves lie elsewhere, and who asks compares them. A slot
- * takes 4 bytes: the number, and 8 bits of the hash, so that few things are looked at in vain.
+/* --- an index: numbers of things found by their hash; the caller compares the things ---
  *
  *     struct hash_probe probe = hash_probe(&index, hash_bytes(word, size));
  *     while (hash_next(&probe, &number))

@@ -1,17 +1,11 @@
-/* target_folder.h: a folder that a command writes its files into: what it may put there, and that
- * no other process of ours does so meanwhile.
+/* target_folder.h: a folder that a command writes its files into, locked (flock) meanwhile.
  *
- * A folder is made where there is none. An existing one that holds anything is refused before
- * anything is computed, unless the user said to replace (--force): then files that have the names
- * of new ones are replaced, each by a rename, and all others stay. In the folder no link is
- * followed; the folder's own path, which the user wrote, may lead through links.
+ * It is made where there is none; one that holds anything is refused before anything is computed,
+ * unless the user said to replace (--force): then files with the names of new ones are replaced,
+ * each by a rename. In the folder no link is followed.
  *
- * Of results that come one after another, all stay or none: what was put into a folder goes again,
- * by its device and inode, and so do the folders that were made, where a command fails or is
- * interrupted before it says that all are there. What was replaced does not come back.
- *
- * The lock is the directory's own (flock), so that it leaves no file, and ends with the process. A
- * file system without such locks goes without.
+ * All results stay or none: where a command fails or is interrupted, what it put there goes again,
+ * by device and inode, and so do folders that it made. What was replaced does not come back.
  *
  *     if (target_folder_check(path, options->force, err)) ...
  *     ... compute ...
@@ -21,8 +15,6 @@
  */
 #ifndef ATTN_BASE_TARGET_FOLDER_H
 #define ATTN_BASE_TARGET_FOLDER_H
-
-#include <stdbool.h>
 
 #include "base/err.h"
 

@@ -1,8 +1,6 @@
-/* terminal.h: what people at a terminal are given of what others chose: characters as they are,
- * blanks, new lines and tabs; but each byte of a control, which could move the cursor or change a
- * title, of what turns the direction of the text, and of what is not UTF-8, as \xNN.
- *
- * Every stream (stream.h) that leads to a terminal asks here; no writer has to.
+/* terminal.h: what a terminal is given of texts that others chose: bytes of controls, of what turns
+ * the direction of the text and of what is not UTF-8 as \xNN, all else as it is. Streams (stream.h)
+ * ask here; no writer has to.
  *
  *     struct terminal terminal = {.shows = terminal_is(STDOUT_FILENO)};
  *     for (size_t at = 0; at < size; write(sign))

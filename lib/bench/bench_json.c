@@ -23,8 +23,8 @@ static void put_result(struct json_writer *json, const struct bench_result *resu
     if (result->task.precision != PRECISION_FP32)
         json_put_text(json, "precision", precision_name(result->task.precision));
     json_put_float(json, "seconds", (float)median->seconds);
-    if (size->sequences) {
-        json_put_integer(json, "sequences", size->sequences);
+    if (size->texts) {
+        json_put_integer(json, "sequences", size->texts);
         json_put_integer(json, "tokens", size->tokens);
         json_put_integer(json, "cached", size->cached);
         json_put_float(json, "tokens_per_second", (float)bench_tokens_per_second(result));

@@ -81,13 +81,13 @@ static void write_result(struct table *table, const struct bench_result *result)
     table_format(table, "  %s", task_rows[result->task.kind].name);
     if (size->cached)
         buf_format(&table->cell, "%zu + ", size->cached);
-    else if (size->sequences > 1)
-        buf_format(&table->cell, "%zu × ", size->sequences);
-    if (size->sequences)
+    else if (size->texts > 1)
+        buf_format(&table->cell, "%zu × ", size->texts);
+    if (size->texts)
         buf_format(&table->cell, "%zu", size->tokens);
     table_put(table);
     table_text(table, amount_seconds(time, result->median.seconds));
-    if (size->sequences) {
+    if (size->texts) {
         table_format(table, "%.0f", bench_tokens_per_second(result));
         write_share(table, &result->median);
     }

@@ -138,7 +138,7 @@ static int run_round(struct bench *bench, size_t round, struct err *err)
 /* The pass that takes the most memory: of the longest text, and keeping its attention. */
 static struct task largest_pass(const struct task_list *tasks)
 {
-    struct task largest = {TASK_PREFILL, {.sequences = 1, .tokens = 1}, PRECISION_FP32};
+    struct task largest = {TASK_PREFILL, {.texts = 1, .tokens = 1}, PRECISION_FP32};
     for (size_t i = 0; i < tasks->count; i++) {
         const struct task *task = &tasks->items[i];
         bool as_long = task->size.tokens == largest.size.tokens;
@@ -179,7 +179,7 @@ int deviation_measure(struct deviation *deviation, struct bench_subject *subject
     static const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16};
     const struct config *config = &subject->model.config;
     bool is_short = config->n_positions && config->n_positions < DEVIATION_TOKENS;
-    struct pass_size size = {.sequences = 1};
+    struct pass_size size = {.texts = 1};
     bool has_logits = site_exists(config, SITE_LOGITS);
     uint64_t sites = site_bit(SITE_WEIGHTS) | (has_logits ? site_bit(SITE_LOGITS) : 0);
     struct capture captures[2];
@@ -294,7 +294,7 @@ static int make_report(struct bench_report *report, const struct bench *bench, s
 
 double bench_tokens_per_second(const struct bench_result *result)
 {
-    double tokens = (double)(result->task.size.sequences * result->task.size.tokens);
+    double tokens = (double)(result->task.size.texts * result->task.size.tokens);
     return tokens / result->median.seconds;
 }
 

@@ -5,7 +5,7 @@
 
 #include "bench/benchmark.h"
 #include "lens/stopwatch.h"
-#include "model/attention.h"
+#include "model/pass.h"
 #include "model/batch.h"
 #include "model/forward.h"
 #include "model/mechanism.h"
@@ -125,12 +125,12 @@ static int time_pass(struct trials *trials, size_t length, struct stopwatch *sto
     struct bench_subject *subject = &trials->subject;
     const struct config *config = &subject->model.config;
     struct arena *arena = &subject->scratch;
-    struct pass_size size = {.sequences = 1, .tokens = length};
+    struct pass_size size = {.texts = 1, .tokens = length};
     struct watch watch;
     struct batch batch;
     arena_clear(arena);
-    const struct sequence *sequence = task_sequences(&size, config, arena, err);
-    if (!sequence || batch_init(&batch, config, sequence, 1, arena, err) ||
+    const struct text *text = task_texts(&size, config, arena, err);
+    if (!text || batch_init(&batch, config, text, 1, arena, err) ||
         watch_init(&watch, config, arena, err))
         return -1;
     for (size_t layer = 0; layer < config->n_layer; layer++) {

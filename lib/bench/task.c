@@ -49,24 +49,24 @@ static int open_once(const struct task *task, struct bench_subject *subject, dou
     return failed ? -1 : 0;
 }
 
-struct sequence *task_sequences(const struct pass_size *size, const struct config *config,
-                                struct arena *arena, struct err *err)
+struct text *task_texts(const struct pass_size *size, const struct config *config,
+                        struct arena *arena, struct err *err)
 {
-    size_t count = size->sequences * size->tokens;
-    struct sequence *sequences = arena_alloc(arena, size->sequences, sizeof *sequences, err);
+    size_t count = size->texts * size->tokens;
+    struct text *texts = arena_alloc(arena, size->texts, sizeof *texts, err);
     uint32_t *ids = arena_alloc(arena, count, sizeof *ids, err);
-    if (!sequences || !ids)
+    if (!texts || !ids)
         return NULL;
     for (size_t i = 0; i < count; i++)
         ids[i] = (uint32_t)((i * 7919 + 13) % config->vocab_size);
-    for (size_t s = 0; s < size->sequences; s++) {
-        sequences[s] = (struct sequence){.ids = ids + s * size->tokens, .count = size->tokens};
+    for (size_t s = 0; s < size->texts; s++) {
+        texts[s] = (struct text){.ids = ids + s * size->tokens, .count = size->tokens};
         if (config->cross) {
-            sequences[s].source_ids = sequences[s].ids;
-            sequences[s].source_count = size->tokens;
+            texts[s].source_ids = texts[s].ids;
+            texts[s].source_count = size->tokens;
         }
     }
-    return sequences;
+    return texts;
 }
 
 /* The whole pass but for the logits, which are wanted of one token only. */
@@ -88,11 +88,11 @@ int bench_pass(struct capture *capture, struct bench_subject *subject, const str
     struct batch batch;
     struct selection selection = {.sites = sites};
     arena_clear(arena);
-    const struct sequence *sequences = task_sequences(size, config, arena, err);
-    if (!sequences || batch_init(&batch, config, sequences, size->sequences, arena, err) ||
+    const struct text *texts = task_texts(size, config, arena, err);
+    if (!texts || batch_init(&batch, config, texts, size->texts, arena, err) ||
         selection_layers(&selection, NULL, config, arena, err) ||
         watch_init(&watch, config, arena, err) ||
-        capture_init(capture, &selection, config, size->sequences, &subject->kept, err))
+        capture_init(capture, &selection, config, size->texts, &subject->kept, err))
         return -1;
     selection_watch(&selection, &watch);
     struct tap tap = {
@@ -123,9 +123,9 @@ static int ignore(void *context, const struct announcement *seen, struct err *er
     return 0;
 }
 
-/* Take a sequence with a cache further, up to the logits of its last token, or to the likeliest
+/* Take a text with a cache further, up to the logits of its last token, or to the likeliest
  * next one, where that is asked for. */
-static int go_on(const struct sequence *sequence, struct likeliest *likeliest,
+static int go_on(const struct text *text, struct likeliest *likeliest,
                  struct bench_subject *subject, double *seconds, struct err *err)
 {
     const struct config *config = &subject->model.config;
@@ -136,8 +136,7 @@ static int go_on(const struct sequence *sequence, struct likeliest *likeliest,
     struct run run = {&subject->machine, config, &subject->model.weights, &batch};
     double start = clock_seconds();
     arena_clear(arena);
-    if (watch_init(&watch, config, arena, err) ||
-        batch_init(&batch, config, sequence, 1, arena, err))
+    if (watch_init(&watch, config, arena, err) || batch_init(&batch, config, text, 1, arena, err))
         return -1;
     watch_add(&watch, SITE_LOGITS, 0);
     watch.last_logits = true;
@@ -152,14 +151,14 @@ static int decode(const struct task *task, struct bench_subject *subject, double
 {
     const struct config *config = &subject->model.config;
     size_t cached = task->size.cached;
-    struct pass_size whole = {.sequences = 1, .tokens = cached + 1};
+    struct pass_size whole = {.texts = 1, .tokens = cached + 1};
     struct arena arena = {0};
     struct cache cache = {0};
     struct likeliest found;
     struct likeliest *likeliest = task->size.likeliest ? &found : NULL;
     double once = 0;
     double sum = 0;
-    struct sequence *text = task_sequences(&whole, config, &arena, err);
+    struct text *text = task_texts(&whole, config, &arena, err);
     int failed = !text || cache_init(&cache, config, err);
     subject->model.weights.packing = true;
     subject->model.weights.packing_words = !likeliest;
@@ -168,7 +167,7 @@ static int decode(const struct task *task, struct bench_subject *subject, double
         failed = go_on(text, likeliest, subject, &once, err);
     }
     for (int i = 0; i < DECODE_STEPS && !failed; i++) {
-        struct sequence last = {text->ids + cached, 1, .cache = &cache};
+        struct text last = {text->ids + cached, 1, .cache = &cache};
         cache_forget(&cache, cached);
         failed = go_on(&last, likeliest, subject, &once, err);
         sum += once;
@@ -188,14 +187,14 @@ const struct task_row task_rows[TASK_KINDS] = {
     [TASK_CAPTURE] = {"capture", "prefill that keeps the attention of all heads", .by_length = true,
                       .run = prefill},
     [TASK_DECODE] = {"decode", "one token more with 64 in the cache, and its logits",
-                     .size = {.sequences = 1, .tokens = 1, .cached = 64, .logits = true},
+                     .size = {.texts = 1, .tokens = 1, .cached = 64, .logits = true},
                      .in_bf16 = true, .run = decode},
     [TASK_GREEDY] =
         {"greedy", "the same, but of the logits only the largest",
-         .size = {.sequences = 1, .tokens = 1, .cached = 64, .logits = true, .likeliest = true},
+         .size = {.texts = 1, .tokens = 1, .cached = 64, .logits = true, .likeliest = true},
          .run = decode},
     [TASK_BATCH] = {"batch", "prefill of 100 texts of 12 tokens in one pass",
-                    .size = {.sequences = 100, .tokens = 12}, .in_bf16 = true, .run = prefill},
+                    .size = {.texts = 100, .tokens = 12}, .in_bf16 = true, .run = prefill},
 };
 
 bool task_suits(enum task_kind kind, const struct config *config)
@@ -247,7 +246,7 @@ static void add_lengths(struct task_list *list, const struct task_choice *choice
         for (int kind = 0; kind < TASK_KINDS; kind++)
             if (task_rows[kind].by_length)
                 add(list, choice, kind,
-                    (struct pass_size){.sequences = 1, .tokens = choice->lengths[i]});
+                    (struct pass_size){.texts = 1, .tokens = choice->lengths[i]});
 }
 
 int task_list_make(struct task_list *list, const struct task_choice *choice,

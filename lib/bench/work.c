@@ -20,7 +20,7 @@ static double all_weights(const struct config *c)
            (layers + encoder) * mlp;
 }
 
-/* Pairs of a query and a key that it sees, in one sequence. */
+/* Pairs of a query and a key that it sees, in one text. */
 static double visible_pairs(const struct config *c, const struct pass_size *size)
 {
     double tokens = (double)size->tokens;
@@ -41,17 +41,17 @@ struct work work_of_pass(const struct config *c, const struct pass_size *size,
                          enum precision precision)
 {
     double layers = (double)c->n_layer;
-    double sequences = (double)size->sequences;
-    double rows = sequences * (double)size->tokens;
+    double texts = (double)size->texts;
+    double rows = texts * (double)size->tokens;
     double weights = all_weights(c);
     double unembedding = size->logits ? (double)c->vocab_size * (double)c->n_embd : 0;
-    double head_pairs = (double)c->n_head * sequences * all_pairs(c, size);
+    double head_pairs = (double)c->n_head * texts * all_pairs(c, size);
     double cached =
-        layers * sequences * (double)size->cached * (double)(c->n_kv_head * (c->d_k + c->d_v));
+        layers * texts * (double)size->cached * (double)(c->n_kv_head * (c->d_k + c->d_v));
     size_t bytes = precision == PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
     size_t bytes_of_logits = size->likeliest ? sizeof(int8_t) : bytes;
     return (struct work){
-        .operations = 2 * rows * weights + 2 * sequences * unembedding +
+        .operations = 2 * rows * weights + 2 * texts * unembedding +
                       2 * head_pairs * (double)(c->d_k + c->d_v),
         .bytes = (weights + cached) * (double)bytes + unembedding * (double)bytes_of_logits,
     };
@@ -85,7 +85,7 @@ static int pattern_pairs(double *pairs, const struct config *c, size_t tokens, s
 
 int work_of_attention(double *products, const struct config *c, size_t tokens, struct err *err)
 {
-    struct pass_size size = {.sequences = 1, .tokens = tokens};
+    struct pass_size size = {.texts = 1, .tokens = tokens};
     double heads = (double)(c->n_layer * c->n_head);
     double pairs = visible_pairs(c, &size);
     double of_pair = (double)(c->d_k + c->d_v);

@@ -2,6 +2,11 @@
 
 #include <stdlib.h>
 
+#include "lens/sheet.h"
+#include "write/palette.h"
+#include "write/style.h"
+#include "write/tone.h"
+
 size_t cells_step(size_t size, size_t room)
 {
     return room ? (size + room - 1) / room : size;

@@ -15,7 +15,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "write/tone.h"
+
+struct sheet;
+struct tones;
 
 struct cells {
     size_t rows, columns;

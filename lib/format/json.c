@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/folder.h"
 #include "base/heap.h"
 #include "base/map.h"
+#include "base/num.h"
 #include "base/utf8.h"
 
 enum { DESCRIPTION_BYTES = 80 };
@@ -166,15 +169,13 @@ static void describe_text(const char *bytes, char *text, size_t size)
 
 static void describe_number(double number, char *text, size_t size)
 {
+    char shortest[NUM_DOUBLE_BYTES];
     if (isinf(number)) {
         snprintf(text, size, "a number that is too large");
         return;
     }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g", digits, number);
-        if (strtod(text, NULL) == number)
-            break;
-    }
+    num_double(shortest, number);
+    snprintf(text, size, "%s", shortest);
 }
 
 const char *json_describe(const struct json *value, char *text, size_t size)

@@ -163,17 +163,11 @@ void json_put_bool(struct json_writer *json, const char *name, bool value)
 
 void json_put_integer(struct json_writer *json, const char *name, long long value)
 {
-    char digits[24];
-    char *end = digits + sizeof digits;
-    char *at = end;
-    unsigned long long rest = value < 0 ? -(unsigned long long)value : (unsigned long long)value;
-    do
-        *--at = (char)('0' + rest % 10);
-    while (rest /= 10);
-    if (value < 0)
-        *--at = '-';
+    char digits[NUM_COUNT_BYTES];
+    uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
     begin_value(json, name);
-    put(json, at, (size_t)(end - at));
+    put(json, "-", value < 0);
+    put(json, digits, num_count(digits, size));
 }
 
 void json_put_integers(struct json_writer *json, const char *name, const size_t *values,

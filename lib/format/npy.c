@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "format/dtype.h"
+#include "format/safetensors.h"
 
 enum {
     RANK_MAX = 32, /* numpy's own */

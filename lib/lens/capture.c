@@ -31,17 +31,16 @@ static int choose_heads(struct capture *capture, const struct selection *selecti
 }
 
 int capture_init(struct capture *capture, const struct selection *selection,
-                 const struct config *config, size_t sequences, struct arena *arena,
-                 struct err *err)
+                 const struct config *config, size_t texts, struct arena *arena, struct err *err)
 {
     *capture = (struct capture){.arena = arena};
     for (int site = 0; site < SITE_COUNT; site++)
         if (selection->sites >> site & 1)
             capture->room += selection_layers_of(selection, (enum site)site).count;
-    capture->lists = arena_alloc(arena, sequences, sizeof *capture->lists, err);
+    capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
     if (!capture->lists || choose_heads(capture, selection, config, err))
         return -1;
-    for (size_t s = 0; s < sequences; s++) {
+    for (size_t s = 0; s < texts; s++) {
         capture->lists[s].items =
             arena_alloc(arena, capture->room, sizeof *capture->lists[s].items, err);
         if (!capture->lists[s].items)
@@ -50,10 +49,10 @@ int capture_init(struct capture *capture, const struct selection *selection,
     return 0;
 }
 
-/* The next item of a sequence's list: a tensor of this place, its axes still to be told. */
-static struct kept *add_item(struct capture *capture, size_t sequence, enum site site, int layer)
+/* The next item of a text's list: a tensor of this place, its axes still to be told. */
+static struct kept *add_item(struct capture *capture, size_t text, enum site site, int layer)
 {
-    struct kept_list *list = &capture->lists[sequence];
+    struct kept_list *list = &capture->lists[text];
     assert(list->count < capture->room);
     struct kept *kept = &list->items[list->count++];
     *kept = (struct kept){.site = site, .layer = layer};
@@ -91,7 +90,7 @@ int capture_sink(void *context, const struct announcement *seen, struct err *err
 {
     struct capture *capture = context;
     const struct tensor *values = &seen->values;
-    struct kept *kept = add_item(capture, seen->sequence, seen->site, seen->layer);
+    struct kept *kept = add_item(capture, seen->text, seen->site, seen->layer);
     kept->rank = values->rank;
     memcpy(kept->shape, values->shape, sizeof kept->shape);
     if (kept->rank == 3)
@@ -110,7 +109,7 @@ int capture_sink(void *context, const struct announcement *seen, struct err *err
 int capture_lend(void *context, const struct attention_map_room *room, struct err *err)
 {
     struct capture *capture = context;
-    struct kept *kept = add_item(capture, room->sequence, room->site, room->layer);
+    struct kept *kept = add_item(capture, room->text, room->site, room->layer);
     kept->rank = 3;
     choose_kept_heads(capture, kept);
     kept->shape[1] = room->queries;

@@ -21,7 +21,7 @@
 #include "model/config.h"
 #include "model/tap.h"
 
-/* What one sequence gave, in the order of the pass. */
+/* What one text gave, in the order of the pass. */
 struct kept_list {
     struct kept *items;
     size_t count;
@@ -33,7 +33,7 @@ struct capture_heads {
 };
 
 struct capture {
-    struct kept_list *lists;            /* [sequence] */
+    struct kept_list *lists;            /* [text] */
     size_t room;                        /* items of each list */
     struct capture_heads queries, keys; /* that are kept; keys and values have their own */
     struct capture_heads all;           /* … of the sites of which all are … */
@@ -43,8 +43,7 @@ struct capture {
 
 /* Room for everything the selection can announce; all memory, now and later, is the arena's. */
 int capture_init(struct capture *capture, const struct selection *selection,
-                 const struct config *config, size_t sequences, struct arena *arena,
-                 struct err *err);
+                 const struct config *config, size_t texts, struct arena *arena, struct err *err);
 
 /* A tap_sink and its tap_lender; `context` is the capture. */
 int capture_sink(void *context, const struct announcement *seen, struct err *err);

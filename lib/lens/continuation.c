@@ -80,12 +80,12 @@ static int read_on(struct continuation *text, struct likeliest *choice, struct e
     struct batch batch;
     struct intake intake = {.text = text};
     size_t past = text->cache.count;
-    struct sequence sequence = {.ids = text->ids + past,
-                                .count = text->count - past,
-                                .source_ids = text->source_ids,
-                                .source_count = text->source->count,
-                                .cache = &text->cache,
-                                .source_cache = text->source_ids ? &text->source_cache : NULL};
+    struct text fresh = {.ids = text->ids + past,
+                         .count = text->count - past,
+                         .source_ids = text->source_ids,
+                         .source_count = text->source->count,
+                         .cache = &text->cache,
+                         .source_cache = text->source_ids ? &text->source_cache : NULL};
     struct run run = {&text->viewer->machine, &model->config, &model->weights, &batch};
     struct tap tap = {.watch = &watch,
                       .sink = take_in,
@@ -95,7 +95,7 @@ static int read_on(struct continuation *text, struct likeliest *choice, struct e
     arena_clear(arena);
     text->logits = NULL;
     if (init_watch(text, &watch, choice != NULL, arena, err) ||
-        batch_init(&batch, &model->config, &sequence, 1, arena, err))
+        batch_init(&batch, &model->config, &fresh, 1, arena, err))
         return -1;
     if (keeps_any(text) &&
         capture_init(&intake.capture, text->generation.selection, &model->config, 1, arena, err))

@@ -16,8 +16,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "model/config.h"
 #include "model/tap.h"
+
+struct config;
 
 /* Numbers of layers, rising, each once. */
 struct layers {

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-/* Of several sequences the last value begins, and the first context ends. */
+/* Of several texts the last value begins, and the first context ends. */
 static int see(void *context, const struct announcement *seen, struct err *err)
 {
     struct stopwatch *stopwatch = context;

@@ -254,10 +254,10 @@ static bool has_layer(const struct selection *selection, size_t layer)
 int tally_sink_see(void *context, const struct announcement *seen, struct err *err)
 {
     const struct tally_sink *sink = context;
-    const struct tally_text *text = &sink->texts[seen->sequence];
+    const struct tally_text *text = &sink->texts[seen->text];
     const struct selection *selection = text->selection;
     size_t layer = (size_t)seen->layer;
-    bool *counted = &sink->counted[seen->sequence * sink->layers + layer];
+    bool *counted = &sink->counted[seen->text * sink->layers + layer];
     if (seen->site != SITE_WEIGHTS || *counted || !has_layer(selection, layer))
         return 0;
     for (size_t i = 0; i < selection->head_count; i++) {

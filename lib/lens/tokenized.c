@@ -9,6 +9,7 @@
 #include "model/batch.h"
 #include "text/label.h"
 #include "text/token_list.h"
+#include "model/config.h"
 
 enum { NUMBER_BYTES = 24 };
 

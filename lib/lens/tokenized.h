@@ -10,8 +10,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "lens/report.h"
-#include "model/config.h"
 #include "text/tokenizer.h"
+
+struct config;
 
 /* What somebody gives to be read: a text, or a list of ids. */
 struct input {

@@ -86,21 +86,21 @@ int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struc
     return 0;
 }
 
-/* The sequences of the pairs. */
-static struct sequence *make_sequences(const struct text_pair *pairs, size_t count,
-                                       struct arena *arena, struct err *err)
+/* The texts of the pairs. */
+static struct text *make_texts(const struct text_pair *pairs, size_t count, struct arena *arena,
+                               struct err *err)
 {
-    struct sequence *sequences = arena_alloc(arena, count, sizeof *sequences, err);
-    for (size_t i = 0; sequences && i < count; i++) {
+    struct text *texts = arena_alloc(arena, count, sizeof *texts, err);
+    for (size_t i = 0; texts && i < count; i++) {
         const struct tokenized *source = &pairs[i].source;
-        sequences[i].count = pairs[i].sentence.count;
-        sequences[i].source_count = source->count;
-        sequences[i].ids = tokenized_ids(&pairs[i].sentence, arena, err);
-        sequences[i].source_ids = source->count ? tokenized_ids(source, arena, err) : NULL;
-        if (!sequences[i].ids || (source->count && !sequences[i].source_ids))
+        texts[i].count = pairs[i].sentence.count;
+        texts[i].source_count = source->count;
+        texts[i].ids = tokenized_ids(&pairs[i].sentence, arena, err);
+        texts[i].source_ids = source->count ? tokenized_ids(source, arena, err) : NULL;
+        if (!texts[i].ids || (source->count && !texts[i].source_ids))
             return NULL;
     }
-    return sequences;
+    return texts;
 }
 
 /* The most columns that are counted rather than named. */
@@ -160,8 +160,8 @@ int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap,
     struct arena *scratch = &viewer->scratch;
     size_t count = look->count;
     arena_clear(scratch);
-    const struct sequence *sequences = make_sequences(look->pairs, count, scratch, err);
-    if (!sequences || batch_init(&batch, &model->config, sequences, count, scratch, err) ||
+    const struct text *texts = make_texts(look->pairs, count, scratch, err);
+    if (!texts || batch_init(&batch, &model->config, texts, count, scratch, err) ||
         watch_init(&watch, &model->config, scratch, err))
         return -1;
     batch.first = look->first;

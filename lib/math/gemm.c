@@ -7,6 +7,9 @@
 #include "math/bf16.h"
 #include "math/blocking.h"
 #include "math/isa.h"
+#include "math/kernel.h"
+#include "math/machine.h"
+#include "math/pool.h"
 #include "math/rows.h"
 
 enum {

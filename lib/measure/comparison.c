@@ -2,7 +2,7 @@
 
 #include "base/amount.h"
 #include "lens/stopwatch.h"
-#include "model/attention.h"
+#include "model/pass.h"
 #include "model/mechanism.h"
 
 enum { CELLS_KEPT = 1 << 26 };

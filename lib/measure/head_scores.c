@@ -101,7 +101,7 @@ static int see(void *context, const struct announcement *seen, struct err *err)
 }
 
 int head_scores_add(struct head_scores *scores, struct model *model, struct machine *machine,
-                    const struct sequence *text, struct err *err)
+                    const struct text *text, struct err *err)
 {
     struct arena arena = {0};
     struct batch batch;
@@ -155,9 +155,9 @@ int head_survey_add_repeat(struct head_survey *survey, size_t number, struct err
     struct model *model = &survey->viewer->model;
     size_t positions = model->config.n_positions;
     size_t half = positions && positions < 2 * RANDOM_HALF ? positions / 2 : RANDOM_HALF;
-    struct sequence sequence = {.ids = ids, .count = 2 * half};
+    struct text text = {.ids = ids, .count = 2 * half};
     head_scores_repeat(ids, half, model->config.vocab_size, rng_fold_in(survey->seed, number));
-    return head_scores_add(&survey->of_repeats, model, &survey->viewer->machine, &sequence, err);
+    return head_scores_add(&survey->of_repeats, model, &survey->viewer->machine, &text, err);
 }
 
 int head_survey_add_text(struct head_survey *survey, const struct tokenized *text, struct err *err)
@@ -165,9 +165,9 @@ int head_survey_add_text(struct head_survey *survey, const struct tokenized *tex
     struct arena arena = {0};
     struct viewer *viewer = survey->viewer;
     const uint32_t *ids = tokenized_ids(text, &arena, err);
-    struct sequence sequence = {.ids = ids, .count = text->count};
-    int failed = !ids || head_scores_add(&survey->of_texts, &viewer->model, &viewer->machine,
-                                         &sequence, err);
+    struct text whole = {.ids = ids, .count = text->count};
+    int failed =
+        !ids || head_scores_add(&survey->of_texts, &viewer->model, &viewer->machine, &whole, err);
     arena_release(&arena);
     survey->texts += !failed;
     return failed ? -1 : 0;

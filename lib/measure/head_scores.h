@@ -6,7 +6,7 @@
  *
  *     struct head_scores scores = {0};
  *     if (head_scores_open(&scores, &model.config, &arena, err)) ...
- *     if (head_scores_add(&scores, &model, &machine, &sequence, err)) ...      for every text
+ *     if (head_scores_add(&scores, &model, &machine, &text, err)) ...      for every text
  *     double previous = head_score(&scores, layer, head, SCORE_PREVIOUS);
  */
 #ifndef ATTN_MEASURE_HEAD_SCORES_H
@@ -51,7 +51,7 @@ struct head_scores {
     const struct config *config;
     double *sums; /* [layers, heads, SCORES] */
     double *counts;
-    const struct sequence *text; /* the one that is looked at */
+    const struct text *text; /* the one that is looked at */
 };
 
 int head_scores_open(struct head_scores *scores, const struct config *config, struct arena *arena,
@@ -59,7 +59,7 @@ int head_scores_open(struct head_scores *scores, const struct config *config, st
 
 /* Run a text and count how every head looks at it. */
 int head_scores_add(struct head_scores *scores, struct model *model, struct machine *machine,
-                    const struct sequence *text, struct err *err);
+                    const struct text *text, struct err *err);
 
 /* The mean; NaN where no query could be counted. */
 double head_score(const struct head_scores *scores, size_t layer, size_t head, enum score score);

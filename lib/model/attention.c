@@ -1,11 +1,11 @@
-#include "model/attention.h"
+#include "model/pass.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
 
 #include "math/nontemporal.h"
 #include "math/rng.h"
-#include "model/attention_head.h"
+#include "model/attention_strip.h"
 
 const struct attention_method *attention_method(enum attention_kind kind)
 {
@@ -38,31 +38,30 @@ static uint64_t dropout_key(const struct attention_layer *layer, size_t head)
     return splitmix64(splitmix64(seed + place) + head);
 }
 
-static struct attention_head head_of(const struct attention_layer *layer, size_t sequence,
-                                     size_t head)
+static struct attention_head head_of(const struct attention_layer *layer, size_t text, size_t head)
 {
     const struct pass *pass = layer->pass;
     const struct config *c = pass->config;
     const struct scratch *s = &pass->scratch;
     size_t group = head / (c->n_head / c->n_kv_head);
-    struct span queries = pass->batch->queries[sequence];
-    struct span keys = pass->batch->keys[sequence];
+    struct span queries = pass->batch->queries[text];
+    struct span keys = pass->batch->keys[text];
     return (struct attention_head){
         .layer = layer,
         .q = head_part(s->q, queries, head, c->d_k),
         .k = head_part(s->k, keys, group, c->d_k),
         .v = head_part(s->v, keys, group, c->d_v),
         .context = head_part(s->context, queries, head, c->d_v),
-        .cache = pass_cache(pass, sequence),
-        .sequence = sequence,
+        .cache = pass_cache(pass, text),
+        .text = text,
         .head = head,
         .group = group,
-        .past = pass->batch->past[sequence],
-        .keys = batch_keys(pass->batch, sequence),
-        .scores = attention_maps_at(pass, SITE_SCORES, sequence, head),
-        .softmax = attention_maps_at(pass, SITE_SOFTMAX, sequence, head),
-        .masked = attention_maps_at(pass, SITE_MASKED, sequence, head),
-        .weights = attention_maps_at(pass, SITE_WEIGHTS, sequence, head),
+        .past = pass->batch->past[text],
+        .keys = batch_keys(pass->batch, text),
+        .scores = attention_maps_at(pass, SITE_SCORES, text, head),
+        .softmax = attention_maps_at(pass, SITE_SOFTMAX, text, head),
+        .masked = attention_maps_at(pass, SITE_MASKED, text, head),
+        .weights = attention_maps_at(pass, SITE_WEIGHTS, text, head),
         .dropout_key = dropout_key(layer, head),
     };
 }
@@ -117,10 +116,10 @@ static void store_head(void *context, size_t round, size_t thread)
     const struct pass *pass = job->pass;
     const struct config *c = pass->config;
     const struct scratch *s = &pass->scratch;
-    size_t sequence = round / c->n_kv_head;
+    size_t text = round / c->n_kv_head;
     size_t group = round % c->n_kv_head;
-    struct span rows = pass->batch->keys[sequence];
-    struct cache *cache = pass_cache(pass, sequence);
+    struct span rows = pass->batch->keys[text];
+    struct cache *cache = pass_cache(pass, text);
     (void)thread;
     if (cache)
         cache_store(cache, job->layer, group, head_part(s->k, rows, group, c->d_k),

@@ -8,7 +8,6 @@
 #include <math.h>
 
 #include "math/rows.h"
-#include "math/softmax_range.h"
 #include "model/attention_strip.h"
 
 static bool measure(struct attention_size *size, const struct attention_problem *problem)

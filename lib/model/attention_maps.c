@@ -15,12 +15,12 @@ bool attention_maps_are_wanted(const struct pass *pass, enum site site)
     return false;
 }
 
-static size_t cells_of(const struct pass *pass, size_t sequence)
+static size_t cells_of(const struct pass *pass, size_t text)
 {
-    return pass->batch->queries[sequence].count * batch_keys(pass->batch, sequence);
+    return pass->batch->queries[text].count * batch_keys(pass->batch, text);
 }
 
-/* The floats of one site for all heads of all sequences. */
+/* The floats of one site for all heads of all texts. */
 static int count_cells(const struct pass *pass, size_t *total)
 {
     const struct batch *batch = pass->batch;
@@ -60,7 +60,7 @@ static int borrow(struct pass *pass, enum site site, size_t layer, float **place
         struct attention_map_room room = {
             .site = site_of(pass->part, site),
             .layer = (int)layer,
-            .sequence = s,
+            .text = s,
             .queries = batch->queries[s].count,
             .keys = batch_keys(batch, s),
             .heads = places + s * heads,
@@ -97,10 +97,10 @@ int attention_maps_begin(struct pass *pass, size_t layer)
     return 0;
 }
 
-float *attention_maps_at(const struct pass *pass, enum site site, size_t sequence, size_t head)
+float *attention_maps_at(const struct pass *pass, enum site site, size_t text, size_t head)
 {
     float *const *places = pass->scratch.maps.places[site - SITE_SCORES];
-    return places ? places[sequence * pass->config->n_head + head] : NULL;
+    return places ? places[text * pass->config->n_head + head] : NULL;
 }
 
 enum pass_state attention_maps_announce(struct pass *pass, enum site site, size_t layer)

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "model/attention.h"
-#include "model/attention_head.h"
+#include "model/pass.h"
+#include "model/attention_strip.h"
 
 /* A buffer of a thread: where its pointer and its size stand. All are of floats or of what is as
  * large. */

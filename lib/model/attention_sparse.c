@@ -58,14 +58,14 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     return num_multiply(&size->panels, panels_of(problem, reach), c->d_k);
 }
 
-/* The random keys of every query of a sequence, the same for all layers and heads. */
-static int draw_sequence(struct pass *pass, size_t sequence)
+/* The random keys of every query of a text, the same for all layers and heads. */
+static int draw_text(struct pass *pass, size_t text)
 {
     const struct pattern *pattern = pattern_of(pass->config);
     size_t room = pattern->random + 1;
-    size_t queries = pass->batch->queries[sequence].count;
-    size_t past = pass->batch->past[sequence];
-    size_t keys = batch_keys(pass->batch, sequence);
+    size_t queries = pass->batch->queries[text].count;
+    size_t past = pass->batch->past[text];
+    size_t keys = batch_keys(pass->batch, text);
     size_t count = 0;
     room = room < keys ? room : keys;
     if (!num_multiply(&count, queries, room))
@@ -80,7 +80,7 @@ static int draw_sequence(struct pass *pass, size_t sequence)
                             .visible = pass->batch->causal ? past + i + 1 : keys};
         pattern_draw(pattern, &view, &set, drawn + i * room);
     }
-    pass->scratch.drawn[sequence] = drawn;
+    pass->scratch.drawn[text] = drawn;
     return 0;
 }
 
@@ -91,7 +91,7 @@ static int draw_keys(struct pass *pass)
     if (!s->drawn)
         return -1;
     for (size_t i = 0; i < pass->batch->count; i++)
-        if (draw_sequence(pass, i))
+        if (draw_text(pass, i))
             return -1;
     return 0;
 }

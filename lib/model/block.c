@@ -1,6 +1,6 @@
 #include "math/gemm.h"
 #include "math/rows.h"
-#include "model/attention.h"
+#include "model/pass.h"
 
 /* The columns of the heads that are of use. */
 static void project_heads(struct pass *pass, struct span heads, struct matrix y, struct matrix x,

@@ -1,29 +1,19 @@
 /* cache.h: the keys and values of a text so far: what goes on from there need not run it again.
  *
- * A cache belongs to one sequence. Give it to a pass with the ids that come next: they are numbered
- * on from what it holds, see all of that and themselves, and are in it when the pass is done. The
- * numbers have the same bits as in one pass over the whole text. A pass that attends in bf16 puts
- * in rounded numbers, in pairs, and only such passes can read them. Memory comes in pages of
- * KEY_PANEL tokens of all layers, when they are needed, and never moves.
+ * Give it to a pass with the ids that come next: they see what it holds and themselves, and are in
+ * it when the pass is done, with the bits of one pass over the whole text. A pass in bf16 puts in
+ * pairs, which only such passes can read. Memory comes in pages of KEY_PANEL tokens of all layers.
  *
- *     struct cache cache = {0};
  *     if (cache_init(&cache, config, err)) ...
- *     struct sequence text = {.ids = ids, .count = 6, .cache = &cache};
+ *     struct text text = {.ids = ids, .count = 6, .cache = &cache};
  *     ... forward ...                                   (it holds 6 tokens)
- *     struct sequence next = {.ids = &id, .count = 1, .cache = &cache};
- *     ... forward ...                                   (7)
  */
 #ifndef ATTN_MODEL_CACHE_H
 #define ATTN_MODEL_CACHE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
-#include "base/err.h"
 #include "math/gemm.h"
 #include "math/precision.h"
-#include "math/tensor.h"
 #include "model/config.h"
 
 enum {
@@ -53,9 +43,8 @@ struct cache {
  * alone. */
 int cache_init(struct cache *cache, const struct config *config, struct err *err);
 
-/* The same for a source, where there is an encoder. It stands beside the cache of each sequence
- * that looks at that source: the first pass puts in what the decoder's layers make of the encoder's
- * output, and none runs the encoder again. */
+/* The same for a source, where there is an encoder: the first pass puts in what the decoder's
+ * layers make of the encoder's output, and none runs the encoder again. */
 void cache_init_source(struct cache *cache, const struct config *config);
 void cache_release(struct cache *cache);
 
@@ -64,41 +53,36 @@ void cache_release(struct cache *cache);
 size_t cache_bytes(const struct config *config, enum precision precision, size_t count);
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err);
 
-/* Append the keys [T, dk] and values [T, dv] of one key/value head, where there must be room. They
- * count as soon as every layer has them: with cache_add. Or forget all but the first `count`
- * tokens, and whatever was stored after them. */
+/* Append the keys [T, dk] and values [T, dv] of one key/value head, where there must be room; let
+ * them count, when every layer has them; forget all but the first `count` tokens. */
 void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix k, struct matrix v);
 void cache_add(struct cache *cache, size_t count);
 void cache_forget(struct cache *cache, size_t count);
 
-/* The panel [dk, KEY_PANEL] that a key stands in; and the rows of values, a matrix's stride apart,
- * that begin with that token. What is not stored yet reads as numbers, mostly 0. In bf16: the page
- * of keys or values that a token stands in. */
+/* The panel [dk, KEY_PANEL] that a key stands in; the rows of values, a matrix's stride apart, from
+ * that token on; in bf16 the pages that it stands in. What is not stored yet reads as numbers. */
 float *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token);
 float *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token);
 uint32_t *cache_key_pairs(const struct cache *cache, size_t layer, size_t group, size_t token);
 uint32_t *cache_value_pairs(const struct cache *cache, size_t layer, size_t group, size_t token);
 
-/* The running sums of a head, which the pass takes further. Linear attention only, in a cache with
- * room for a token. */
+/* The running sums of a head in linear attention, which the pass takes further. */
 struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head);
 
 /* --- pages of pairs: head_pairs.c ------------------------------------------------------------ */
 
-/* Keys are transposed, in pairs of neighbours: [dk / 2, KEY_PANEL]. Values are in pairs of tokens,
- * PAIR_COLUMNS of them at a time: [dv / PAIR_COLUMNS][KEY_PANEL / 2, PAIR_COLUMNS], filled up with
- * zeros. What is not put in must be zeros, too. The pairs of a page: */
+/* Keys [dk / 2, KEY_PANEL] in pairs of neighbours; values in pairs of tokens, [dv / PAIR_COLUMNS]
+ * [KEY_PANEL / 2, PAIR_COLUMNS], filled up with zeros. The pairs of a page: */
 size_t head_pairs_of_keys(size_t d_k);
 size_t head_pairs_of_values(size_t d_v);
 
-/* Put in one token, the `place`-th of a page; of values those of the token before it stay, that of
- * the token after it becomes 0. Take out the values of all tokens from one on. */
+/* Put in one token, the `place`-th of a page, after whose values is 0; take out the values of all
+ * tokens from one on. */
 void head_pairs_put_key(uint32_t *page, size_t place, const float *key, size_t d_k);
 void head_pairs_put_value(uint32_t *page, size_t place, const float *value, size_t d_v);
 void head_pairs_cut_values(uint32_t *page, size_t place, size_t d_v);
 
-/* Put in a whole page: keys from a panel [dk, KEY_PANEL] of floats; KEY_PANEL values, or as many as
- * there are. */
+/* Put in a whole page: keys from a panel [dk, KEY_PANEL]; KEY_PANEL values, or fewer. */
 void head_pairs_fill_keys(uint32_t *page, const float *panel, size_t d_k);
 void head_pairs_fill_values(uint32_t *page, struct matrix values);
 

@@ -1,10 +1,11 @@
-#include "model/checkpoint.h"
+#include "model/weights.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/folder.h"
 #include "base/map.h"
 #include "format/json.h"
 #include "model/parameter_table.h"

@@ -337,16 +337,14 @@ int config_parse(struct config *config, const char *text, size_t size, struct er
     return failed ? -1 : 0;
 }
 
+static int read_root(void *config, const struct json *root, struct err *err)
+{
+    return parse(config, root, err);
+}
+
 int config_open(struct config *config, const struct folder *folder, struct err *err)
 {
-    struct file file = {0};
-    if (folder_open(&file, folder, "config.json", err))
-        return -1;
-    int failed = config_parse(config, file.bytes, file.size, err);
-    if (failed)
-        err_prefix(err, "'%s/config.json'", folder->path);
-    file_release(&file);
-    return failed ? -1 : 0;
+    return json_read_file(folder, "config.json", read_root, config, err);
 }
 
 size_t config_layers(const struct config *config)

@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "format/json_cursor.h"
 #include "format/json_writer.h"
+#include "model/config.h"
 
 enum {
     GPT2 = 1 << MODEL_GPT2,
@@ -90,10 +91,7 @@ static const char *make_value(const char *bytes, size_t size, struct arena *aren
         json_append_text(&text, bytes, size);
     else
         buf_bytes(&text, bytes, size);
-    const char *value =
-        buf_check(&text, err) ? NULL : arena_text(arena, text.bytes, text.size, err);
-    buf_release(&text);
-    return value;
+    return buf_keep(&text, arena, err);
 }
 
 static int read_change(struct config_edit *edit, const char *item, size_t size, struct arena *arena,

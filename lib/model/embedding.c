@@ -1,4 +1,5 @@
 /* Into the residual stream and out of it: ids become embeddings, the last layer's rows logits. */
+#include "math/argmax.h"
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "math/tensor.h"
@@ -27,13 +28,13 @@ enum pass_state embed(struct pass *pass)
     struct matrix x = pass->scratch.x;
     for (size_t s = 0; s < batch->count; s++) {
         struct matrix rows = matrix_rows(x, batch->queries[s].first, batch->queries[s].count);
-        embed_text(pass, rows, batch->sequences[s].ids, batch->past[s]);
+        embed_text(pass, rows, batch->texts[s].ids, batch->past[s]);
     }
     PASS_TRY(pass_check_rows(pass, SITE_EMBEDDING, 0, x));
     return tap_rows(pass, SITE_EMBEDDING, 0, x);
 }
 
-/* The rows of every sequence that logits are wanted of, one after the other; or as columns. */
+/* The rows of every text that logits are wanted of, one after the other; or as columns. */
 static void gather(struct pass *pass, struct matrix to, struct matrix y, bool as_columns)
 {
     for (size_t s = 0; s < pass->batch->count; s++) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/names.h"
 #include "base/num.h"
 #include "model/config.h"
@@ -241,12 +243,8 @@ const char *mechanism_attention_name(const struct mechanism *mechanism, struct a
                                      struct err *err)
 {
     struct buf text = {0};
-    const char *name = NULL;
     mechanism_write_attention(&text, mechanism);
-    if (!buf_check(&text, err))
-        name = arena_text(arena, text.bytes, text.size, err);
-    buf_release(&text);
-    return name;
+    return buf_keep(&text, arena, err);
 }
 
 static void write_number(struct buf *out, float number)

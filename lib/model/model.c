@@ -7,7 +7,14 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/names.h"
-#include "model/bundled.h"
+
+const struct folder *bundled_find(const char *name)
+{
+    for (size_t i = 0; i < bundled_count; i++)
+        if (strcmp(bundled_models[i].path, name) == 0)
+            return &bundled_models[i];
+    return NULL;
+}
 
 /* Those that had their names before names had owners. */
 static const struct owner_row {

@@ -1,27 +1,20 @@
-/* new_model.h: a model that is being made: every tensor its config asks for, in memory, to be
- * filled.
+/* new_model.h: a model that is being made: every tensor its config asks for, all 0, in the bytes of
+ * a model.safetensors: at any time it can be opened as a model, or saved.
  *
- * The tensors lie in the bytes of a model.safetensors from the beginning, all 0: at any time it can
- * be opened as a model, or saved as a directory that other programs read.
- *
- *     struct new_model new_model = {0};
  *     if (new_model_open(&new_model, "fresh", text, size, err)) ...
  *     for (size_t i = 0; i < new_model.count; i++)
  *         fill(new_model.tensors[i].data, new_model.tensors[i].count);
- *     new_model_add_file(&new_model, "vocab.json", words, words_size);
- *     if (folder_save(&new_model.folder, "fresh", err)) ...
  *     new_model_release(&new_model);
  */
 #ifndef ATTN_MODEL_NEW_MODEL_H
 #define ATTN_MODEL_NEW_MODEL_H
 
-#include <stddef.h>
-
 #include "base/arena.h"
-#include "base/err.h"
 #include "base/folder.h"
 #include "model/config.h"
 #include "model/parameter_table.h"
+
+struct buf;
 
 enum { NEW_MODEL_FILES_MAX = 10 };
 
@@ -57,5 +50,23 @@ struct new_model_tensor *new_model_tensor(const struct new_model *new_model, enu
 /* One file more, of a tokenizer for example; name and bytes are borrowed. */
 void new_model_add_file(struct new_model *new_model, const char *name, const char *bytes,
                         size_t size);
+
+/* --- random models of a well-known shape (--shape), the same on every machine: shape.c -----------
+ */
+
+struct shape_row {
+    const char *name;
+    size_t n_layer, n_head, n_embd, n_positions, vocab_size;
+};
+
+extern const struct shape_row shape_rows[];
+extern const size_t shape_count;
+
+/* The row of that name, an unknown one is a usage error of --shape; append the config.json of such
+ * a model; make it; make bare attention of one causal head of 64 dimensions. */
+const struct shape_row *shape_find(const char *name, struct err *err);
+void shape_config(struct buf *text, const struct shape_row *row);
+int shape_make(struct new_model *new_model, const char *name, struct err *err);
+int shape_make_head(struct new_model *new_model, struct err *err);
 
 #endif

@@ -32,6 +32,14 @@ static int features_of(const struct config *c)
 #define NORM(id, name, needs)                       \
     [id] = {name ".weight", {DIM_C}, needs, false}, \
     [(id) + 1] = {name ".bias", {DIM_C}, needs, false}
+/* A head's projection; those of an attention that needs `more`. */
+#define PROJECTION(id, name, in, out, needs) LINEAR(id, name, in, out, needs, (needs) | BIAS)
+#define ATTENTION(to, norm, attn, more)                                                        \
+    NORM(PARAMETER_LN_1 + (to), norm, BLOCKS | (more)),                                        \
+        PROJECTION(PARAMETER_Q + (to), attn ".q_proj", DIM_C, DIM_QUERIES, SEPARATE | (more)), \
+        PROJECTION(PARAMETER_K + (to), attn ".k_proj", DIM_C, DIM_KEYS, SEPARATE | (more)),    \
+        PROJECTION(PARAMETER_V + (to), attn ".v_proj", DIM_C, DIM_VALUES, SEPARATE | (more)),  \
+        PROJECTION(PARAMETER_OUT + (to), attn ".out_proj", DIM_CONTEXT, DIM_C, OUT_PROJ | (more))
 
 const struct parameter_row parameter_rows[PARAMETERS] = {
     [PARAMETER_WTE] = {"wte.weight", {DIM_V, DIM_C}, ANY, false},
@@ -39,22 +47,10 @@ const struct parameter_row parameter_rows[PARAMETERS] = {
     NORM(PARAMETER_ENCODER_LN_F, "enc.ln_f", TRANSFORMER | FINAL_NORM),
     NORM(PARAMETER_LN_F, "ln_f", BLOCKS | FINAL_NORM),
     [PARAMETER_LM_HEAD] = {"lm_head.weight", {DIM_V, DIM_C}, BLOCKS | UNTIED, true},
-    NORM(PARAMETER_LN_1, "ln_1", BLOCKS),
+    ATTENTION(0, "ln_1", "attn", 0),
     LINEAR(PARAMETER_C_ATTN, "attn.c_attn", DIM_C, DIM_3C, GPT2, GPT2),
     LINEAR(PARAMETER_ATTN_PROJ, "attn.c_proj", DIM_C, DIM_C, GPT2, GPT2),
-    LINEAR(PARAMETER_Q, "attn.q_proj", DIM_C, DIM_QUERIES, SEPARATE, SEPARATE | BIAS),
-    LINEAR(PARAMETER_K, "attn.k_proj", DIM_C, DIM_KEYS, SEPARATE, SEPARATE | BIAS),
-    LINEAR(PARAMETER_V, "attn.v_proj", DIM_C, DIM_VALUES, SEPARATE, SEPARATE | BIAS),
-    LINEAR(PARAMETER_OUT, "attn.out_proj", DIM_CONTEXT, DIM_C, OUT_PROJ, OUT_PROJ | BIAS),
-    NORM(PARAMETER_LN_CROSS, "ln_cross", TRANSFORMER),
-    LINEAR(PARAMETER_CROSS_Q, "cross_attn.q_proj", DIM_C, DIM_QUERIES, TRANSFORMER,
-           TRANSFORMER | BIAS),
-    LINEAR(PARAMETER_CROSS_K, "cross_attn.k_proj", DIM_C, DIM_KEYS, TRANSFORMER,
-           TRANSFORMER | BIAS),
-    LINEAR(PARAMETER_CROSS_V, "cross_attn.v_proj", DIM_C, DIM_VALUES, TRANSFORMER,
-           TRANSFORMER | BIAS),
-    LINEAR(PARAMETER_CROSS_OUT, "cross_attn.out_proj", DIM_CONTEXT, DIM_C, TRANSFORMER,
-           TRANSFORMER | BIAS),
+    ATTENTION(PARAMETERS_TO_CROSS, "ln_cross", "cross_attn", TRANSFORMER),
     NORM(PARAMETER_LN_2, "ln_2", BLOCKS),
     LINEAR(PARAMETER_FC, "mlp.c_fc", DIM_C, DIM_I, BLOCKS, BLOCKS),
     LINEAR(PARAMETER_MLP_PROJ, "mlp.c_proj", DIM_I, DIM_C, BLOCKS, BLOCKS),
@@ -81,9 +77,9 @@ size_t parameter_count(const struct config *config)
 
 bool parameter_is_used(enum parameter_id id, size_t layer, const struct config *config)
 {
-    bool of_decoder = id >= PARAMETER_LN_CROSS && id < PARAMETER_LN_2;
-    return !(parameter_rows[id].needs & ~features_of(config)) &&
-           !(of_decoder && layer >= config->n_layer);
+    const struct parameter_row *row = &parameter_rows[id];
+    bool of_decoder = id >= PARAMETER_CROSS && id < PARAMETER_LN_2;
+    return !(row->needs & ~features_of(config)) && !(of_decoder && layer >= config->n_layer);
 }
 
 static size_t dimension_size(enum dimension dimension, const struct config *config)

@@ -1,14 +1,10 @@
 /* parameter_table.h: every tensor a model may have: its name, its shape, and when it is needed.
  *
- * A matrix and its bias are two rows, and a norm's scale and shift: `id + 1` is the other.
- * What is in layers has the same rows in decoder and encoder; layers are counted through, those of
- * the encoder after those of the decoder.
+ * A matrix and its bias are two rows, and a norm's scale and shift: `id + 1` is the other. Layers
+ * are counted through, those of the encoder after those of the decoder.
  */
 #ifndef ATTN_MODEL_PARAMETER_TABLE_H
 #define ATTN_MODEL_PARAMETER_TABLE_H
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "model/config.h"
 
@@ -20,18 +16,15 @@ enum parameter_id {
     PARAMETER_LM_HEAD = PARAMETER_LN_F + 2,
     PARAMETERS_OF_MODEL, /* from here on: once in every layer */
     PARAMETER_LN_1 = PARAMETERS_OF_MODEL,
-    PARAMETER_C_ATTN = PARAMETER_LN_1 + 2,
-    PARAMETER_ATTN_PROJ = PARAMETER_C_ATTN + 2,
-    PARAMETER_Q = PARAMETER_ATTN_PROJ + 2,
+    PARAMETER_Q = PARAMETER_LN_1 + 2,
     PARAMETER_K = PARAMETER_Q + 2,
     PARAMETER_V = PARAMETER_K + 2,
     PARAMETER_OUT = PARAMETER_V + 2,
-    PARAMETER_LN_CROSS = PARAMETER_OUT + 2, /* to CROSS_OUT: in the decoder alone */
-    PARAMETER_CROSS_Q = PARAMETER_LN_CROSS + 2,
-    PARAMETER_CROSS_K = PARAMETER_CROSS_Q + 2,
-    PARAMETER_CROSS_V = PARAMETER_CROSS_K + 2,
-    PARAMETER_CROSS_OUT = PARAMETER_CROSS_V + 2,
-    PARAMETER_LN_2 = PARAMETER_CROSS_OUT + 2,
+    PARAMETER_C_ATTN = PARAMETER_OUT + 2,
+    PARAMETER_ATTN_PROJ = PARAMETER_C_ATTN + 2,
+    PARAMETER_CROSS = PARAMETER_ATTN_PROJ + 2, /* in decoders: LN_1 to OUT again, so much further */
+    PARAMETERS_TO_CROSS = PARAMETER_CROSS - PARAMETER_LN_1,
+    PARAMETER_LN_2 = PARAMETER_OUT + PARAMETERS_TO_CROSS + 2,
     PARAMETER_FC = PARAMETER_LN_2 + 2,
     PARAMETER_MLP_PROJ = PARAMETER_FC + 2,
     PARAMETERS = PARAMETER_MLP_PROJ + 2,
@@ -66,7 +59,7 @@ struct parameter_key {
     size_t layer; /* 0 outside the layers */
 };
 
-/* Where a parameter stands among all, those in layers once a layer; which one stands there; and how
+/* Where a parameter stands among all, those in layers once a layer; which one stands there; how
  * many there are. */
 size_t parameter_index(enum parameter_id id, size_t layer);
 struct parameter_key parameter_key(size_t index);
@@ -80,11 +73,9 @@ size_t parameter_shape(size_t shape[2], enum parameter_id id, const struct confi
 
 enum { PARAMETER_NAME_BYTES = 64, PARAMETER_SHAPE_BYTES = 256 };
 
-/* "wte.weight", "h.3.attn.c_attn.weight", "enc.0.ln_1.bias"; returns `name`. */
+/* "wte.weight", "h.3.attn.c_attn.weight", "enc.0.ln_1.bias"; "[48, 144]"; both return the text. */
 const char *parameter_name(char name[PARAMETER_NAME_BYTES], enum parameter_id id, size_t layer,
                            const struct config *config);
-
-/* "[48, 144]"; returns `text`. */
 const char *parameter_shape_text(char text[PARAMETER_SHAPE_BYTES], size_t rank,
                                  const size_t *shape);
 

@@ -2,6 +2,7 @@
 
 #include "math/gemm.h"
 #include "math/rows.h"
+#include "model/cache.h"
 
 enum attention_kind pass_attention_kind(const struct pass *pass)
 {
@@ -16,9 +17,9 @@ enum precision pass_attention_precision(const struct pass *pass)
     return rounded ? pass->weights->precision : PRECISION_FP32;
 }
 
-struct cache *pass_cache(const struct pass *pass, size_t sequence)
+struct cache *pass_cache(const struct pass *pass, size_t index)
 {
-    const struct sequence *text = &pass->batch->sequences[sequence];
+    const struct text *text = &pass->batch->texts[index];
     return pass->part == PART_CROSS ? text->source_cache : text->cache;
 }
 
@@ -87,7 +88,7 @@ void pass_end_caches(struct pass *pass, bool keep)
 {
     const struct batch *batch = pass->batch;
     for (size_t s = 0; s < batch->count; s++) {
-        const struct sequence *text = &batch->sequences[s];
+        const struct text *text = &batch->texts[s];
         end_cache(text->cache, batch->past[s], batch->queries[s].count, keep);
         end_cache(text->source_cache, batch->past_sources[s], batch->sources[s].count, keep);
     }
@@ -209,8 +210,7 @@ bool pass_logits_are_rows(const struct pass *pass)
     return weights_unembedding_is_packed(pass->weights);
 }
 
-struct span pass_logit_rows(const struct pass *pass, size_t sequence)
+struct span pass_logit_rows(const struct pass *pass, size_t text)
 {
-    return pass->tap->watch->last_logits ? (struct span){sequence, 1}
-                                         : pass->batch->queries[sequence];
+    return pass->tap->watch->last_logits ? (struct span){text, 1} : pass->batch->queries[text];
 }

@@ -15,7 +15,7 @@ static enum pass_state fail_at(struct pass *pass, const struct place_in_pass *pl
     if (place->head != NO_HEAD)
         snprintf(head, sizeof head, " head %zu", place->head);
     err_set(pass->err, "'%s'%s: expected %s (text %zu)", site, head, what,
-            pass->batch->first + place->sequence);
+            pass->batch->first + place->text);
     return PASS_FAILED;
 }
 
@@ -94,19 +94,19 @@ static size_t first_unsound(const struct tensor *values, struct span heads)
     return values->shape[0];
 }
 
-int tap_show(struct pass *pass, enum site site, size_t layer, size_t sequence, struct tensor values)
+int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struct tensor values)
 {
     struct announcement seen = {
         .site = site_of(pass->part, site),
         .layer = site_rows[site].in_layer ? (int)layer : -1,
-        .sequence = sequence,
+        .text = text,
         .values = values,
     };
     return pass->tap->sink(pass->tap->context, &seen, pass->err);
 }
 
-/* Hand one sequence's values to the sink, if there are any and all of them are numbers. */
-static int announce(struct pass *pass, enum site site, size_t layer, size_t sequence,
+/* Hand one text's values to the sink, if there are any and all of them are numbers. */
+static int announce(struct pass *pass, enum site site, size_t layer, size_t text,
                     struct tensor values)
 {
     if (values.shape[values.rank - 2] == 0)
@@ -114,9 +114,9 @@ static int announce(struct pass *pass, enum site site, size_t layer, size_t sequ
     bool has_heads = values.rank == 3;
     struct span all = {0, values.shape[0]};
     size_t bad = first_unsound(&values, has_heads ? pass_heads(pass, site, layer) : all);
-    struct place_in_pass place = {site, layer, sequence, has_heads ? bad : NO_HEAD};
+    struct place_in_pass place = {site, layer, text, has_heads ? bad : NO_HEAD};
     if (bad == values.shape[0])
-        return tap_show(pass, site, layer, sequence, values);
+        return tap_show(pass, site, layer, text, values);
     pass_fail_number(pass, &place);
     return -1;
 }

@@ -1,4 +1,4 @@
-#include "model/shape.h"
+#include "model/new_model.h"
 
 #include "base/buf.h"
 #include "base/names.h"

@@ -5,24 +5,23 @@
 
 #include "base/names.h"
 #include "base/num.h"
+#include "model/config.h"
+#include "model/mechanism.h"
 
-/* The sites of an encoder's layer and of the look at the source are those of the sentence again. */
-#define ENCODER(site, name, axes, about)                                     \
-    [SITE_ENC_##site] = {"enc." name,       AXES_##axes, true,        false, \
-                         "encoder: " about, NULL,        PART_SOURCE, SITE_##site}
-#define ENCODER_NORM(site, sum, name, about)                    \
-    [SITE_ENC_##site] = {"enc." name, AXES_TOKEN_CHANNEL, true, \
-                         false,       "encoder: " about,  NULL, \
-                         PART_SOURCE, SITE_##site,        SITE_ENC_##sum}
-#define CROSS(site, like, name, axes, about) \
-    [SITE_##site] = {name, AXES_##axes, true, false, about, NULL, PART_CROSS, SITE_##like}
+#define ENCODER(site, name, axes, about) \
+    [SITE_ENC_##                         \
+        site] = {"enc." name, AXES_##axes, true, false, "encoder: " about, NULL, PART_SOURCE}
+#define ENCODER_NORM(site, sum, name, about)                                                       \
+    [SITE_ENC_##site] = {"enc." name, AXES_TOKEN_CHANNEL, true,          false, "encoder: " about, \
+                         NULL,        PART_SOURCE,        SITE_ENC_##sum}
+#define CROSS(site, name, axes, about) \
+    [SITE_##site] = {name, AXES_##axes, true, false, about, NULL, PART_CROSS}
 
 const struct site_row site_rows[SITE_COUNT] = {
     [SITE_EMBEDDING] = {"embedding", AXES_TOKEN_CHANNEL, false, false, "token + position embedding",
                         "hook_embed + hook_pos_embed"},
     [SITE_SOURCE_EMBEDDING] = {"source_embedding", AXES_TOKEN_CHANNEL, false, false,
-                               "the same of the source, in cross-attention", NULL, PART_SOURCE,
-                               SITE_EMBEDDING},
+                               "the same of the source, in cross-attention", NULL, PART_SOURCE},
     ENCODER(RESID_PRE, "resid_pre", TOKEN_CHANNEL, "stream into the block"),
     ENCODER_NORM(LN_1, RESID_MID, "ln_1", "first layer norm"),
     ENCODER(Q, "q", HEAD_TOKEN_DIM, "queries"),
@@ -39,7 +38,7 @@ const struct site_row site_rows[SITE_COUNT] = {
     ENCODER(MLP_OUT, "mlp_out", TOKEN_CHANNEL, "the MLP's output"),
     ENCODER(RESID_POST, "resid_post", TOKEN_CHANNEL, "stream out of the block"),
     [SITE_ENC_LN_F] = {"enc.ln_f", AXES_TOKEN_CHANNEL, false, false, "encoder: final layer norm",
-                       NULL, PART_SOURCE, SITE_LN_F},
+                       NULL, PART_SOURCE},
     [SITE_RESID_PRE] = {"resid_pre", AXES_TOKEN_CHANNEL, true, false,
                         "residual stream into the block", "blocks.L.hook_resid_pre"},
     [SITE_LN_1] = {"ln_1", AXES_TOKEN_CHANNEL, true, false, "first layer norm",
@@ -66,19 +65,16 @@ const struct site_row site_rows[SITE_COUNT] = {
     [SITE_RESID_MID] = {"resid_mid", AXES_TOKEN_CHANNEL, true, false,
                         "residual stream after attention", "blocks.L.hook_resid_mid"},
     [SITE_LN_CROSS] = {"ln_cross", AXES_TOKEN_CHANNEL, true, false,
-                       "layer norm of the look at the source", NULL, PART_CROSS, SITE_LN_1,
-                       SITE_RESID_CROSS},
-    CROSS(CROSS_Q, Q, "cross_q", HEAD_TOKEN_DIM, "queries to the encoder"),
-    CROSS(CROSS_K, K, "cross_k", GROUP_TOKEN_DIM, "keys, of what the encoder made of the source"),
-    CROSS(CROSS_V, V, "cross_v", GROUP_TOKEN_DIM, "values, of the same"),
-    CROSS(CROSS_SCORES, SCORES, "cross_scores", HEAD_QUERY_KEY, "their raw q·k"),
-    CROSS(CROSS_MASKED, MASKED, "cross_masked", HEAD_QUERY_KEY,
-          "the same, scaled; there is no mask"),
-    CROSS(CROSS_WEIGHTS, WEIGHTS, "cross_weights", HEAD_QUERY_KEY,
-          "the sentence looks at the source"),
-    CROSS(CROSS_CONTEXT, CONTEXT, "cross_context", HEAD_TOKEN_DIM, "their weights · v"),
-    CROSS(CROSS_OUT, ATTN_OUT, "cross_out", TOKEN_CHANNEL, "their output, heads joined"),
-    CROSS(RESID_CROSS, RESID_MID, "resid_cross", TOKEN_CHANNEL,
+                       "layer norm of the look at the source", NULL, PART_CROSS, SITE_RESID_CROSS},
+    CROSS(CROSS_Q, "cross_q", HEAD_TOKEN_DIM, "queries to the encoder"),
+    CROSS(CROSS_K, "cross_k", GROUP_TOKEN_DIM, "keys, of what the encoder made of the source"),
+    CROSS(CROSS_V, "cross_v", GROUP_TOKEN_DIM, "values, of the same"),
+    CROSS(CROSS_SCORES, "cross_scores", HEAD_QUERY_KEY, "their raw q·k"),
+    CROSS(CROSS_MASKED, "cross_masked", HEAD_QUERY_KEY, "the same, scaled; there is no mask"),
+    CROSS(CROSS_WEIGHTS, "cross_weights", HEAD_QUERY_KEY, "the sentence looks at the source"),
+    CROSS(CROSS_CONTEXT, "cross_context", HEAD_TOKEN_DIM, "their weights · v"),
+    CROSS(CROSS_OUT, "cross_out", TOKEN_CHANNEL, "their output, heads joined"),
+    CROSS(RESID_CROSS, "resid_cross", TOKEN_CHANNEL,
           "residual stream after the look at the source"),
     [SITE_LN_2] = {"ln_2", AXES_TOKEN_CHANNEL, true, false, "second layer norm",
                    "blocks.L.ln2.hook_normalized", .after = SITE_RESID_POST},
@@ -107,18 +103,36 @@ bool site_has_heads(enum site site)
     return axes != AXES_TOKEN_CHANNEL && axes != AXES_TOKEN_WORD;
 }
 
+/* The sites of the text that another part has, too: in the same order, so that an offset tells.
+ * Only the text's own attention has a softmax before its mask. */
+static const struct {
+    enum site_part part;
+    enum site first, last, to;
+} copies[] = {
+    {PART_SOURCE, SITE_EMBEDDING, SITE_EMBEDDING, SITE_SOURCE_EMBEDDING},
+    {PART_SOURCE, SITE_RESID_PRE, SITE_SCORES, SITE_ENC_RESID_PRE},
+    {PART_SOURCE, SITE_MASKED, SITE_RESID_MID, SITE_ENC_MASKED},
+    {PART_SOURCE, SITE_LN_2, SITE_LN_F, SITE_ENC_LN_2},
+    {PART_CROSS, SITE_LN_1, SITE_SCORES, SITE_LN_CROSS},
+    {PART_CROSS, SITE_MASKED, SITE_RESID_MID, SITE_CROSS_MASKED},
+};
+
+enum { COPIES = sizeof copies / sizeof *copies };
+
 enum site site_of(enum site_part part, enum site site)
 {
-    for (int i = 0; part != PART_SENTENCE && i < SITE_COUNT; i++)
-        if (site_rows[i].part == part && site_rows[i].like == site)
-            return (enum site)i;
+    for (size_t i = 0; i < COPIES; i++)
+        if (copies[i].part == part && site >= copies[i].first && site <= copies[i].last)
+            return copies[i].to + (site - copies[i].first);
     return site;
 }
 
 enum site site_like(enum site site)
 {
-    const struct site_row *row = &site_rows[site];
-    return row->part == PART_SENTENCE ? site : row->like;
+    for (size_t i = 0; i < COPIES; i++)
+        if (site >= copies[i].to && site - copies[i].to <= copies[i].last - copies[i].first)
+            return copies[i].first + (site - copies[i].to);
+    return site;
 }
 
 bool site_find(const char *name, size_t size, enum site *site)

@@ -6,7 +6,6 @@
 #include "math/gather.h"
 #include "math/nontemporal.h"
 #include "math/rows.h"
-#include "math/softmax_range.h"
 
 static const struct pattern *pattern_of(const struct attention_head *head)
 {
@@ -19,7 +18,7 @@ static void find_drawn(struct view *view, const struct attention_head *head, siz
 {
     size_t random = pattern_of(head)->random;
     size_t room = random + 1 < head->keys ? random + 1 : head->keys;
-    view->drawn = head->layer->pass->scratch.drawn[head->sequence] + query * room;
+    view->drawn = head->layer->pass->scratch.drawn[head->text] + query * room;
     view->drawn_count = random < view->visible ? random + 1 : view->visible;
 }
 

@@ -1,7 +1,6 @@
-/* sparse_row.h: one query of sparse attention: its keys, their scores, its weights.
- *
- * Its keys are taken in one order, those of its two ranges, then single ones, and so are its sums:
- * they have the same bits whatever queries it shares a strip with.
+/* sparse_row.h: one query of sparse attention. Its keys are taken in one order, its two ranges,
+ * then single ones, and so are its sums: the bits do not depend on the queries it shares a strip
+ * with.
  *
  *     sparse_rows_begin(rows, head, &strip);
  *     struct sparse_reach reach = sparse_reach_of(head, rows, strip.rows);
@@ -14,6 +13,7 @@
 #define ATTN_MODEL_SPARSE_ROW_H
 
 #include "model/attention_strip.h"
+#include "model/pattern.h"
 
 /* One query of a strip. */
 struct sparse_row {
@@ -26,16 +26,14 @@ struct sparse_reach {
     struct key_range low, window;
 };
 
-/* Find out what the queries of a strip see. The rows live as long as the strip is worked on. */
+/* Find out what the queries of a strip see; the ranges of all of them together, in whole steps. */
 void sparse_rows_begin(struct sparse_row *rows, const struct attention_head *head,
                        const struct strip *strip);
-
-/* The ranges that all queries of a strip see together, in whole steps. */
 struct sparse_reach sparse_reach_of(const struct attention_head *head,
                                     const struct sparse_row *rows, size_t count);
 
-/* The scores of a strip's queries become weights; attention maps that are wanted are written.
- * Weights of ranges stand in the strip afterwards, where all others are 0. */
+/* The scores of a strip's queries become weights, in the strip and beside it, all others 0;
+ * attention maps that are wanted are written. */
 enum head_fault sparse_rows_weigh(const struct sparse_row *rows, size_t count,
                                   const struct attention_head *head,
                                   const struct sparse_reach *reach);

@@ -1,5 +1,8 @@
 #include "model/tap.h"
 
+#include "base/arena.h"
+#include "model/config.h"
+
 int watch_init(struct watch *watch, const struct config *config, struct arena *arena,
                struct err *err)
 {

@@ -4,7 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/progress_sink.h"
 #include "math/torch_random.h"
+#include "model/config.h"
+#include "model/new_model.h"
+#include "model/parameter_table.h"
 
 /* A new model on its way to its numbers. */
 struct drawing {

@@ -1,20 +1,16 @@
 /* weight_init.h: the numbers that a model begins with, drawn as PyTorch draws them from the same
  * seed.
  *
- * Which numbers a tensor gets depends on what was drawn before it. Bare attention, as textbooks
- * write it down: `torch.manual_seed(123); nn.Embedding(50000, 3)`, whose first rows are the words;
- * then the seed again, and layer by layer
+ * Bare attention, as textbooks write it down: `torch.manual_seed(123); nn.Embedding(50000, 3)`,
+ * whose first rows are the words; then the seed again, and layer by layer
  *
- *     RAND: torch.rand for W_query, W_key, W_value of head 0, of head 1, …, at last for the output
- *     projection; a key/value head with the first query head that looks at it; biases are 0
- *     LINEAR: nn.Linear for all heads of W_query together, of W_key, of W_value, and for the output
- *     projection: its weight, then its bias
+ *     RAND: torch.rand for W_query, W_key, W_value of head 0, of head 1, …, and the output
+ * projection; a key/value head comes with the first query head that looks at it; biases are 0
+ *     LINEAR: nn.Linear, weight and bias, for W_query, W_key, W_value and the output projection
  *
- * GPT-2, as GPT2LMHeadModel(config) of transformers does it: every matrix normal with the spread
- * `initializer_range`, those that end a branch of the residual stream 1/√(2 n_layer) of that;
- * biases 0, scales of norms 1. All are drawn when their modules are made, again when they are
- * initialised, and those at the ends of branches a third time; only the last counts. (That is the
- * order since 4.27; some releases of 5 leave the third out.)
+ * GPT-2, as GPT2LMHeadModel(config) of transformers since 4.27: every matrix normal with the spread
+ * `initializer_range`, those that end a branch of the residual stream 1/√(2 n_layer) of that. All
+ * are drawn when made, again when initialised, those at the ends of branches a third time.
  *
  *     struct weight_init init = {.seed = 123};
  *     if (new_model_open(&new_model, …) || weight_init_draw(&new_model, &init, err)) ...
@@ -22,13 +18,12 @@
 #ifndef ATTN_MODEL_WEIGHT_INIT_H
 #define ATTN_MODEL_WEIGHT_INIT_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/progress_sink.h"
-#include "model/new_model.h"
+
+struct new_model;
+struct progress_sink;
 
 enum weight_init_way { WEIGHT_INIT_RAND, WEIGHT_INIT_LINEAR };
 

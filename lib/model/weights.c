@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/argmax.h"
 #include "math/gemm.h"
-#include "math/weight.h"
-#include "model/checkpoint.h"
 #include "model/parameter_table.h"
 
 struct parameter {
@@ -171,15 +170,32 @@ static const struct block_row {
     {PARAMETER_K, SITE_K, offsetof(struct block_weights, self.k)},
     {PARAMETER_V, SITE_V, offsetof(struct block_weights, self.v)},
     {PARAMETER_OUT, SITE_ATTN_OUT, offsetof(struct block_weights, self.out)},
-    {PARAMETER_LN_CROSS, SITE_LN_CROSS, offsetof(struct block_weights, cross.norm)},
-    {PARAMETER_CROSS_Q, SITE_CROSS_Q, offsetof(struct block_weights, cross.q)},
-    {PARAMETER_CROSS_K, SITE_CROSS_K, offsetof(struct block_weights, cross.k)},
-    {PARAMETER_CROSS_V, SITE_CROSS_V, offsetof(struct block_weights, cross.v)},
-    {PARAMETER_CROSS_OUT, SITE_CROSS_OUT, offsetof(struct block_weights, cross.out)},
     {PARAMETER_LN_2, SITE_LN_2, offsetof(struct block_weights, mlp.norm)},
     {PARAMETER_FC, SITE_MLP_ACT, offsetof(struct block_weights, mlp.fc)},
     {PARAMETER_MLP_PROJ, SITE_MLP_OUT, offsetof(struct block_weights, mlp.proj)},
 };
+
+static int load_row(struct weights *weights, const struct block_row *row, size_t layer,
+                    enum site last, struct block_weights *block, struct err *err)
+{
+    void *to = (char *)block + row->offset;
+    if (last < row->site || !parameter_is_used(row->id, layer, weights->config))
+        return 0;
+    if (row->id == PARAMETER_C_ATTN)
+        return load_joined(weights, layer, to, err);
+    if (parameter_rows[row->id].shape[1] == DIM_NONE)
+        return load_norm(weights, row->id, layer, to, err);
+    return load_linear(weights, row->id, layer, to, 1, err);
+}
+
+/* The same row where the text looks at its source. */
+static struct block_row cross_row(const struct block_row *row)
+{
+    size_t from_self = row->offset - offsetof(struct block_weights, self);
+    return (struct block_row){.id = row->id + PARAMETERS_TO_CROSS,
+                              .site = site_of(PART_CROSS, row->site),
+                              .offset = offsetof(struct block_weights, cross) + from_self};
+}
 
 int weights_block(struct weights *weights, size_t layer, enum site last,
                   struct block_weights *block, struct err *err)
@@ -187,17 +203,9 @@ int weights_block(struct weights *weights, size_t layer, enum site last,
     *block = (struct block_weights){0};
     for (size_t i = 0; i < sizeof block_rows / sizeof *block_rows; i++) {
         const struct block_row *row = &block_rows[i];
-        void *to = (char *)block + row->offset;
-        int failed = 0;
-        if (last < row->site || !parameter_is_used(row->id, layer, weights->config))
-            continue;
-        if (row->id == PARAMETER_C_ATTN)
-            failed = load_joined(weights, layer, to, err);
-        else if (parameter_rows[row->id].shape[1] == DIM_NONE)
-            failed = load_norm(weights, row->id, layer, to, err);
-        else
-            failed = load_linear(weights, row->id, layer, to, 1, err);
-        if (failed)
+        struct block_row cross = cross_row(row);
+        if (load_row(weights, row, layer, last, block, err) ||
+            (row->id <= PARAMETER_OUT && load_row(weights, &cross, layer, last, block, err)))
             return -1;
     }
     return 0;

@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
+#include "format/json.h"
 #include "text/label.h"
 
 /* --- from JSON -------------------------------------------------------------------------------- */

@@ -1,27 +1,16 @@
-/* bpe.h: byte-pair encoding: bytes become tokens, and of all neighbours that have a merge, those of
- * the lowest rank are joined first, from left to right, until none has one.
+/* bpe.h: byte-pair encoding: of all neighbours that have a merge, those of the lowest rank are
+ * joined first, from left to right, until none has one.
  *
  *     struct bpe_splitter splitter = bpe_splitter(text, size);
  *     struct bpe_piece piece = {0};
- *     for (size_t at = 0, end; at < size; at = end) {
- *         end = bpe_split(&splitter, at);
- *         if (bpe_encode(&bpe, &piece, text + at, end - at, at, err)) ...
- *         use(piece.tokens, piece.count);
- *     }
+ *     size_t end = bpe_split(&splitter, at);
+ *     if (bpe_encode(&bpe, &piece, text + at, end - at, at, err)) ...
  *     bpe_piece_release(&piece);
  */
 #ifndef ATTN_TEXT_BPE_H
 #define ATTN_TEXT_BPE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/hash.h"
 #include "base/utf8.h"
-#include "format/json_cursor.h"
 #include "text/word_table.h"
 
 #define BPE_NONE UINT32_MAX /* no token, no rank */
@@ -32,8 +21,8 @@ enum { BPE_SHORT_BYTES = 64 };
  *
  *     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
  *
- * The first of these that fits is a piece, and there is always one. \p{L}, \p{N} and \s are those
- * of utf8.h: marks are no letters, \p{N} is more than digits, \s is White_Space. */
+ * The first of these that fits is a piece. \p{L}, \p{N} and \s are those of utf8.h: marks are no
+ * letters, \p{N} is more than digits, \s is White_Space. */
 struct bpe_splitter {
     const char *text; /* valid UTF-8 */
     size_t size;
@@ -68,13 +57,10 @@ void bpe_release(struct bpe *bpe);
 /* The next merge, of the next rank. Of a pair that comes twice the last rank counts. */
 void bpe_add(struct bpe *bpe, const struct bpe_merge *merge);
 
-/* Make `bpe` of the vocabulary's bytes and the merges of a file, in the order of their ranks. Both
- * parts and what they become must be words.
- *
- * merges.txt has one a line, two tokens in the alphabet of byte_alphabet.h with a blank between
- * them: `Ġ t`. Lines that begin with `#version` are passed over, lines may end in CR LF, the last
- * one need not end at all; errors name the line, from 1 on. tokenizer.json has an array of `count`
- * times "Ġ t" or ["Ġ", "t"]; errors name its place, from 0 on. */
+/* Make `bpe` of the vocabulary's bytes and the merges of a file by rank, all of which must be
+ * words. merges.txt has a line each, `Ġ t` (word_table.h), and lines `#version` that are passed;
+ * errors name the line. tokenizer.json has `count` times "Ġ t" or ["Ġ", "t"]; errors name the
+ * place. */
 int merges_read_lines(struct bpe *bpe, const struct word_table *words, const char *bytes,
                       size_t size, struct err *err);
 int merges_read_json(struct bpe *bpe, const struct word_table *words, struct json_cursor merges,
@@ -96,17 +82,14 @@ struct bpe_piece {
     size_t room;
 };
 
-/* Encode a piece of at least one byte. `offset` is its place in the text, for the message about a
- * byte that the vocabulary lacks. A short piece is searched anew for its lowest rank after every
- * merge; a long one keeps its pairs in a heap: n log n time and some 24 n memory for n bytes. */
+/* Encode a piece of at least one byte; `offset` is its place in the text, for messages. A short one
+ * is searched anew after every merge; a long one keeps its pairs in a heap: n log n. */
 int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes, size_t size,
                size_t offset, struct err *err);
 void bpe_piece_release(struct bpe_piece *piece);
 
-/* --- what became of the pieces that a text repeats
- *
- * One for each text, of a size in proportion to it and bounded; a place holds the last of the
- * pieces that fall on it. Long pieces and those of many tokens are not kept. */
+/* --- what became of the pieces that a text repeats: a cache for each text, in proportion to it ---
+ */
 enum {
     PIECE_ENTRY_BYTES = 22,
     PIECE_ENTRY_TOKENS = 8,
@@ -129,8 +112,8 @@ struct piece_cache {
 void piece_cache_init(struct piece_cache *cache, size_t text_size);
 void piece_cache_release(struct piece_cache *cache);
 
-/* The entry on which a piece falls, or NULL when it cannot be kept; whether the piece is there; and
- * to keep its tokens, unless they are too many. */
+/* The entry on which a piece falls, or NULL when it is too long to be kept; whether the piece is
+ * there; and to keep its tokens, unless they are too many. */
 struct piece_entry *piece_cache_at(const struct piece_cache *cache, const char *bytes, size_t size);
 bool piece_entry_is(const struct piece_entry *entry, const char *bytes, size_t size);
 void piece_entry_set(struct piece_entry *entry, const char *bytes, size_t size,

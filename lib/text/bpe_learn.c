@@ -7,7 +7,6 @@
 #include "base/utf8.h"
 #include "format/json_writer.h"
 #include "text/bpe.h"
-#include "text/byte_alphabet.h"
 
 enum { FIRST_ROOM = 256 };
 

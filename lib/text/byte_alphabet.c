@@ -1,4 +1,4 @@
-#include "text/byte_alphabet.h"
+#include "text/word_table.h"
 
 /* The bytes that do not stand for themselves: 0x00 to 0x20, 0x7F to 0xA0, and 0xAD. Their signs are
  * U+0100 and on. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/stream.h"
 #include "base/terminal.h"
 
 /* Write the visible form of the first character; returns how many bytes it stands for. */

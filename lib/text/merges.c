@@ -6,7 +6,6 @@
 
 #include "base/heap.h"
 #include "base/utf8.h"
-#include "text/byte_alphabet.h"
 #include "text/label.h"
 
 enum { FIRST_ROOM = 256 };

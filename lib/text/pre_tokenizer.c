@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "format/json.h"
 #include "text/label.h"
 
 /* What was read so far of a sequence. */

@@ -9,12 +9,9 @@
 #ifndef ATTN_TEXT_TOKEN_LIST_H
 #define ATTN_TEXT_TOKEN_LIST_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/err.h"
 
 struct token {
     uint32_t id;
@@ -46,15 +43,11 @@ struct token_list {
     struct token dropped_first;
 };
 
+/* Add one; at the end hand on what is left, or move all to the arena. */
 int token_list_add(struct token_list *list, struct token token, struct err *err);
-
-/* Hand on what is left. */
 int token_list_flush(struct token_list *list, struct err *err);
-
-/* Move all to the arena, in memory of their number. */
 int token_list_keep(const struct token_list *list, struct tokens *tokens, struct arena *arena,
                     struct err *err);
-
 void token_list_release(struct token_list *list);
 
 /* Ids in a text of any size, with blanks, new lines or commas between them. */

@@ -1,15 +1,10 @@
 /* token_set.h: all tokens of a tokenizer: the words of its vocabulary, and what was added to them,
- * `<|endoftext|>` for one.
- *
- * Added tokens are looked for in a text before it is cut, so no merge can touch them. As Hugging
- * Face has it: of those that begin at the first place where one begins the longest is taken; those
- * that are not `normalized` are looked for first, in the whole text, then the others in what lies
- * between.
+ * `<|endoftext|>` for one, which no merge can touch. As Hugging Face has it: at the first place
+ * where some begin the longest is taken; those not `normalized` first, in the whole text.
  *
  *     struct token_set set = {0};
  *     if (word_table_read(&set.words, words, WORD_BYTES, size, err) ||
- *         token_set_add(&set, items, count, err))
- *         ...
+ *         token_set_add(&set, items, count, err)) ...
  *     struct added_walk walk = {.text = &text, .list = &list, .between = encode};
  *     if (added_tokens_walk(&set.added, &walk, err)) ...
  *     token_set_release(&set);
@@ -17,15 +12,10 @@
 #ifndef ATTN_TEXT_TOKEN_SET_H
 #define ATTN_TEXT_TOKEN_SET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/err.h"
-#include "format/json.h"
 #include "text/token_list.h"
 #include "text/word_table.h"
+
+struct json;
 
 struct added_token {
     const char *bytes;
@@ -60,26 +50,20 @@ struct added_walk {
     void *context;
 };
 
-/* Copy the tokens, with their bytes, to the arena. Refused: one that is empty or stands twice, two
- * with one id. */
+/* Copy the tokens to the arena; refused: one that is empty or stands twice, two with one id. */
 int added_tokens_init(struct added_tokens *tokens, const struct added_token *items, size_t count,
                       struct arena *arena, struct err *err);
 
-/* Walk through the text: what is found goes to the list, each stretch between to `between`, in the
- * order of the text. */
+/* What is found goes to the list, each stretch between to `between`, in the order of the text. */
 int added_tokens_walk(const struct added_tokens *tokens, const struct added_walk *walk,
                       struct err *err);
 
 /* The token of an id, or NULL. */
 const struct added_token *added_tokens_of_id(const struct added_tokens *tokens, uint32_t id);
 
-/* Read an added token as Hugging Face's files describe it, where what is absent is false:
- *
- *     {"id": 50256, "content": "<|endoftext|>", "single_word": false, "lstrip": false,
- *      "rstrip": false, "normalized": false, "special": true}
- *
- * an item of tokenizer.json's `added_tokens`; or a member of tokenizer_config.json's
- * `added_tokens_decoder`, whose name is the id. The token's bytes live as long as the JSON. */
+/* Read an added token, {"id": 50256, "content": "<|endoftext|>", "lstrip": false, …}: an item of
+ * tokenizer.json's `added_tokens`; or a member of tokenizer_config.json's `added_tokens_decoder`,
+ * whose name is the id. The token's bytes live as long as the JSON. */
 int added_token_read(struct added_token *token, const struct json *item, struct err *err);
 int added_token_read_member(struct added_token *token, const struct json *member, struct err *err);
 
@@ -89,8 +73,8 @@ struct token_set {
     struct arena arena;
 };
 
-/* Set the added tokens, which are copied, when the words are there. Refused: those that contradict
- * the vocabulary, an id of another word or another id for the same. */
+/* Set the added tokens, which are copied, when the words are there; refused where they contradict.
+ */
 int token_set_add(struct token_set *set, const struct added_token *items, size_t count,
                   struct err *err);
 void token_set_release(struct token_set *set);
@@ -98,11 +82,10 @@ void token_set_release(struct token_set *set);
 /* The bytes of an id, or NULL; they live as long as the set. */
 const char *token_set_word(const struct token_set *set, uint32_t id, size_t *size);
 
-/* The id of a token as the vocabulary's file or its added tokens write it. */
+/* The id of a token as the vocabulary's file or its added tokens write it; one more than the
+ * largest id. */
 int token_set_find(const struct token_set *set, const char *text, size_t size, uint32_t *id,
                    bool *found, struct err *err);
-
-/* One more than the largest id. */
 size_t token_set_size(const struct token_set *set);
 
 #endif

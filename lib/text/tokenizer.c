@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/folder.h"
 #include "base/heap.h"
 #include "base/utf8.h"
 #include "format/json.h"

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/file.h"
+#include "base/folder.h"
 #include "format/json.h"
 #include "text/label.h"
 #include "text/bpe.h"

@@ -1,10 +1,9 @@
-/* tokenizer_json.h: tokenizers as Hugging Face saves them: in one tokenizer.json, or those of GPT-2
- * in vocab.json and merges.txt. Both give the same ids as Hugging Face's.
+/* tokenizer_json.h: tokenizers as Hugging Face saves them, with the same ids: one tokenizer.json,
+ * or GPT-2's vocab.json and merges.txt.
  *
- * Of tokenizer.json are read the model (BPE, or WordLevel), the added tokens and the pre-tokenizer:
- * ByteLevel, alone or after a Split by GPT-2's pattern; for WordLevel Whitespace, WhitespaceSplit
- * or none. What would give other ids and is not supported is refused by its name. Post-processors
- * and padding are passed over, and truncation is only looked at.
+ * Read are the model (BPE or WordLevel), the added tokens and the pre-tokenizer: ByteLevel, alone
+ * or after a Split by GPT-2's pattern; for WordLevel Whitespace, WhitespaceSplit or none. What
+ * would give other ids is refused by its name.
  *
  *     struct tokenizer_json json = {0};
  *     if (tokenizer_json_open(&json, folder, err)) ...
@@ -13,27 +12,20 @@
 #ifndef ATTN_TEXT_TOKENIZER_JSON_H
 #define ATTN_TEXT_TOKENIZER_JSON_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
-#include "base/folder.h"
 #include "text/bpe.h"
-#include "text/token_list.h"
 #include "text/token_set.h"
 
-/* Byte-level BPE: added tokens are taken out, the rest is cut into pieces, the bytes of each piece
- * are merged (bpe.h). Every text has tokens, and their bytes in a row are the text. */
+struct folder;
+
+/* Byte-level BPE (bpe.h) of what lies between added tokens. */
 struct byte_level {
     struct token_set set;
     struct bpe bpe;
     bool prefix_space; /* a blank goes before what does not begin with one, without a place in it */
 };
 
-/* Read vocab.json and merges.txt; and the added tokens from tokenizer_config.json or, where that
- * names none, from added_tokens.json, with `<|endoftext|>` for a special one. Errors name the file,
- * and the key or the line. On failure nothing is held. */
+/* Read vocab.json and merges.txt; and the added tokens from tokenizer_config.json, else from
+ * added_tokens.json, with `<|endoftext|>` for a special one. On failure nothing is held. */
 int byte_level_open(struct byte_level *level, const struct folder *folder, struct err *err);
 void byte_level_release(struct byte_level *level);
 
@@ -41,8 +33,7 @@ void byte_level_release(struct byte_level *level);
 int byte_level_encode(const struct byte_level *level, struct token_list *list,
                       const struct token_text *text, struct err *err);
 
-/* WordLevel: added tokens are taken out, the rest is cut at white space or around words, and every
- * word is looked up whole. A vocab.json alone is read otherwise: words.h. */
+/* WordLevel: every word between added tokens is looked up whole. (A vocab.json alone: words.h.) */
 enum word_level_cut {
     WORD_LEVEL_WHOLE,  /* nowhere: what lies between added tokens is one word */
     WORD_LEVEL_BLANKS, /* WhitespaceSplit: at white space */
@@ -83,11 +74,9 @@ struct pre_tokenizer {
     bool prefix_space; /* of ByteLevel */
 };
 
-/* Read the value of `pre_tokenizer`; NULL and null: none. What is not supported is refused by its
- * type or pattern. */
+/* Read the value of `pre_tokenizer`; NULL and null: none; refused: what is not supported. And its
+ * name in the file. */
 int pre_tokenizer_read(struct pre_tokenizer *out, const struct json *value, struct err *err);
-
-/* Its name in the file, for messages. */
 const char *pre_tokenizer_name(enum pre_tokenizer_kind kind);
 
 #endif

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/byte_alphabet.h"
+#include "base/file.h"
+#include "base/folder.h"
 
 /* Every word once, in no order yet. */
 static int list_entries(struct vocabulary *vocabulary, struct err *err)

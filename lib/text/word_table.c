@@ -5,7 +5,6 @@
 
 #include "base/heap.h"
 #include "format/json.h"
-#include "text/byte_alphabet.h"
 #include "text/label.h"
 
 enum { DESCRIPTION_BYTES = 80, WORD_BYTES_MAX = (1 << 30) - 1 };

@@ -21,16 +21,10 @@
 #ifndef ATTN_TEXT_WORDS_H
 #define ATTN_TEXT_WORDS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/folder.h"
 #include "base/names.h"
-#include "text/token_list.h"
 #include "text/token_set.h"
+
+struct folder;
 
 struct vocabulary_entry {
     struct word word;
@@ -38,8 +32,7 @@ struct vocabulary_entry {
     uint32_t shorter; /* 1 + the index of the longest other one that `word` begins with; 0: none */
 };
 
-/* To find words in a text they also stand in the order of their bytes, each with the longest other
- * word that it begins with. Then one binary search gives every word that a text begins with. */
+/* In the order of their bytes one binary search gives every word that a text begins with. */
 struct vocabulary {
     struct token_set set;             /* nothing is added to its words */
     struct vocabulary_entry *entries; /* [count] by bytes */
@@ -56,23 +49,21 @@ void vocabulary_release(struct vocabulary *vocabulary);
 bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size_t size,
                      uint32_t *id);
 
-/* True when the words are written in the alphabet of byte_alphabet.h, for a byte-level BPE: each of
- * its 256 letters is a word, or more than half of all words begin with Ġ, a blank. */
+/* True when the words are written in word_table.h's alphabet: each of its 256 letters is a word, or
+ * more than half of all begin with Ġ. */
 bool vocabulary_is_byte_level(const struct vocabulary *vocabulary);
 
-/* The longest word that the text begins with, or NULL; and the next shorter one. They live as long
- * as the vocabulary. */
+/* The longest word that the text begins with, or NULL; and the next shorter one. */
 const struct vocabulary_entry *vocabulary_longest(const struct vocabulary *vocabulary,
                                                   const char *text, size_t size);
 const struct vocabulary_entry *vocabulary_shorter(const struct vocabulary *vocabulary,
                                                   const struct vocabulary_entry *entry);
 
-/* Add a text's tokens to the list. `text` is valid UTF-8; an empty one gives none. */
+/* Add the tokens of a text in UTF-8 to the list. */
 int words_encode(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
                  size_t size, struct err *err);
 
-/* Refuse the word of a text from `start` to `end`; `nearest` was offered all words that there are.
- * The error is about ERR_ABOUT_WORD. Returns -1. */
+/* Refuse the word from `start` to `end`, of ERR_ABOUT_WORD; `nearest` was offered all words. */
 int words_refuse(const struct nearest *nearest, const char *text, size_t start, size_t end,
                  struct err *err);
 

@@ -19,7 +19,7 @@
 #include "math/machine.h"
 #include "math/rows.h"
 #include "math/tensor.h"
-#include "math/weight.h"
+#include "math/gemm.h"
 #include "model/new_model.h"
 
 /* One number for every number of a model: its weights, their gradients, what an optimiser remembers

@@ -72,7 +72,7 @@ static int go_whole(const struct path *path, struct text_pair *pair, struct path
 static int grow(const struct path *path, struct text_pair *pair, struct path_run *run, size_t piece,
                 struct err *err)
 {
-    const struct sequence *whole = &run->text->sequence;
+    const struct text *whole = &run->text->sequence;
     const struct config *config = &pair->model.config;
     struct cache cache;
     struct cache of_source = {0};
@@ -81,7 +81,7 @@ static int grow(const struct path *path, struct text_pair *pair, struct path_run
         cache_init_source(&of_source, config);
     while (!failed && cache.count < whole->count) {
         size_t rest = whole->count - cache.count;
-        struct sequence next = *whole;
+        struct text next = *whole;
         next.ids += cache.count;
         next.count = rest < piece ? rest : piece;
         next.cache = &cache;
@@ -112,9 +112,9 @@ static int go_in_pieces(const struct path *path, struct text_pair *pair, struct 
 static int go_in_batch(const struct path *path, struct text_pair *pair, struct path_run *run,
                        struct err *err)
 {
-    struct sequence whole = run->text->sequence;
+    struct text whole = run->text->sequence;
     size_t count = 0;
-    struct sequence *sequences = heap_alloc(2 * BATCH_ROWS, sizeof *sequences, err);
+    struct text *sequences = heap_alloc(2 * BATCH_ROWS, sizeof *sequences, err);
     if (!sequences)
         return -1;
     run->texts = 0;

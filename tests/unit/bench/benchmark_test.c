@@ -5,8 +5,8 @@
 
 #include "../unit.h"
 #include "base/heap.h"
-#include "model/bundled.h"
-#include "model/shape.h"
+#include "model/model.h"
+#include "model/new_model.h"
 
 /* No time is tested: machines are slow and busy. What is tested is what must be so on all. */
 
@@ -45,7 +45,7 @@ static void check_limits(const struct bench_limits *limits, size_t threads)
 
 static void check_result(const struct bench_result *result)
 {
-    bool is_pass = result->task.size.sequences > 0;
+    bool is_pass = result->task.size.texts > 0;
     ck_assert_double_gt(result->median.seconds, 0);
     ck_assert_double_lt(result->median.seconds, 60);
     ck_assert_double_eq(result->median.of_memory, 0); /* tiny fits every cache */

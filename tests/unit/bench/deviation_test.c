@@ -4,7 +4,7 @@
 
 #include "../unit.h"
 #include "base/heap.h"
-#include "model/bundled.h"
+#include "model/model.h"
 
 static struct bench_subject subject;
 

@@ -5,9 +5,9 @@
 
 #include "../unit.h"
 #include "base/heap.h"
-#include "model/attention.h"
+#include "model/pass.h"
 #include "model/mechanism.h"
-#include "model/shape.h"
+#include "model/new_model.h"
 
 /* No time is tested: machines are slow and busy. */
 

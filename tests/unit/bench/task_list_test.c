@@ -25,9 +25,9 @@ static const char *described(const struct task_choice *choice, size_t n_position
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s", i ? " " : "",
                                  task_rows[task->kind].name,
                                  task->precision == PRECISION_BF16 ? "/bf16" : "");
-        if (task->size.sequences)
-            used += (size_t)snprintf(text + used, sizeof text - used, ":%zux%zu",
-                                     task->size.sequences, task->size.tokens);
+        if (task->size.texts)
+            used += (size_t)snprintf(text + used, sizeof text - used, ":%zux%zu", task->size.texts,
+                                     task->size.tokens);
         if (task->size.logits)
             used += (size_t)snprintf(text + used, sizeof text - used, "+%zu", task->size.cached);
     }

@@ -1,4 +1,4 @@
-#include "format/dtype.h"
+#include "format/safetensors.h"
 
 #include <math.h>
 #include <stdint.h>

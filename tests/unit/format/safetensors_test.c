@@ -1,3 +1,4 @@
+#include "base/folder.h"
 #include "format/safetensors.h"
 
 #include <string.h>

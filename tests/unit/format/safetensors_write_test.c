@@ -5,6 +5,7 @@
 
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
+#include "base/folder.h"
 #include "base/heap.h"
 #include "format/json.h"
 #include "format/safetensors.h"

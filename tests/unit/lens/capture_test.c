@@ -35,19 +35,19 @@ static void release(void)
 
 FIXTURE(prepare, release)
 
-static void choose(const char *sites, const char *heads, size_t sequences)
+static void choose(const char *sites, const char *heads, size_t texts)
 {
     ck_assert_int_eq(selection_sites(&selection, sites, &config, &err), 0);
     ck_assert_int_eq(selection_layers(&selection, NULL, &config, &arena, &err), 0);
     ck_assert_int_eq(selection_heads(&selection, heads, &config, &arena, &err), 0);
-    ck_assert_int_eq(capture_init(&capture, &selection, &config, sequences, &arena, &err), 0);
+    ck_assert_int_eq(capture_init(&capture, &selection, &config, texts, &arena, &err), 0);
 }
 
-static const struct kept *see(enum site site, int layer, size_t sequence, struct tensor values)
+static const struct kept *see(enum site site, int layer, size_t text, struct tensor values)
 {
-    struct announcement seen = {site, layer, sequence, values};
+    struct announcement seen = {site, layer, text, values};
     ck_assert_int_eq(capture_sink(&capture, &seen, &err), 0);
-    const struct kept_list *list = &capture.lists[sequence];
+    const struct kept_list *list = &capture.lists[text];
     return &list->items[list->count - 1];
 }
 

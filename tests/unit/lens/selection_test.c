@@ -1,3 +1,5 @@
+#include "model/config.h"
+#include "model/mechanism.h"
 #include "lens/selection.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "../unit.h"
 #include "base/buf.h"
 #include "lens/tokenized.h"
-#include "model/bundled.h"
+#include "model/model.h"
 
 enum { TOKENS_MAX = 16 };
 

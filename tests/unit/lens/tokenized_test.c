@@ -1,3 +1,6 @@
+#include "base/file.h"
+#include "base/folder.h"
+#include "model/config.h"
 #include "lens/tokenized.h"
 
 #include <stdio.h>

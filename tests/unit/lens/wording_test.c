@@ -1,3 +1,5 @@
+#include "base/file.h"
+#include "base/folder.h"
 #include "lens/tokenized.h"
 
 #include <stdio.h>

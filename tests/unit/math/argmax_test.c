@@ -8,6 +8,7 @@
 #include "../rigs/dice.h"
 #include "../rigs/guarded.h"
 #include "base/heap.h"
+#include "math/machine.h"
 
 enum { ROWS_MOST = 5000, COLUMNS_MOST = 200, PAD = 3, QUESTIONS = 6 };
 

@@ -12,6 +12,9 @@
 #include "../rigs/patience.h"
 #include "base/heap.h"
 #include "math/bf16.h"
+#include "math/kernel.h"
+#include "math/machine.h"
+#include "math/pool.h"
 
 /* Around every edge of pairs, tiles, panels and chunks. */
 static const size_t sizes[] = {1, 2, 3, 11, 12, 13, 15, 16, 17, 63, 64, 65, 127, 128, 129};

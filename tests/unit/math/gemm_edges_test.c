@@ -1,4 +1,5 @@
 #include "math/gemm.h"
+#include "math/machine.h"
 
 #include "../unit.h"
 #include "../rigs/gemm_rig.h"

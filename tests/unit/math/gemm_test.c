@@ -1,4 +1,5 @@
 #include "math/gemm.h"
+#include "math/machine.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,7 @@
+#include "base/err.h"
 #include "math/gemm.h"
+#include "math/kernel.h"
+#include "math/machine.h"
 
 #include <math.h>
 #include <string.h>

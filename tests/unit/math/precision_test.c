@@ -1,3 +1,4 @@
+#include "math/kernel.h"
 #include "math/precision.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "../rigs/memory_stream.h"
 #include "base/heap.h"
 #include "lens/stopwatch.h"
-#include "model/attention.h"
+#include "model/pass.h"
 #include "model/mechanism.h"
 
 enum { WAYS = 4, HEADS = 8 };
@@ -182,7 +182,7 @@ TEST(a_stopwatch_runs_from_values_to_contexts)
     struct stopwatch stopwatch = {0};
     announce(&stopwatch, SITE_V);
     ck_assert_double_eq(stopwatch.seconds, 0);
-    announce(&stopwatch, SITE_V); /* of a second sequence */
+    announce(&stopwatch, SITE_V); /* of a second text */
     double begun = stopwatch.begun;
     ck_assert_double_gt(begun, 0);
     announce(&stopwatch, SITE_CONTEXT);

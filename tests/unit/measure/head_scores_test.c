@@ -18,7 +18,7 @@ static void measure(struct head_scores *scores, const uint32_t *ids, size_t coun
     struct new_model new_model;
     struct model model;
     struct machine machine;
-    struct sequence text = {.ids = ids, .count = count};
+    struct text text = {.ids = ids, .count = count};
     int failed = new_model_open(&new_model, "even", even, strlen(even), &err) ||
                  model_open_folder(&model, &new_model.folder, &err) ||
                  machine_open(&machine, 1, &err) ||

@@ -1,4 +1,5 @@
-#include "model/attention.h"
+#include "model/cache.h"
+#include "model/pass.h"
 
 #include "../unit.h"
 #include "../rigs/pass_record.h"
@@ -37,9 +38,9 @@ struct growth {
 static enum precision precision; /* of this test */
 
 /* Tokens of the text; behind their source, where there is an encoder, which looks at itself. */
-static struct sequence part_of(struct growth *growth, size_t first, size_t count)
+static struct text part_of(struct growth *growth, size_t first, size_t count)
 {
-    struct sequence part = {.ids = growth->ids + first, .count = count};
+    struct text part = {.ids = growth->ids + first, .count = count};
     if (growth->model.config.n_encoder_layer) {
         part.source_ids = growth->ids + TOKENS - SOURCE;
         part.source_count = SOURCE;
@@ -56,7 +57,7 @@ static void growth_open(struct growth *growth, const char *config, const char *k
     ck_assert_int_eq(mechanism_set_attention(mechanism, kind, NULL), 0);
     random_ids(growth->ids, TOKENS, growth->model.config.vocab_size);
     growth->watch = record_all(&growth->model);
-    struct sequence text = part_of(growth, 0, TOKENS);
+    struct text text = part_of(growth, 0, TOKENS);
     record_pass(&growth->whole, &growth->model, &text, 1, &growth->watch);
     ck_assert_int_eq(cache_init(&growth->cache, &growth->model.config, NULL), 0);
     growth->of_source = (struct cache){0};
@@ -80,7 +81,7 @@ static void grow_by(struct growth *growth, size_t piece)
     while (cache->count < TOKENS) {
         size_t past = cache->count;
         size_t count = TOKENS - past < piece ? TOKENS - past : piece;
-        struct sequence next = part_of(growth, past, count);
+        struct text next = part_of(growth, past, count);
         next.cache = cache;
         next.source_cache = next.source_count ? &growth->of_source : NULL;
         record_pass(&part, &growth->model, &next, 1, &growth->watch);

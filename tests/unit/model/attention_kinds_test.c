@@ -1,4 +1,4 @@
-#include "model/attention.h"
+#include "model/pass.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ static void judge_kind(const char *config, const char *attention)
     static const size_t lengths[] = {1, 2, 16, 17, 33, 130};
     open_rig(config, attention, 1);
     for (size_t i = 0; i < COUNT(lengths); i += one_of(2)) {
-        struct sequence text = {.ids = rig_ids(&model, 5, lengths[i]), .count = lengths[i]};
+        struct text text = {.ids = rig_ids(&model, 5, lengths[i]), .count = lengths[i]};
         if (model.config.cross) {
             text.source_ids = rig_ids(&model, 200, 21 + 3 * lengths[i]);
             text.source_count = 21 + 3 * lengths[i];
@@ -113,8 +113,8 @@ TEST(windows_are_exact_wherever_they_end)
     for (size_t i = 0; i < COUNT(windows) * COUNT(configs); i += one_of(3)) {
         open_rig(configs[i % COUNT(configs)], windows[i / COUNT(configs)], 2);
         for (size_t k = 0; k < COUNT(lengths); k++)
-            rig_judge_text(&rig, &(struct sequence){.ids = rig_ids(&model, 5, lengths[k]),
-                                                    .count = lengths[k]});
+            rig_judge_text(
+                &rig, &(struct text){.ids = rig_ids(&model, 5, lengths[k]), .count = lengths[k]});
         close_rig();
     }
 }
@@ -154,7 +154,7 @@ static void check_same(const struct recording *part, const struct recording *who
     }
 }
 
-static void run_texts(struct recording *seen, const struct sequence *texts, size_t count)
+static void run_texts(struct recording *seen, const struct text *texts, size_t count)
 {
     struct err err = {0};
     *seen = (struct recording){0};
@@ -167,11 +167,11 @@ TEST_LOOP(threads_and_neighbours_do_not_change_a_bit, PRECISIONS)
     static struct recording batch, alone;
     precision = (enum precision)_i;
     for (size_t k = 0; k < COUNT(few) * COUNT(causal_configs); k += one_of(3)) {
-        struct sequence texts[COUNT(lengths)];
+        struct text texts[COUNT(lengths)];
         open_rig(causal_configs[k % COUNT(causal_configs)], few[k / COUNT(causal_configs)], 3);
         for (size_t i = 0; i < COUNT(lengths); i++)
             texts[i] =
-                (struct sequence){.ids = rig_ids(&model, 90 * i, lengths[i]), .count = lengths[i]};
+                (struct text){.ids = rig_ids(&model, 90 * i, lengths[i]), .count = lengths[i]};
         run_texts(&batch, texts, COUNT(lengths));
         close_rig();
         open_rig(causal_configs[k % COUNT(causal_configs)], few[k / COUNT(causal_configs)], 1);
@@ -192,7 +192,7 @@ TEST_LOOP(what_is_watched_does_not_change_a_bit, PRECISIONS)
     precision = (enum precision)_i;
     for (size_t k = 0; k < COUNT(few) * COUNT(causal_configs); k += one_of(3)) {
         open_rig(causal_configs[k % COUNT(causal_configs)], few[k / COUNT(causal_configs)], 1);
-        struct sequence text = {.ids = rig_ids(&model, 5, 130), .count = 130};
+        struct text text = {.ids = rig_ids(&model, 5, 130), .count = 130};
         run_texts(&all, &text, 1);
         for (unsigned choice = 0; choice < 1U << COUNT(sites); choice++) {
             rig_watch_nothing(&rig);
@@ -216,7 +216,7 @@ TEST_LOOP(every_instruction_set_gives_the_same_bits, PRECISIONS)
     for (size_t k = 0; k < COUNT(few); k += one_of(2)) {
         ck_assert_int_eq(unsetenv("LIBXSMM_TARGET"), 0);
         open_rig(causal_configs[1], few[k], 1);
-        struct sequence text = {.ids = rig_ids(&model, 5, 130), .count = 130};
+        struct text text = {.ids = rig_ids(&model, 5, 130), .count = 130};
         run_texts(&best, &text, 1);
         close_rig();
         for (size_t t = 0; t < COUNT(targets); t++) {
@@ -239,7 +239,7 @@ TEST(a_pattern_of_all_keys_has_the_bits_of_dense_attention)
     static struct recording dense, sparse_one;
     for (size_t c = 0; c < COUNT(causal_configs); c++) {
         open_rig(causal_configs[c], "dense", 1);
-        struct sequence text = {.ids = rig_ids(&model, 5, 130), .count = 130};
+        struct text text = {.ids = rig_ids(&model, 5, 130), .count = 130};
         run_texts(&dense, &text, 1);
         close_rig();
         for (size_t k = 0; k < COUNT(all); k++) {
@@ -260,7 +260,7 @@ TEST(weights_are_0_where_nothing_is_seen_and_rows_sum_to_1)
     static struct recording seen;
     for (size_t k = 0; k < COUNT(sparse); k++) {
         open_rig(causal_configs[1], sparse[k], 1);
-        struct sequence text = {.ids = rig_ids(&model, 5, 90), .count = 90};
+        struct text text = {.ids = rig_ids(&model, 5, 90), .count = 90};
         run_texts(&seen, &text, 1);
         const struct record *weights = recording_find(&seen, SITE_WEIGHTS, 1, 0);
         const struct record *masked = recording_find(&seen, SITE_MASKED, 1, 0);
@@ -283,7 +283,7 @@ TEST(blocked_attention_is_dense_attention)
     static struct recording dense, blocked;
     for (size_t c = 0; c < COUNT(causal_configs); c++) {
         open_rig(causal_configs[c], "dense", 1);
-        struct sequence text = {.ids = rig_ids(&model, 5, 150), .count = 150};
+        struct text text = {.ids = rig_ids(&model, 5, 150), .count = 150};
         run_texts(&dense, &text, 1);
         close_rig();
         for (size_t block = 1; block < 200; block += 1 + block / 2) {

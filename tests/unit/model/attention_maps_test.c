@@ -21,7 +21,7 @@ static const char cross[] =
 static struct tiny_model model;
 static struct rig rig;
 static struct recording shown;
-static struct sequence texts[2];
+static struct text texts[2];
 
 /* A lender that gives memory to the heads of a set. */
 struct loan {
@@ -78,8 +78,7 @@ static void begin(const char *text)
     tiny_model_make(&model, text);
     rig_open(&rig, &model, 2);
     for (size_t i = 0; i < COUNT(texts); i++) {
-        texts[i] =
-            (struct sequence){.ids = rig_ids(&model, 90 * i, 5 + 67 * i), .count = 5 + 67 * i};
+        texts[i] = (struct text){.ids = rig_ids(&model, 90 * i, 5 + 67 * i), .count = 5 + 67 * i};
         if (model.config.cross) {
             texts[i].source_ids = rig_ids(&model, 7, 21);
             texts[i].source_count = 21;
@@ -98,7 +97,7 @@ static void check_loan(const struct loan *loan)
     for (size_t i = 0; i < loan->count; i++) {
         const struct attention_map_room *asked = &loan->asked[i];
         const struct record *record =
-            recording_find(&shown, asked->site, asked->layer, asked->sequence);
+            recording_find(&shown, asked->site, asked->layer, asked->text);
         size_t cells = asked->queries * asked->keys;
         ck_assert_uint_eq(record->count, HEADS * cells);
         for (size_t head = 0; head < HEADS; head++)
@@ -139,7 +138,7 @@ TEST(room_is_asked_for_where_something_is_watched)
     for (size_t i = 0; i < loan.count; i++) {
         ck_assert_int_eq(loan.asked[i].site, SITE_MASKED);
         ck_assert_int_eq(loan.asked[i].layer, 1);
-        ck_assert_uint_eq(loan.asked[i].sequence, i);
+        ck_assert_uint_eq(loan.asked[i].text, i);
         ck_assert_uint_eq(loan.asked[i].queries, texts[i].count);
         ck_assert_uint_eq(loan.asked[i].keys, texts[i].count);
     }

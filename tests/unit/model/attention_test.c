@@ -1,4 +1,4 @@
-#include "model/attention.h"
+#include "model/pass.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -77,8 +77,8 @@ TEST(attention_to_the_own_text_is_as_the_formulas_say)
     for (size_t i = 0; i < COUNT(self_configs); i += one_of(3)) {
         open_config(self_configs[i], 1);
         for (size_t k = 0; k < COUNT(lengths); k++)
-            rig_judge_text(&rig, &(struct sequence){.ids = rig_ids(&model, 5, lengths[k]),
-                                                    .count = lengths[k]});
+            rig_judge_text(
+                &rig, &(struct text){.ids = rig_ids(&model, 5, lengths[k]), .count = lengths[k]});
         close_config();
     }
 }
@@ -88,12 +88,12 @@ static const struct lengths {
 } lengths[] = {{1, 1},   {1, 2},   {2, 1},   {1, 70},  {70, 1},   {15, 17},
                {64, 64}, {65, 63}, {63, 65}, {64, 16}, {17, 130}, {130, 17}};
 
-static struct sequence pair(size_t i)
+static struct text pair(size_t i)
 {
-    return (struct sequence){.ids = rig_ids(&model, 200 * i, lengths[i].queries),
-                             .count = lengths[i].queries,
-                             .source_ids = rig_ids(&model, 50 + 200 * i, lengths[i].keys),
-                             .source_count = lengths[i].keys};
+    return (struct text){.ids = rig_ids(&model, 200 * i, lengths[i].queries),
+                         .count = lengths[i].queries,
+                         .source_ids = rig_ids(&model, 50 + 200 * i, lengths[i].keys),
+                         .source_count = lengths[i].keys};
 }
 
 TEST(attention_to_a_source_is_as_the_formulas_say)
@@ -101,8 +101,8 @@ TEST(attention_to_a_source_is_as_the_formulas_say)
     for (size_t c = 0; c < COUNT(cross_configs); c++) {
         open_config(cross_configs[c], 1);
         for (size_t i = 0; i < COUNT(lengths); i++) {
-            struct sequence sequence = pair(i);
-            rig_judge_text(&rig, &sequence);
+            struct text text = pair(i);
+            rig_judge_text(&rig, &text);
         }
         close_config();
     }
@@ -122,18 +122,18 @@ static void check_same(const struct recording *alone, const struct recording *ba
 }
 
 /* Everything of the batch, and of each of its texts alone on one thread. */
-static void check_batch(const char *config, const struct sequence *sequences, size_t count)
+static void check_batch(const char *config, const struct text *texts, size_t count)
 {
     static struct recording alone, batch;
     for (size_t threads = 1; threads <= 3; threads++) {
         batch = (struct recording){0};
         open_config(config, threads);
-        ck_assert_int_eq(rig_run(&rig, &batch, sequences, count, NULL), 0);
+        ck_assert_int_eq(rig_run(&rig, &batch, texts, count, NULL), 0);
         close_config();
         open_config(config, 1);
         for (size_t s = 0; s < count; s++) {
             alone = (struct recording){0};
-            ck_assert_int_eq(rig_run(&rig, &alone, &sequences[s], 1, NULL), 0);
+            ck_assert_int_eq(rig_run(&rig, &alone, &texts[s], 1, NULL), 0);
             check_same(&alone, &batch, s);
             recording_release(&alone);
         }
@@ -145,25 +145,25 @@ static void check_batch(const char *config, const struct sequence *sequences, si
 TEST(texts_and_sources_in_a_batch_have_the_bits_they_have_alone)
 {
     for (size_t c = 0; c < COUNT(cross_configs); c++) {
-        struct sequence sequences[COUNT(lengths)];
+        struct text texts[COUNT(lengths)];
         open_config(cross_configs[c], 1);
         for (size_t i = 0; i < COUNT(lengths); i++)
-            sequences[i] = pair(i);
+            texts[i] = pair(i);
         close_config();
-        check_batch(cross_configs[c], sequences, COUNT(lengths));
+        check_batch(cross_configs[c], texts, COUNT(lengths));
     }
 }
 
 TEST(texts_in_a_batch_have_the_bits_they_have_alone)
 {
     for (size_t c = 0; c < COUNT(self_configs); c += one_of(3)) {
-        struct sequence sequences[COUNT(lengths)];
+        struct text texts[COUNT(lengths)];
         open_config(self_configs[c], 1);
         for (size_t i = 0; i < COUNT(lengths); i++)
-            sequences[i] = (struct sequence){.ids = rig_ids(&model, 150 * i, lengths[i].queries),
-                                             .count = lengths[i].queries};
+            texts[i] = (struct text){.ids = rig_ids(&model, 150 * i, lengths[i].queries),
+                                     .count = lengths[i].queries};
         close_config();
-        check_batch(self_configs[c], sequences, COUNT(lengths));
+        check_batch(self_configs[c], texts, COUNT(lengths));
     }
 }
 
@@ -176,15 +176,15 @@ TEST(every_instruction_set_gives_the_same_bits)
     for (size_t c = 0; c < COUNT(self_configs); c += one_of(3)) {
         ck_assert_int_eq(unsetenv("LIBXSMM_TARGET"), 0);
         open_config(self_configs[c], 1);
-        struct sequence sequence = {.ids = rig_ids(&model, 5, 130), .count = 130};
+        struct text text = {.ids = rig_ids(&model, 5, 130), .count = 130};
         best = (struct recording){0};
-        ck_assert_int_eq(rig_run(&rig, &best, &sequence, 1, NULL), 0);
+        ck_assert_int_eq(rig_run(&rig, &best, &text, 1, NULL), 0);
         close_config();
         for (size_t t = 0; t < COUNT(targets); t++) {
             ck_assert_int_eq(setenv("LIBXSMM_TARGET", targets[t], 1), 0);
             open_config(self_configs[c], 1);
             other = (struct recording){0};
-            ck_assert_int_eq(rig_run(&rig, &other, &sequence, 1, NULL), 0);
+            ck_assert_int_eq(rig_run(&rig, &other, &text, 1, NULL), 0);
             check_same(&best, &other, 0);
             recording_release(&other);
             close_config();
@@ -194,19 +194,19 @@ TEST(every_instruction_set_gives_the_same_bits)
 }
 
 /* Every choice of the sites, or every so manyth, has the bits that all sites have together. */
-static void check_choices(const struct sequence *sequence, const enum site *sites, size_t count,
+static void check_choices(const struct text *text, const enum site *sites, size_t count,
                           size_t step)
 {
     static struct recording all, some;
     all = (struct recording){0};
-    ck_assert_int_eq(rig_run(&rig, &all, sequence, 1, NULL), 0);
+    ck_assert_int_eq(rig_run(&rig, &all, text, 1, NULL), 0);
     for (size_t choice = 0; choice < (size_t)1 << count; choice += step) {
         some = (struct recording){0};
         rig_watch_nothing(&rig);
         for (size_t i = 0; i < count; i++)
             if (choice >> i & 1)
                 watch_add(&rig.watch, sites[i], 0);
-        ck_assert_int_eq(rig_run(&rig, &some, sequence, 1, NULL), 0);
+        ck_assert_int_eq(rig_run(&rig, &some, text, 1, NULL), 0);
         check_same(&some, &all, 0);
         recording_release(&some);
     }
@@ -219,8 +219,8 @@ TEST(what_is_watched_of_the_squares_does_not_change_them)
     static const enum site sites[] = {SITE_SCORES, SITE_MASKED, SITE_WEIGHTS, SITE_CONTEXT};
     for (size_t c = 0; c < COUNT(self_configs); c += one_of(3)) {
         open_config(self_configs[c], 1);
-        struct sequence sequence = {.ids = rig_ids(&model, 5, 130), .count = 130};
-        check_choices(&sequence, sites, COUNT(sites), 1);
+        struct text text = {.ids = rig_ids(&model, 5, 130), .count = 130};
+        check_choices(&text, sites, COUNT(sites), 1);
         close_config();
     }
 }
@@ -234,8 +234,8 @@ TEST(what_is_watched_of_one_attention_does_not_change_another)
     static const size_t pairs[] = {10, 11}; /* more keys than queries, and fewer */
     for (size_t p = 0; p < COUNT(pairs); p++) {
         open_config(encoder_config, 1);
-        struct sequence sequence = pair(pairs[p]);
-        check_choices(&sequence, sites, COUNT(sites), one_of(7));
+        struct text text = pair(pairs[p]);
+        check_choices(&text, sites, COUNT(sites), one_of(7));
         close_config();
     }
 }
@@ -244,9 +244,9 @@ TEST(weights_of_a_row_add_up_to_one_and_stop_at_the_mask)
 {
     static struct recording seen;
     open_config(self_configs[1], 1);
-    struct sequence sequence = {.ids = rig_ids(&model, 5, 130), .count = 130};
+    struct text text = {.ids = rig_ids(&model, 5, 130), .count = 130};
     seen = (struct recording){0};
-    ck_assert_int_eq(rig_run(&rig, &seen, &sequence, 1, NULL), 0);
+    ck_assert_int_eq(rig_run(&rig, &seen, &text, 1, NULL), 0);
     const struct record *weights = recording_find(&seen, SITE_WEIGHTS, 0, 0);
     const struct record *masked = recording_find(&seen, SITE_MASKED, 0, 0);
     for (size_t row = 0; row < 3 * 130; row++) {

@@ -1,9 +1,11 @@
+#include "base/arena.h"
 #include "model/batch.h"
 
 #include <string.h>
 
 #include "../unit.h"
 #include "base/heap.h"
+#include "model/config.h"
 
 static const struct config gpt2 = {.vocab_size = 10, .n_positions = 4};
 static const struct config cross = {.vocab_size = 10, .cross = true};
@@ -31,14 +33,14 @@ FIXTURE(empty, release)
 
 TEST(sequences_stand_one_behind_the_other)
 {
-    struct sequence sequences[] = {
+    struct text sequences[] = {
         {.ids = ids, .count = 3}, {.ids = ids, .count = 1}, {.ids = ids, .count = 4}};
     ck_assert_int_eq(batch_init(&batch, &gpt2, sequences, 3, &arena, &err), 0);
     ck_assert_uint_eq(batch.count, 3);
     ck_assert_uint_eq(batch.tokens, 8);
     ck_assert_uint_eq(batch.source_tokens, 0);
     ck_assert_uint_eq(batch.longest_keys, 4);
-    ck_assert_ptr_eq(batch.sequences, sequences);
+    ck_assert_ptr_eq(batch.texts, sequences);
     static const struct span spans[] = {{0, 3}, {3, 1}, {4, 4}};
     ck_assert_mem_eq(batch.queries, spans, sizeof spans);
     ck_assert_mem_eq(batch.keys, spans, sizeof spans);
@@ -46,7 +48,7 @@ TEST(sequences_stand_one_behind_the_other)
 
 TEST(sources_have_rows_of_their_own)
 {
-    struct sequence sequences[] = {
+    struct text sequences[] = {
         {.ids = ids, .count = 3, .source_ids = ids, .source_count = 6},
         {.ids = ids, .count = 5, .source_ids = ids, .source_count = 2},
     };
@@ -64,7 +66,7 @@ TEST(an_encoder_makes_three_batches_of_one)
     static const struct span texts[] = {{0, 3}, {3, 5}};
     static const struct span others[] = {{0, 6}, {6, 2}};
     struct batch sources;
-    struct sequence sequences[] = {
+    struct text sequences[] = {
         {.ids = ids, .count = 3, .source_ids = ids, .source_count = 6},
         {.ids = ids, .count = 5, .source_ids = ids + 1, .source_count = 2},
     };
@@ -84,8 +86,8 @@ TEST(an_encoder_makes_three_batches_of_one)
 
     batch.first = 7;
     ck_assert_int_eq(batch_of_sources(&sources, &batch, &arena, &err), 0);
-    ck_assert_ptr_eq(sources.sequences[1].ids, ids + 1);
-    ck_assert_uint_eq(sources.sequences[1].count, 2);
+    ck_assert_ptr_eq(sources.texts[1].ids, ids + 1);
+    ck_assert_uint_eq(sources.texts[1].count, 2);
     ck_assert_mem_eq(sources.queries, others, sizeof others);
     ck_assert_mem_eq(sources.keys, others, sizeof others);
     ck_assert_uint_eq(sources.first, 7);
@@ -98,7 +100,7 @@ TEST(what_the_model_cannot_read_is_refused)
     static const uint32_t wild[] = {4294967295u};
     const struct {
         const struct config *config;
-        struct sequence sequence;
+        struct text sequence;
         enum err_kind kind;
         const char *message;
     } cases[] = {
@@ -133,10 +135,10 @@ TEST(what_the_model_cannot_read_is_refused)
          "source: token 2: expected an id below vocab_size = 10, found 10"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct sequence sequences[] = {{.ids = ids, .count = 1}, cases[i].sequence};
+        struct text sequences[] = {{.ids = ids, .count = 1}, cases[i].sequence};
         if (cases[i].config->cross)
             sequences[0] =
-                (struct sequence){.ids = ids, .count = 1, .source_ids = ids, .source_count = 1};
+                (struct text){.ids = ids, .count = 1, .source_ids = ids, .source_count = 1};
         err = (struct err){0};
         ck_assert_int_eq(batch_init(&batch, cases[i].config, sequences, 2, &arena, &err), -1);
         ck_assert_str_eq(err.text, cases[i].message);
@@ -159,7 +161,7 @@ TEST(a_model_without_positions_reads_texts_of_any_length)
 
 TEST(without_memory_there_is_no_batch)
 {
-    struct sequence sequence = {.ids = ids, .count = 3};
+    struct text sequence = {.ids = ids, .count = 3};
     heap_fail_at(1, 0);
     ck_assert_int_eq(batch_init(&batch, &gpt2, &sequence, 1, &arena, &err), -1);
     heap_fail_at(0, 0);

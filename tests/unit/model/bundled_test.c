@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "model/bundled.h"
+#include "model/model.h"
 
 TEST(the_default_model_is_there_and_comes_first)
 {

@@ -8,16 +8,15 @@
 #include "base/heap.h"
 #include "model/forward.h"
 
-/* A sequence's own cache of its source, as a pass has filled it just now, or empty. */
-static void take_source(struct growth *growth, struct sequence *sequence, struct cache *cache,
-                        bool empty)
+/* A text's own cache of its source, as a pass has filled it just now, or empty. */
+static void take_source(struct growth *growth, struct text *text, struct cache *cache, bool empty)
 {
     ck_assert_uint_eq(growth->of_source.count, GROWTH_SOURCE);
     *cache = growth->of_source;
     cache_init_source(&growth->of_source, &growth->model.config);
     if (empty)
         cache_forget(cache, 0);
-    sequence->source_cache = cache;
+    text->source_cache = cache;
 }
 
 TEST_LOOP(texts_of_different_lengths_grow_side_by_side, PRECISIONS)
@@ -32,20 +31,20 @@ TEST_LOOP(texts_of_different_lengths_grow_side_by_side, PRECISIONS)
     for (size_t c = 0; c < 4; c++) {
         struct cache caches[TEXTS] = {0};
         struct cache of_sources[TEXTS] = {0};
-        struct sequence sequences[TEXTS] = {0};
+        struct text texts[TEXTS] = {0};
         growth_open(&growth, configs[c], 150, (enum precision)_i);
         for (size_t i = 0; i < TEXTS; i++) {
-            sequences[i] = growth_part(&growth, lengths[i], more[i], NULL);
+            texts[i] = growth_part(&growth, lengths[i], more[i], NULL);
             if (lengths[i] == 0)
                 continue; /* this one has no cache */
             ck_assert_int_eq(cache_init(&caches[i], &growth.model.config, NULL), 0);
             growth_fill(&growth, &caches[i], lengths[i]);
-            sequences[i].cache = &caches[i];
-            if (sequences[i].source_count)
-                take_source(&growth, &sequences[i], &of_sources[i], i == 3);
+            texts[i].cache = &caches[i];
+            if (texts[i].source_count)
+                take_source(&growth, &texts[i], &of_sources[i], i == 3);
         }
         struct record_watch watch = record_all(&growth.model);
-        record_pass(&part, &growth.model, sequences, TEXTS, &watch);
+        record_pass(&part, &growth.model, texts, TEXTS, &watch);
         for (size_t i = 0; i < TEXTS; i++) {
             record_expect_rows(&growth.whole, 0, &part, i, lengths[i]);
             cache_release(&caches[i]);
@@ -63,14 +62,14 @@ TEST_LOOP(the_logits_of_the_last_tokens_are_those_of_all, PRECISIONS)
     growth_open(&growth, growth_gpt2, 150, (enum precision)_i);
     struct record_watch watch = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
     growth_fill(&growth, &growth.cache, 20);
-    struct sequence sequences[] = {{.ids = growth.ids, .count = 7},
-                                   {.ids = growth.ids, .count = 1},
-                                   {.ids = growth.ids + 20, .count = 80, .cache = &growth.cache}};
-    record_pass(&last, &growth.model, sequences, 3, &watch);
+    struct text texts[] = {{.ids = growth.ids, .count = 7},
+                           {.ids = growth.ids, .count = 1},
+                           {.ids = growth.ids + 20, .count = 80, .cache = &growth.cache}};
+    record_pass(&last, &growth.model, texts, 3, &watch);
     ck_assert_uint_eq(last.count, 3);
     for (size_t i = 0; i < 3; i++) {
         ck_assert_uint_eq(last.items[i].shape[0], 1);
-        size_t row = (sequences[i].cache ? 20 : 0) + sequences[i].count - 1;
+        size_t row = (texts[i].cache ? 20 : 0) + texts[i].count - 1;
         record_expect_rows(&growth.whole, 0, &last, i, row);
     }
     record_release(&last);
@@ -87,7 +86,7 @@ TEST_LOOP(tokens_that_are_forgotten_leave_no_trace, PRECISIONS)
         uint32_t others[30] = {0};
         static struct record part;
         struct record_watch watch = {0};
-        struct sequence wrong = {.ids = others, .count = 30, .cache = &growth.cache};
+        struct text wrong = {.ids = others, .count = 30, .cache = &growth.cache};
         cache_forget(&growth.cache, lengths[i]);
         record_pass(&part, &growth.model, &wrong, 1, &watch);
         cache_forget(&growth.cache, lengths[i]);
@@ -103,8 +102,8 @@ static int refuse(void *context, const struct announcement *seen, struct err *er
 }
 
 /* A pass that must fail. */
-static void fail_pass(struct growth *growth, const struct sequence *sequence, tap_sink sink,
-                      void *context, struct err *err)
+static void fail_pass(struct growth *growth, const struct text *text, tap_sink sink, void *context,
+                      struct err *err)
 {
     struct arena arena = {0};
     struct watch watch;
@@ -115,7 +114,7 @@ static void fail_pass(struct growth *growth, const struct sequence *sequence, ta
     struct tap tap = {.watch = &watch, .sink = sink, .context = context};
     struct run run = {&growth->model.machine, &growth->model.config, &growth->model.weights,
                       &batch};
-    if (batch_init(&batch, &growth->model.config, sequence, 1, &arena, err) == 0)
+    if (batch_init(&batch, &growth->model.config, text, 1, &arena, err) == 0)
         ck_assert_int_eq(forward(&run, &tap, &arena, err), -1);
     arena_release(&arena);
 }
@@ -137,7 +136,7 @@ TEST(numbers_that_failed_are_not_multiplied_with_0)
 static void fail_first(struct growth *growth, int layer)
 {
     struct err err = {0};
-    struct sequence first = growth_part(growth, 0, 30, &growth->cache);
+    struct text first = growth_part(growth, 0, 30, &growth->cache);
     fail_pass(growth, &first, refuse, &layer, &err);
     ck_assert_str_eq(err.text, "no more");
     ck_assert_uint_eq(growth->cache.count, 0);
@@ -152,7 +151,7 @@ TEST(a_pass_that_fails_leaves_the_cache_of_a_source_as_it_was)
         struct err err = {0};
         fail_first(&growth, layer);
         growth_step(&growth, 30);
-        struct sequence next = growth_part(&growth, 30, 20, &growth.cache);
+        struct text next = growth_part(&growth, 30, 20, &growth.cache);
         fail_pass(&growth, &next, refuse, &layer, &err);
         ck_assert_uint_eq(growth.of_source.count, GROWTH_SOURCE);
         growth_step(&growth, 1);
@@ -169,7 +168,7 @@ TEST(a_pass_that_fails_leaves_the_cache_as_it_was)
     for (int layer = 0; layer < 2; layer++) {
         struct err err = {0};
         growth_fill(&growth, &growth.cache, 30);
-        struct sequence next = growth_part(&growth, 30, 50, &growth.cache);
+        struct text next = growth_part(&growth, 30, 50, &growth.cache);
         fail_pass(&growth, &next, refuse, &layer, &err);
         ck_assert_str_eq(err.text, "no more");
         ck_assert_uint_eq(growth.cache.count, 30);
@@ -205,7 +204,7 @@ TEST(a_text_ends_with_the_models_positions)
     struct err err = {0};
     growth_open(&growth, growth_tiny, 64, PRECISION_FP32);
     growth_fill(&growth, &growth.cache, 60);
-    struct sequence next = {.ids = growth.ids, .count = 5, .cache = &growth.cache};
+    struct text next = {.ids = growth.ids, .count = 5, .cache = &growth.cache};
     fail_pass(&growth, &next, refuse, NULL, &err);
     ck_assert_str_eq(err.text, "the text is too long: expected at most 64 tokens (n_positions), "
                                "found 65");

@@ -17,7 +17,7 @@ static void watch_one(struct growth *growth, enum site site, size_t layer)
 {
     static struct record part;
     struct record_watch watch = {.sites = site_bit(site), .first_layer = layer};
-    struct sequence text = growth_part(growth, 0, 40, &growth->cache);
+    struct text text = growth_part(growth, 0, 40, &growth->cache);
     cache_forget(&growth->cache, 0);
     if (text.source_cache)
         cache_forget(text.source_cache, 0);
@@ -54,7 +54,7 @@ TEST_LOOP(a_source_is_read_once, PRECISIONS)
         if (site_is_of_source((enum site)site))
             of_source.sites |= all.sites & site_bit((enum site)site);
     for (int round = 0; round < 2; round++) {
-        struct sequence text = growth_part(&growth, 0, 5, &growth.cache);
+        struct text text = growth_part(&growth, 0, 5, &growth.cache);
         record_pass(&part, &growth.model, &text, 1, &of_source);
         record_expect_rows(&growth.whole, 0, &part, 0, 0);
         record_release(&part);
@@ -83,7 +83,7 @@ TEST_LOOP(every_head_is_kept, PRECISIONS)
         struct record_watch watch = {.sites = site_bit(sites[i / 3]),
                                      .first_layer = growth.model.config.n_layer - 1,
                                      .head_count = 1};
-        struct sequence text = growth_part(&growth, 0, 40, &growth.cache);
+        struct text text = growth_part(&growth, 0, 40, &growth.cache);
         record_pass(&part, &growth.model, &text, 1, &watch);
         record_release(&part);
         growth_step(&growth, 20);

@@ -1,4 +1,5 @@
-#include "model/checkpoint.h"
+#include "base/folder.h"
+#include "model/weights.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -40,10 +40,10 @@ static struct both both;
 static void run_with(enum precision precision)
 {
     struct err err = {0};
-    struct sequence sequence = {.ids = rig_ids(&both.model, 3, TOKENS), .count = TOKENS};
+    struct text text = {.ids = rig_ids(&both.model, 3, TOKENS), .count = TOKENS};
     both.seen[precision] = (struct recording){0};
     both.rig.weights.precision = precision;
-    ck_assert_msg(!rig_run(&both.rig, &both.seen[precision], &sequence, 1, &err), "%s", err.text);
+    ck_assert_msg(!rig_run(&both.rig, &both.seen[precision], &text, 1, &err), "%s", err.text);
 }
 
 static void open_both(const char *config)

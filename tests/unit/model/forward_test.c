@@ -49,7 +49,7 @@ static const char *const configs[] = {
 /* Run one text of `length` tokens and hold everything against the reference. */
 static void judge_length(struct rig *rig, size_t length)
 {
-    rig_judge_text(rig, &(struct sequence){.ids = rig_ids(rig->model, 3, length), .count = length});
+    rig_judge_text(rig, &(struct text){.ids = rig_ids(rig->model, 3, length), .count = length});
 }
 
 static void judge_config(const char *config, const size_t *lengths, size_t count)
@@ -106,7 +106,7 @@ static void check_same(const struct recording *part, size_t part_index,
 {
     for (size_t i = 0; i < part->count; i++) {
         const struct record *found = &part->records[i];
-        if (found->sequence != part_index)
+        if (found->text != part_index)
             continue;
         const struct record *expected =
             recording_find(whole, found->site, found->layer, whole_index);
@@ -118,27 +118,27 @@ static void check_same(const struct recording *part, size_t part_index,
 }
 
 /* A text of 70 tokens, everything watched. */
-static void run_whole(struct rig *rig, struct recording *seen, struct sequence *sequence)
+static void run_whole(struct rig *rig, struct recording *seen, struct text *text)
 {
     struct err err = {0};
-    *sequence = (struct sequence){.ids = rig_ids(rig->model, 0, 70), .count = 70};
+    *text = (struct text){.ids = rig_ids(rig->model, 0, 70), .count = 70};
     if (rig->model->config.cross) {
-        sequence->source_ids = rig_ids(rig->model, 90, 80);
-        sequence->source_count = 80;
+        text->source_ids = rig_ids(rig->model, 90, 80);
+        text->source_count = 80;
     }
     *seen = (struct recording){0};
     rig_watch_all(rig);
-    ck_assert_msg(!rig_run(rig, seen, sequence, 1, &err), "%s", err.text);
+    ck_assert_msg(!rig_run(rig, seen, text, 1, &err), "%s", err.text);
 }
 
-static void watch_alone(struct rig *rig, const struct recording *whole,
-                        const struct sequence *sequence, enum site site, size_t layer)
+static void watch_alone(struct rig *rig, const struct recording *whole, const struct text *text,
+                        enum site site, size_t layer)
 {
     static struct recording alone;
     alone = (struct recording){0};
     rig_watch_nothing(rig);
     watch_add(&rig->watch, site, layer);
-    ck_assert_int_eq(rig_run(rig, &alone, sequence, 1, NULL), 0);
+    ck_assert_int_eq(rig_run(rig, &alone, text, 1, NULL), 0);
     ck_assert_msg(alone.count == 1, "%s", site_rows[site].name);
     ck_assert_int_eq(alone.records[0].site, site);
     ck_assert_int_eq(alone.records[0].layer, site_rows[site].in_layer ? (int)layer : -1);
@@ -152,14 +152,14 @@ TEST_LOOP(a_site_watched_alone_has_the_bits_it_has_among_all, PRECISIONS)
     static struct recording whole;
     for (size_t i = 0; i < COUNT(models); i++) {
         struct tiny_model model;
-        struct sequence sequence;
+        struct text text;
         struct rig rig;
         tiny_model_make(&model, models[i]);
         open_with(&rig, &model, (enum precision)_i, 1);
-        run_whole(&rig, &whole, &sequence);
+        run_whole(&rig, &whole, &text);
         for (int site = 0; site < SITE_COUNT; site++)
             for (size_t layer = 0; layer < rig_layers(&rig, (enum site)site); layer++)
-                watch_alone(&rig, &whole, &sequence, (enum site)site, layer);
+                watch_alone(&rig, &whole, &text, (enum site)site, layer);
         recording_release(&whole);
         rig_close(&rig);
         tiny_model_release(&model);
@@ -167,8 +167,8 @@ TEST_LOOP(a_site_watched_alone_has_the_bits_it_has_among_all, PRECISIONS)
 }
 
 /* The second layer of one site, where it has two, and the first of another. */
-static void watch_two(struct rig *rig, const struct recording *whole,
-                      const struct sequence *sequence, enum site one, enum site other)
+static void watch_two(struct rig *rig, const struct recording *whole, const struct text *text,
+                      enum site one, enum site other)
 {
     static struct recording both;
     size_t layers = rig_layers(rig, one);
@@ -178,7 +178,7 @@ static void watch_two(struct rig *rig, const struct recording *whole,
     rig_watch_nothing(rig);
     watch_add(&rig->watch, one, layers > 1);
     watch_add(&rig->watch, other, 0);
-    ck_assert_int_eq(rig_run(rig, &both, sequence, 1, NULL), 0);
+    ck_assert_int_eq(rig_run(rig, &both, text, 1, NULL), 0);
     ck_assert_uint_eq(both.count, one == other && layers == 1 ? 1 : 2);
     check_same(&both, 0, whole, 0);
     recording_release(&both);
@@ -190,13 +190,13 @@ TEST_LOOP(two_sites_watched_together_have_the_bits_they_have_among_all, PRECISIO
     static struct recording whole;
     for (size_t i = 0; i < COUNT(models); i++) {
         struct tiny_model model;
-        struct sequence sequence;
+        struct text text;
         struct rig rig;
         tiny_model_make(&model, models[i]);
         open_with(&rig, &model, (enum precision)_i, 1);
-        run_whole(&rig, &whole, &sequence);
+        run_whole(&rig, &whole, &text);
         for (int pair = 0; pair < SITE_COUNT * SITE_COUNT; pair += (int)one_of(5))
-            watch_two(&rig, &whole, &sequence, (enum site)(pair / SITE_COUNT),
+            watch_two(&rig, &whole, &text, (enum site)(pair / SITE_COUNT),
                       (enum site)(pair % SITE_COUNT));
         recording_release(&whole);
         rig_close(&rig);
@@ -207,33 +207,33 @@ TEST_LOOP(two_sites_watched_together_have_the_bits_they_have_among_all, PRECISIO
 static const size_t ragged_lengths[] = {1, 64, 7, 130, 2, 65, 16};
 
 /* Seven texts of other lengths, everything watched. */
-static void run_ragged(struct rig *rig, struct recording *seen, struct sequence *sequences)
+static void run_ragged(struct rig *rig, struct recording *seen, struct text *texts)
 {
     struct err err = {0};
     for (size_t s = 0; s < COUNT(ragged_lengths); s++)
-        sequences[s] = (struct sequence){.ids = rig_ids(rig->model, 100 * s, ragged_lengths[s]),
-                                         .count = ragged_lengths[s]};
+        texts[s] = (struct text){.ids = rig_ids(rig->model, 100 * s, ragged_lengths[s]),
+                                 .count = ragged_lengths[s]};
     *seen = (struct recording){0};
     rig_watch_all(rig);
-    ck_assert_msg(!rig_run(rig, seen, sequences, COUNT(ragged_lengths), &err), "%s", err.text);
+    ck_assert_msg(!rig_run(rig, seen, texts, COUNT(ragged_lengths), &err), "%s", err.text);
 }
 
 TEST_LOOP(a_text_in_a_batch_has_the_bits_it_has_alone, PRECISIONS)
 {
     static struct recording batch, alone;
-    struct sequence sequences[COUNT(ragged_lengths)];
+    struct text texts[COUNT(ragged_lengths)];
     struct tiny_model model;
     struct rig rig;
     tiny_model_make(&model, three_layers);
     open_with(&rig, &model, (enum precision)_i, 1);
-    run_ragged(&rig, &batch, sequences);
+    run_ragged(&rig, &batch, texts);
     for (size_t s = 0; s < COUNT(ragged_lengths); s++) {
         alone = (struct recording){0};
-        ck_assert_int_eq(rig_run(&rig, &alone, &sequences[s], 1, NULL), 0);
+        ck_assert_int_eq(rig_run(&rig, &alone, &texts[s], 1, NULL), 0);
         ck_assert_uint_eq(alone.count * COUNT(ragged_lengths), batch.count);
         check_same(&alone, 0, &batch, s);
         if (_i == PRECISION_FP32)
-            rig_judge(&rig, &batch, s, &sequences[s]);
+            rig_judge(&rig, &batch, s, &texts[s]);
         recording_release(&alone);
     }
     recording_release(&batch);
@@ -245,18 +245,18 @@ TEST_LOOP(a_text_in_a_batch_has_the_bits_it_has_alone, PRECISIONS)
 TEST_LOOP(threads_do_not_change_a_bit, PRECISIONS)
 {
     static struct recording one, several;
-    struct sequence sequences[COUNT(ragged_lengths)];
+    struct text texts[COUNT(ragged_lengths)];
     struct tiny_model model;
     struct rig rig;
     tiny_model_make(&model, wide);
     open_with(&rig, &model, (enum precision)_i, 1);
-    run_ragged(&rig, &one, sequences);
+    run_ragged(&rig, &one, texts);
     rig_close(&rig);
     for (size_t threads = 2; threads <= 3; threads += one_of(2)) {
         open_with(&rig, &model, (enum precision)_i, threads);
-        run_ragged(&rig, &several, sequences);
+        run_ragged(&rig, &several, texts);
         ck_assert_uint_eq(several.count, one.count);
-        for (size_t s = 0; s < COUNT(sequences); s++)
+        for (size_t s = 0; s < COUNT(texts); s++)
             check_same(&several, s, &one, s);
         recording_release(&several);
         rig_close(&rig);
@@ -274,17 +274,17 @@ TEST_LOOP(weights_of_every_type_and_place_give_the_same_bits, PRECISIONS)
                  {DTYPE_F32, 4}, {DTYPE_F16, 1},  {DTYPE_BF16, 3}, {DTYPE_F64, 5}};
     static struct recording plain, other;
     struct tiny_model model;
-    struct sequence sequence;
+    struct text text;
     struct rig rig;
     tiny_model_make(&model, three_layers);
     open_with(&rig, &model, (enum precision)_i, 1);
-    run_whole(&rig, &plain, &sequence);
+    run_whole(&rig, &plain, &text);
     rig_close(&rig);
     for (size_t i = 0; i < COUNT(cases); i++) {
         tiny_model_retype(&model, cases[i].dtype);
         tiny_model_write(&model, cases[i].shift);
         open_with(&rig, &model, (enum precision)_i, 1);
-        run_whole(&rig, &other, &sequence);
+        run_whole(&rig, &other, &text);
         ck_assert_uint_eq(other.count, plain.count);
         check_same(&other, 0, &plain, 0);
         recording_release(&other);
@@ -301,14 +301,14 @@ TEST(packed_weights_give_the_same_bits)
     static struct recording plain, packed;
     for (size_t i = 0; i < COUNT(shapes); i++) {
         struct tiny_model model;
-        struct sequence sequence;
+        struct text text;
         struct rig rig;
         tiny_model_make(&model, shapes[i]);
         rig_open(&rig, &model, 1);
-        run_whole(&rig, &plain, &sequence);
+        run_whole(&rig, &plain, &text);
         rig.weights.packing = rig.weights.packing_words = true;
         for (int times = 0; times < 2; times++) { /* the second time they are there */
-            run_whole(&rig, &packed, &sequence);
+            run_whole(&rig, &packed, &text);
             ck_assert_uint_eq(packed.count, plain.count);
             check_same(&packed, 0, &plain, 0);
             recording_release(&packed);

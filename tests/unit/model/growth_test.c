@@ -44,7 +44,7 @@ static void check_beginnings(size_t step)
     static struct record shorter;
     struct record_watch watch = record_all(&growth.model);
     for (size_t length = 1; length <= growth.count; length += step) {
-        struct sequence beginning = growth_part(&growth, 0, length, NULL);
+        struct text beginning = growth_part(&growth, 0, length, NULL);
         record_pass(&shorter, &growth.model, &beginning, 1, &watch);
         record_expect_rows(&growth.whole, 0, &shorter, 0, 0);
         record_release(&shorter);
@@ -90,12 +90,12 @@ static const struct record_watch few_sites = {
 TEST_LOOP(texts_of_every_length_share_a_batch, COUNT(ways))
 {
     static struct record batch;
-    static struct sequence sequences[GROWTH_MAX];
+    static struct text texts[GROWTH_MAX];
     open_way(middling, 130, &ways[_i]);
     size_t count = 0;
     for (size_t length = 1; length <= growth.count; length += one_of(31))
-        sequences[count++] = (struct sequence){.ids = growth.ids, .count = length};
-    record_pass(&batch, &growth.model, sequences, count, &few_sites);
+        texts[count++] = (struct text){.ids = growth.ids, .count = length};
+    record_pass(&batch, &growth.model, texts, count, &few_sites);
     for (size_t s = 0; s < count; s++)
         record_expect_rows(&growth.whole, 0, &batch, s, 0);
     record_release(&batch);
@@ -105,17 +105,16 @@ TEST_LOOP(texts_of_every_length_share_a_batch, COUNT(ways))
 TEST_LOOP(caches_of_every_length_share_a_batch, COUNT(ways))
 {
     static struct record batch;
-    static struct sequence sequences[GROWTH_MAX];
+    static struct text texts[GROWTH_MAX];
     static struct cache caches[GROWTH_MAX];
     open_way(middling, 130, &ways[_i]);
     size_t count = 0;
     for (size_t past = 1; past < growth.count; past += one_of(31), count++) {
         ck_assert_int_eq(cache_init(&caches[count], &growth.model.config, NULL), 0);
         growth_fill(&growth, &caches[count], past);
-        sequences[count] =
-            (struct sequence){.ids = growth.ids + past, .count = 1, .cache = &caches[count]};
+        texts[count] = (struct text){.ids = growth.ids + past, .count = 1, .cache = &caches[count]};
     }
-    record_pass(&batch, &growth.model, sequences, count, &few_sites);
+    record_pass(&batch, &growth.model, texts, count, &few_sites);
     for (size_t s = 0; s < count; s++) {
         record_expect_rows(&growth.whole, 0, &batch, s, caches[s].count - 1);
         cache_release(&caches[s]);

@@ -1,4 +1,4 @@
-#include "model/attention.h"
+#include "model/pass.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void open_kind(const char *config, const char *kind, enum precision preci
 /* The whole text in one pass. */
 static void record_whole(struct record *whole, const struct record_watch *watch)
 {
-    struct sequence text = {.ids = ids, .count = TOKENS};
+    struct text text = {.ids = ids, .count = TOKENS};
     record_pass(whole, &model, &text, 1, watch);
 }
 
@@ -52,7 +52,7 @@ static void grow(const struct record *whole, struct cache *cache, size_t count,
 {
     static struct record part;
     size_t past = cache->count;
-    struct sequence next = {.ids = ids + past, .count = count, .cache = cache};
+    struct text next = {.ids = ids + past, .count = count, .cache = cache};
     record_pass(&part, &model, &next, 1, watch);
     record_expect_rows(whole, 0, &part, 0, past);
     record_release(&part);
@@ -166,9 +166,9 @@ TEST(a_sum_over_thousands_of_keys_loses_little)
         struct cache cache;
         open_kind(even, some[k], PRECISION_FP32);
         ck_assert_int_eq(cache_init(&cache, &model.config, NULL), 0);
-        struct sequence text = {.ids = ids, .count = FAR};
-        struct sequence but_one = {.ids = ids, .count = FAR - 1, .cache = &cache};
-        struct sequence one = {.ids = ids + FAR - 1, .count = 1, .cache = &cache};
+        struct text text = {.ids = ids, .count = FAR};
+        struct text but_one = {.ids = ids, .count = FAR - 1, .cache = &cache};
+        struct text one = {.ids = ids + FAR - 1, .count = 1, .cache = &cache};
         record_pass(&values, &model, &text, 1, &v);
         record_pass(&last, &model, &but_one, 1, &(struct record_watch){0});
         record_release(&last);

@@ -45,9 +45,9 @@ static void close_rig(void)
     tiny_model_release(&model);
 }
 
-static struct sequence text_of(size_t count)
+static struct text text_of(size_t count)
 {
-    struct sequence text = {.ids = rig_ids(&model, 3, count), .count = count};
+    struct text text = {.ids = rig_ids(&model, 3, count), .count = count};
     if (model.config.cross) {
         text.source_ids = rig_ids(&model, 200, count + 5);
         text.source_count = count + 5;
@@ -58,7 +58,7 @@ static struct sequence text_of(size_t count)
 static void run_text(struct recording *seen, size_t count)
 {
     struct err err = {0};
-    struct sequence text = text_of(count);
+    struct text text = text_of(count);
     *seen = (struct recording){0};
     ck_assert_msg(!rig_run(&rig, seen, &text, 1, &err), "%s", err.text);
 }
@@ -69,7 +69,7 @@ static void judge(const char *config, struct mechanism mechanism)
     static const size_t lengths[] = {1, 18, 80};
     for (size_t i = 0; i < COUNT(lengths); i++) {
         open_rig(config, mechanism, 1);
-        struct sequence text = text_of(lengths[i]);
+        struct text text = text_of(lengths[i]);
         rig_judge_text(&rig, &text);
         close_rig();
     }
@@ -136,7 +136,7 @@ TEST(a_row_that_the_late_mask_empties_is_an_error)
     open_rig(causal,
              (struct mechanism){.renormalise = true, .scale_method = SCALE_NUMBER, .scale = 100000},
              1);
-    struct sequence text = {.ids = rig_ids(&model, 3, 40), .count = 40};
+    struct text text = {.ids = rig_ids(&model, 3, 40), .count = 40};
     static struct recording seen;
     seen = (struct recording){0};
     ck_assert_int_eq(rig_run(&rig, &seen, &text, 1, &err), -1);
@@ -212,8 +212,8 @@ TEST(a_seed_drops_the_same_whatever_the_threads_and_the_batch)
         mechanism.dropout = 0.3f;
         mechanism.seed = 11;
         open_rig(causal, mechanism, 3);
-        struct sequence texts[] = {{.ids = rig_ids(&model, 3, 40), .count = 40},
-                                   {.ids = rig_ids(&model, 3, 70), .count = 70}};
+        struct text texts[] = {{.ids = rig_ids(&model, 3, 40), .count = 40},
+                               {.ids = rig_ids(&model, 3, 70), .count = 70}};
         batch = (struct recording){0};
         ck_assert_int_eq(rig_run(&rig, &batch, texts, 2, NULL), 0);
         close_rig();
@@ -235,8 +235,8 @@ TEST(heads_and_seeds_lose_other_weights_and_texts_the_same)
     static struct recording one, other;
     struct mechanism mechanism = {.dropout = 0.5f, .seed = 1};
     open_rig(open_to_all, mechanism, 1);
-    struct sequence texts[] = {{.ids = rig_ids(&model, 3, 20), .count = 20},
-                               {.ids = rig_ids(&model, 3, 20), .count = 20}};
+    struct text texts[] = {{.ids = rig_ids(&model, 3, 20), .count = 20},
+                           {.ids = rig_ids(&model, 3, 20), .count = 20}};
     one = (struct recording){0};
     ck_assert_int_eq(rig_run(&rig, &one, texts, 2, NULL), 0);
     close_rig();

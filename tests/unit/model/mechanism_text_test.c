@@ -1,3 +1,4 @@
+#include "base/buf.h"
 #include "model/mechanism.h"
 
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include "../unit.h"
 #include "../rigs/scratch.h"
 #include "base/heap.h"
-#include "model/bundled.h"
 
 static struct folder folder;
 static struct err err;

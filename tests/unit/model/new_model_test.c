@@ -66,11 +66,11 @@ TEST(an_encoder_stands_behind_its_decoder)
 {
     open_draft(encoder);
     ck_assert_uint_eq(new_model.count, 1 + 2 * 26 + 3 * 16 + 4);
-    ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_CROSS_OUT, 1),
+    ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_OUT + PARAMETERS_TO_CROSS, 1),
                      named("h.1.cross_attn.out_proj.weight"));
     ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_LN_1, 2), named("enc.0.ln_1.weight"));
     ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_LN_1, 4), named("enc.2.ln_1.weight"));
-    ck_assert_ptr_null(new_model_tensor(&new_model, PARAMETER_CROSS_OUT, 2));
+    ck_assert_ptr_null(new_model_tensor(&new_model, PARAMETER_OUT + PARAMETERS_TO_CROSS, 2));
     ck_assert_str_eq(new_model.tensors[1 + 2 * 26].name, "enc.0.ln_1.weight");
     ck_assert_str_eq(new_model.tensors[new_model.count - 4].name, "enc.ln_f.weight");
     new_model_release(&new_model);

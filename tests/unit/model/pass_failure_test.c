@@ -23,8 +23,8 @@ static struct recording seen;
 /* An element that this text uses: embeddings have a row for every token and position. */
 static size_t used_element(const struct tiny_tensor *tensor, bool of_source)
 {
-    struct sequence sequence = small_text(&model);
-    uint32_t id = of_source ? sequence.source_ids[3] : sequence.ids[3];
+    struct text text = small_text(&model);
+    uint32_t id = of_source ? text.source_ids[3] : text.ids[3];
     if (strcmp(tensor->name, "wte.weight") == 0)
         return id * tensor->shape[1] + 2;
     if (strcmp(tensor->name, "wpe.weight") == 0)
@@ -121,9 +121,9 @@ TEST(an_overflow_names_the_place_and_the_text)
     tiny_model_write(&model, 0);
     rig_open(&rig, &model, 1);
     watch_add(&rig.watch, SITE_WEIGHTS, 0);
-    struct sequence texts[] = {{.ids = (uint32_t[]){1, 2}, .count = 2},
-                               {.ids = (uint32_t[]){1, 39}, .count = 2},
-                               {.ids = (uint32_t[]){3, 4, 39}, .count = 3}};
+    struct text texts[] = {{.ids = (uint32_t[]){1, 2}, .count = 2},
+                           {.ids = (uint32_t[]){1, 39}, .count = 2},
+                           {.ids = (uint32_t[]){3, 4, 39}, .count = 3}};
     seen = (struct recording){0};
     ck_assert_int_eq(rig_run(&rig, &seen, texts, COUNT(texts), &err), -1);
     ck_assert_str_eq(
@@ -157,7 +157,7 @@ TEST(an_error_of_the_sink_ends_the_pass_and_comes_back)
     tiny_model_make(&model, small_gpt2);
     rig_open(&rig, &model, 1);
     rig_watch_all(&rig);
-    struct sequence texts[] = {small_text(&model), small_text(&model)};
+    struct text texts[] = {small_text(&model), small_text(&model)};
     for (size_t nth = 1; nth <= 2 * (3 + 2 * 15); nth++) {
         char expected[64];
         struct err err = {0};

@@ -34,7 +34,7 @@ static enum precision precision; /* of this test */
 static void run(struct recording *seen)
 {
     struct err err = {0};
-    struct sequence text = {.ids = rig_ids(&model, 0, LENGTH), .count = LENGTH};
+    struct text text = {.ids = rig_ids(&model, 0, LENGTH), .count = LENGTH};
     *seen = (struct recording){0};
     ck_assert_msg(!rig_run(&rig, seen, &text, 1, &err), "%s", err.text);
 }

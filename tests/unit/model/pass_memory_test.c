@@ -2,7 +2,6 @@
 
 #include "../unit.h"
 #include "../rigs/small_models.h"
-#include "model/attention.h"
 #include "model/mechanism.h"
 #include "model/pass.h"
 
@@ -20,12 +19,12 @@ TEST(what_its_memory_held_before_does_not_show_in_a_pass)
         tiny_model_make(&model, configs[i]);
         rig_open(&rig, &model, 2);
         rig_watch_all(&rig);
-        struct sequence sequences[2] = {small_text(&model), small_text(&model)};
+        struct text texts[2] = {small_text(&model), small_text(&model)};
         seen = again = (struct recording){0};
-        ck_assert_int_eq(rig_run(&rig, &seen, sequences, 2, NULL), 0);
+        ck_assert_int_eq(rig_run(&rig, &seen, texts, 2, NULL), 0);
         rig_soil(&memory);
         rig.memory = &memory;
-        ck_assert_int_eq(rig_run(&rig, &again, sequences, 2, NULL), 0);
+        ck_assert_int_eq(rig_run(&rig, &again, texts, 2, NULL), 0);
         ck_assert_uint_eq(again.count, seen.count);
         for (size_t r = 0; r < seen.count; r++)
             ck_assert_mem_eq(again.records[r].values, seen.records[r].values,
@@ -50,16 +49,16 @@ static size_t taken_by(size_t length, size_t threads, bool logits)
     struct batch batch;
     struct arena arena = {0};
     struct arena own = {0};
-    struct sequence sequence = {.ids = rig_ids(&model, 0, length), .count = length};
+    struct text text = {.ids = rig_ids(&model, 0, length), .count = length};
     rig_open(&rig, &model, threads);
     struct tap tap = {.watch = &rig.watch, .sink = ignore};
     struct run what = {&rig.machine, &model.config, &rig.weights, &batch};
     if (model.config.cross) {
-        sequence.source_ids = sequence.ids;
-        sequence.source_count = length;
+        text.source_ids = text.ids;
+        text.source_count = length;
     }
     watch_add(&rig.watch, logits ? SITE_LOGITS : SITE_ATTN_OUT, model.config.n_layer - 1);
-    ck_assert_int_eq(batch_init(&batch, &model.config, &sequence, 1, &arena, NULL), 0);
+    ck_assert_int_eq(batch_init(&batch, &model.config, &text, 1, &arena, NULL), 0);
     ck_assert_int_eq(forward(&what, &tap, &own, NULL), 0);
     size_t taken = own.taken_bytes;
     arena_release(&own);

@@ -62,9 +62,9 @@ TEST(views_have_the_axes_of_their_site)
         tiny_model_make(&model, configs[i]);
         rig_open(&rig, &model, 1);
         rig_watch_all(&rig);
-        struct sequence sequence = small_text(&model);
+        struct text text = small_text(&model);
         seen = (struct recording){0};
-        ck_assert_int_eq(rig_run(&rig, &seen, &sequence, 1, NULL), 0);
+        ck_assert_int_eq(rig_run(&rig, &seen, &text, 1, NULL), 0);
         ck_assert_uint_gt(seen.count, 5);
         for (size_t r = 0; r < seen.count; r++)
             check_shape(&seen.records[r]);
@@ -87,12 +87,12 @@ static void check_order(const char *config, size_t sites)
     tiny_model_make(&model, config);
     rig_open(&rig, &model, 1);
     rig_watch_all(&rig);
-    struct sequence sequences[2] = {small_text(&model), small_text(&model)};
+    struct text texts[2] = {small_text(&model), small_text(&model)};
     seen = (struct recording){0};
-    ck_assert_int_eq(rig_run(&rig, &seen, sequences, 2, NULL), 0);
+    ck_assert_int_eq(rig_run(&rig, &seen, texts, 2, NULL), 0);
     ck_assert_uint_eq(seen.count, 2 * sites);
     for (size_t i = 1; i < seen.count; i++) {
-        ck_assert_uint_eq(seen.records[i].sequence, i % 2);
+        ck_assert_uint_eq(seen.records[i].text, i % 2);
         if (i % 2 == 0)
             ck_assert_msg(comes_after(&seen.records[i], &seen.records[i - 1]), "%s after %s",
                           site_rows[seen.records[i].site].name,

@@ -1,3 +1,5 @@
+#include "base/arena.h"
+#include "model/config.h"
 #include "model/tap.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "../rigs/patience.h"
 #include "../rigs/reference_model.h"
 #include "format/safetensors.h"
-#include "model/bundled.h"
+#include "model/model.h"
 #include "text/tokenizer.h"
 
 enum { CONTEXT = 64, RANDOM_TEXTS = 20 };
@@ -93,7 +93,7 @@ static void check_text(const uint32_t *ids, size_t count, const struct promise *
 {
     static struct recording seen;
     struct reference reference;
-    struct sequence text = {.ids = ids, .count = count};
+    struct text text = {.ids = ids, .count = count};
     seen = (struct recording){0};
     ck_assert_int_eq(rig_run(&rig, &seen, &text, 1, NULL), 0);
     reference_run(&reference, &model, &text);

@@ -1,3 +1,5 @@
+#include "model/new_model.h"
+#include "model/parameter_table.h"
 #include "model/weight_init.h"
 
 #include <string.h>
@@ -8,7 +10,7 @@
 #include "../rigs/torch_models.h"
 #include "base/heap.h"
 #include "format/safetensors.h"
-#include "model/bundled.h"
+#include "model/model.h"
 
 static struct new_model new_model;
 static struct err err;

@@ -3,6 +3,9 @@
 #include <check.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/folder.h"
+
 int config_open_text(struct config *config, const char *text, struct err *err)
 {
     struct folder_file file = {"config.json", text, strlen(text)};

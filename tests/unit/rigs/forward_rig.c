@@ -62,7 +62,7 @@ static int record(void *context, const struct announcement *seen, struct err *er
     struct record *new = &recording->records[recording->count++];
     *new = (struct record){.site = seen->site,
                            .layer = seen->layer,
-                           .sequence = seen->sequence,
+                           .text = seen->text,
                            .rank = seen->values.rank,
                            .count = tensor_count(&seen->values)};
     for (size_t axis = 0; axis < new->rank; axis++)
@@ -76,14 +76,14 @@ static int record(void *context, const struct announcement *seen, struct err *er
     return 0;
 }
 
-int rig_run(struct rig *rig, struct recording *recording, const struct sequence *sequences,
-            size_t count, struct err *err)
+int rig_run(struct rig *rig, struct recording *recording, const struct text *texts, size_t count,
+            struct err *err)
 {
     struct batch batch;
     struct arena arena = {0};
     struct tap tap = {.watch = &rig->watch, .sink = record, .context = recording};
     struct run run = {&rig->machine, &rig->model->config, &rig->weights, &batch};
-    int failed = batch_init(&batch, run.config, sequences, count, &arena, err) ||
+    int failed = batch_init(&batch, run.config, texts, count, &arena, err) ||
                  forward(&run, &tap, rig->memory ? rig->memory : &arena, err);
     arena_release(&arena);
     return failed ? -1 : 0;
@@ -118,10 +118,10 @@ static void judge_record(const struct record *found, const double *expected, siz
 }
 
 void rig_judge(struct rig *rig, const struct recording *recording, size_t index,
-               const struct sequence *sequence)
+               const struct text *text)
 {
     struct reference reference;
-    reference_run(&reference, rig->model, sequence);
+    reference_run(&reference, rig->model, text);
     for (int site = 0; site < SITE_COUNT; site++) {
         for (int layer = 0; layer < REFERENCE_LAYERS_MAX; layer++) {
             const double *expected = reference.sites[site][layer];
@@ -139,23 +139,23 @@ void rig_judge(struct rig *rig, const struct recording *recording, size_t index,
 }
 
 const struct record *recording_find(const struct recording *recording, enum site site, int layer,
-                                    size_t sequence)
+                                    size_t text)
 {
     for (size_t i = 0; i < recording->count; i++) {
         const struct record *record_i = &recording->records[i];
-        if (record_i->site == site && record_i->layer == layer && record_i->sequence == sequence)
+        if (record_i->site == site && record_i->layer == layer && record_i->text == text)
             return record_i;
     }
     return NULL;
 }
 
-void rig_judge_text(struct rig *rig, const struct sequence *sequence)
+void rig_judge_text(struct rig *rig, const struct text *text)
 {
     static struct recording seen;
     struct err err = {0};
     seen = (struct recording){0};
-    ck_assert_msg(!rig_run(rig, &seen, sequence, 1, &err), "%s", err.text);
-    rig_judge(rig, &seen, 0, sequence);
+    ck_assert_msg(!rig_run(rig, &seen, text, 1, &err), "%s", err.text);
+    rig_judge(rig, &seen, 0, text);
     recording_release(&seen);
 }
 

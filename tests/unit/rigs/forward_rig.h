@@ -4,7 +4,7 @@
  *     rig_open(&rig, &model, 1);
  *     rig_watch_all(&rig);                              (or watch_add(&rig.watch, ...))
  *     struct recording seen = {0};
- *     if (rig_run(&rig, &seen, sequences, count, &err)) ...
+ *     if (rig_run(&rig, &seen, texts, count, &err)) ...
  *     const struct record *weights = recording_find(&seen, SITE_WEIGHTS, 0, 0);
  *     recording_release(&seen);
  *     rig_close(&rig);
@@ -41,7 +41,7 @@ size_t rig_layers(const struct rig *rig, enum site site);
 struct record {
     enum site site;
     int layer;
-    size_t sequence;
+    size_t text;
     size_t rank;
     size_t shape[TENSOR_RANK_MAX];
     size_t count;
@@ -57,21 +57,21 @@ struct recording {
     struct arena arena;
 };
 
-/* Run the sequences as one batch; returns what forward returns. */
-int rig_run(struct rig *rig, struct recording *recording, const struct sequence *sequences,
-            size_t count, struct err *err);
+/* Run the texts as one batch; returns what forward returns. */
+int rig_run(struct rig *rig, struct recording *recording, const struct text *texts, size_t count,
+            struct err *err);
 
-/* Hold what was announced of a sequence against the reference: every site of the model is there,
+/* Hold what was announced of a text against the reference: every site of the model is there,
  * with the reference's numbers. */
 void rig_judge(struct rig *rig, const struct recording *recording, size_t index,
-               const struct sequence *sequence);
+               const struct text *text);
 
 /* Run one text alone, which must go well, and judge it. */
-void rig_judge_text(struct rig *rig, const struct sequence *sequence);
+void rig_judge_text(struct rig *rig, const struct text *text);
 
-/* What was announced of that sequence; NULL when nothing was. */
+/* What was announced of that text; NULL when nothing was. */
 const struct record *recording_find(const struct recording *recording, enum site site, int layer,
-                                    size_t sequence);
+                                    size_t text);
 void recording_release(struct recording *recording);
 
 /* `count` ids that the model has, other ones for another `start`; valid until the program ends. */

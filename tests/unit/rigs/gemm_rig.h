@@ -12,7 +12,6 @@
 
 #include "guarded.h"
 #include "math/gemm.h"
-#include "math/weight.h"
 #include "product_judge.h"
 
 struct gemm_rig {

@@ -22,9 +22,9 @@ const char growth_norms_first[] = "{\"model_type\": \"transformer\", \"n_encoder
                                   "\"vocab_size\": 40, \"norm_first\": true, "
                                   "\"positions\": \"learned\", \"n_positions\": 150}";
 
-struct sequence growth_part(struct growth *growth, size_t first, size_t count, struct cache *cache)
+struct text growth_part(struct growth *growth, size_t first, size_t count, struct cache *cache)
 {
-    struct sequence part = {.ids = growth->ids + first, .count = count, .cache = cache};
+    struct text part = {.ids = growth->ids + first, .count = count, .cache = cache};
     if (!growth->model.config.n_encoder_layer)
         return part;
     part.source_ids = growth->source_ids;
@@ -43,7 +43,7 @@ void growth_open(struct growth *growth, const char *config, size_t count, enum p
     for (size_t i = 0; i < GROWTH_SOURCE; i++)
         growth->source_ids[i] = growth->ids[count - 1 - i % count];
     struct record_watch watch = record_all(&growth->model);
-    struct sequence text = growth_part(growth, 0, count, NULL);
+    struct text text = growth_part(growth, 0, count, NULL);
     record_pass(&growth->whole, &growth->model, &text, 1, &watch);
     ck_assert_int_eq(cache_init(&growth->cache, &growth->model.config, NULL), 0);
     growth->of_source = (struct cache){0};
@@ -72,7 +72,7 @@ void growth_step(struct growth *growth, size_t count)
     size_t past = growth->cache.count;
     size_t rest = growth->count - past;
     struct record_watch watch = record_all(&growth->model);
-    struct sequence next = growth_part(growth, past, count < rest ? count : rest, &growth->cache);
+    struct text next = growth_part(growth, past, count < rest ? count : rest, &growth->cache);
     record_pass(&part, &growth->model, &next, 1, &watch);
     ck_assert_uint_eq(growth->cache.count, past + next.count);
     record_expect_rows(&growth->whole, 0, &part, 0, past);
@@ -92,7 +92,7 @@ void growth_fill(struct growth *growth, struct cache *cache, size_t count)
 {
     static struct record nothing;
     struct record_watch watch = {0};
-    struct sequence text = growth_part(growth, 0, count, cache);
+    struct text text = growth_part(growth, 0, count, cache);
     record_pass(&nothing, &growth->model, &text, 1, &watch);
     ck_assert_uint_eq(nothing.count, 0);
     ck_assert_uint_eq(cache->count, count);

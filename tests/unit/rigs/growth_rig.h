@@ -39,7 +39,7 @@ void growth_release(struct growth *growth);
 
 /* So many of the text's tokens from one on, behind what is in a cache (NULL: there is none); and
  * the source that they look at, if the model has an encoder. */
-struct sequence growth_part(struct growth *growth, size_t first, size_t count, struct cache *cache);
+struct text growth_part(struct growth *growth, size_t first, size_t count, struct cache *cache);
 
 /* From now on compute with so many threads. */
 void growth_threads(struct growth *growth, size_t threads);

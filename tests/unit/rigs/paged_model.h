@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "base/folder.h"
-#include "format/dtype.h"
+#include "format/safetensors.h"
 #include "model/config.h"
 
 enum { PAGED_TENSORS_MAX = 96 };

@@ -20,8 +20,7 @@ static int keep(void *context, const struct announcement *seen, struct err *err)
     struct record *record = context;
     ck_assert_uint_lt(record->count, RECORD_MAX);
     struct record_item *item = &record->items[record->count++];
-    *item =
-        (struct record_item){seen->site, seen->layer, seen->sequence, seen->values.rank, {0}, 0};
+    *item = (struct record_item){seen->site, seen->layer, seen->text, seen->values.rank, {0}, 0};
     memcpy(item->shape, seen->values.shape, sizeof item->shape);
     item->data = arena_alloc(&record->arena, tensor_count(&seen->values), sizeof(float), err);
     ck_assert_ptr_nonnull(item->data);
@@ -45,8 +44,8 @@ static void add_sites(struct watch *watch, const struct record_watch *wanted)
     watch->head_count = wanted->head_count;
 }
 
-void record_pass(struct record *record, struct random_model *model,
-                 const struct sequence *sequences, size_t count, const struct record_watch *wanted)
+void record_pass(struct record *record, struct random_model *model, const struct text *texts,
+                 size_t count, const struct record_watch *wanted)
 {
     struct err err = {0};
     struct arena arena = {0};
@@ -55,7 +54,7 @@ void record_pass(struct record *record, struct random_model *model,
     record->count = 0;
     record->arena = (struct arena){0};
     int failed = watch_init(&watch, &model->config, &arena, &err) ||
-                 batch_init(&batch, &model->config, sequences, count, &arena, &err);
+                 batch_init(&batch, &model->config, texts, count, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
     add_sites(&watch, wanted);
     struct tap tap = {.watch = &watch, .sink = keep, .context = record};
@@ -70,12 +69,12 @@ void record_release(struct record *record)
     record->count = 0;
 }
 
-static const struct record_item *find(const struct record *record, size_t sequence,
+static const struct record_item *find(const struct record *record, size_t text,
                                       const struct record_item *like)
 {
     for (size_t i = 0; i < record->count; i++) {
         const struct record_item *item = &record->items[i];
-        if (item->site == like->site && item->layer == like->layer && item->sequence == sequence)
+        if (item->site == like->site && item->layer == like->layer && item->text == text)
             return item;
     }
     ck_abort_msg("'%s' of layer %d is missing", site_rows[like->site].name, like->layer);
@@ -119,7 +118,7 @@ void record_expect_rows(const struct record *whole, size_t whole_sequence,
     size_t compared = 0;
     for (size_t i = 0; i < part->count; i++) {
         const struct record_item *item = &part->items[i];
-        if (item->sequence != part_sequence)
+        if (item->text != part_sequence)
             continue;
         expect_item(find(whole, whole_sequence, item), item,
                     site_is_of_source(item->site) ? 0 : first);

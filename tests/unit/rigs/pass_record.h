@@ -1,7 +1,7 @@
 /* pass_record.h: every value that one pass announces, kept, and held against another pass's.
  *
  *     struct record whole, step;
- *     record_pass(&whole, &model, &sequence, 1, &watch_all);
+ *     record_pass(&whole, &model, &text, 1, &watch_all);
  *     record_pass(&step, &model, &grown, 1, &watch_all);
  *     record_expect_rows(&whole, 0, &step, 0, 5);      (the step's rows are the whole's from 5 on)
  *     record_release(&whole);
@@ -21,7 +21,7 @@ enum { RECORD_MAX = 1024 };
 struct record_item {
     enum site site;
     int layer;
-    size_t sequence;
+    size_t text;
     size_t rank;
     size_t shape[3];
     float *data;
@@ -45,11 +45,11 @@ struct record_watch {
 struct record_watch record_all(const struct random_model *model);
 
 /* Run a pass and keep what it announces. The test fails when the pass does. */
-void record_pass(struct record *record, struct random_model *model,
-                 const struct sequence *sequences, size_t count, const struct record_watch *watch);
+void record_pass(struct record *record, struct random_model *model, const struct text *texts,
+                 size_t count, const struct record_watch *watch);
 void record_release(struct record *record);
 
-/* Every value of `part`'s sequence is, to the bit, what `whole` has of its sequence for the rows
+/* Every value of `part`'s text is, to the bit, what `whole` has of its text for the rows
  * from `first` on; of a source's rows, for all. */
 void record_expect_rows(const struct record *whole, size_t whole_sequence,
                         const struct record *part, size_t part_sequence, size_t first);

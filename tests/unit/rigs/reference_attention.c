@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/pattern.h"
+
 enum { DRAWN_MAX = 600, SET_WORDS = 16 };
 
 /* --- what is seen ----------------------------------------------------------------------------- */

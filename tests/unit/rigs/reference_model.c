@@ -216,7 +216,7 @@ static const double *run_stack(struct reference *r, const struct stack *stack, s
 static void unembed(struct reference *r, const double *y)
 {
     const struct config *c = &r->model->config;
-    size_t rows = r->sequence->count;
+    size_t rows = r->text->count;
     const float *words = reference_of_model(r, c->tied ? "wte.weight" : "lm_head.weight");
     double *logits = reference_taken(r, rows * c->vocab_size);
     for (size_t i = 0; i < rows * c->vocab_size; i++)
@@ -230,10 +230,10 @@ static void unembed(struct reference *r, const double *y)
 static void run_blocks(struct reference *r, double *x, double *source)
 {
     const struct config *c = &r->model->config;
-    struct stack decoder = {.prefix = "h", .x = x, .rows = r->sequence->count};
+    struct stack decoder = {.prefix = "h", .x = x, .rows = r->text->count};
     if (c->kind == MODEL_TRANSFORMER) {
         struct stack encoder = {.part = PART_SOURCE, .prefix = "enc", .x = source};
-        encoder.rows = decoder.source_rows = r->sequence->source_count;
+        encoder.rows = decoder.source_rows = r->text->source_count;
         decoder.source = run_stack(r, &encoder, c->n_encoder_layer);
     }
     unembed(r, run_stack(r, &decoder, c->n_layer));
@@ -243,11 +243,11 @@ static const double *attention_layer(struct reference *r, size_t layer, const do
                                      const double *source)
 {
     const struct config *c = &r->model->config;
-    size_t rows = r->sequence->count;
+    size_t rows = r->text->count;
     const double *y = source ? source : x;
     struct inputs in = {.q = x, .k = y, .v = y, rows, rows, .causal = c->causal};
     if (source)
-        in.keys = r->sequence->source_count;
+        in.keys = r->text->source_count;
     if (c->projections) {
         in.q = reference_projected(r, "h", layer, "attn.q_proj", c->bias, x, rows);
         in.v = reference_projected(r, "h", layer, "attn.v_proj", c->bias, y, in.keys);
@@ -261,19 +261,16 @@ static const double *attention_layer(struct reference *r, size_t layer, const do
     return out;
 }
 
-void reference_run(struct reference *reference, struct tiny_model *model,
-                   const struct sequence *sequence)
+void reference_run(struct reference *reference, struct tiny_model *model, const struct text *text)
 {
     const struct config *c = &model->config;
-    *reference = (struct reference){.model = model, .sequence = sequence};
-    double *x = embedding(reference, sequence->ids, sequence->count);
-    double *source =
-        c->cross ? embedding(reference, sequence->source_ids, sequence->source_count) : NULL;
+    *reference = (struct reference){.model = model, .text = text};
+    double *x = embedding(reference, text->ids, text->count);
+    double *source = c->cross ? embedding(reference, text->source_ids, text->source_count) : NULL;
     const double *out = x;
-    reference_keep(reference, SITE_EMBEDDING, 0, x, sequence->count * c->n_embd);
+    reference_keep(reference, SITE_EMBEDDING, 0, x, text->count * c->n_embd);
     if (source)
-        reference_keep(reference, SITE_SOURCE_EMBEDDING, 0, source,
-                       sequence->source_count * c->n_embd);
+        reference_keep(reference, SITE_SOURCE_EMBEDDING, 0, source, text->source_count * c->n_embd);
     for (size_t layer = 0; layer < c->n_layer && c->kind == MODEL_ATTENTION; layer++)
         out = attention_layer(reference, layer, out, source);
     if (c->kind != MODEL_ATTENTION)

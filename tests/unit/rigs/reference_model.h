@@ -3,7 +3,7 @@
  * The judge of the fast one: no tiles, no strips, no threads, nothing left out.
  *
  *     struct reference reference;
- *     reference_run(&reference, &model, &sequence);
+ *     reference_run(&reference, &model, &text);
  *     const double *weights = reference.sites[SITE_WEIGHTS][layer];     ([H, T, S])
  *     reference_release(&reference);
  */
@@ -25,12 +25,11 @@ struct reference {
     const double *sites[SITE_COUNT][REFERENCE_LAYERS_MAX];
     size_t counts[SITE_COUNT][REFERENCE_LAYERS_MAX];
     struct tiny_model *model;
-    const struct sequence *sequence;
+    const struct text *text;
     struct arena arena;
 };
 
-void reference_run(struct reference *reference, struct tiny_model *model,
-                   const struct sequence *sequence);
+void reference_run(struct reference *reference, struct tiny_model *model, const struct text *text);
 void reference_release(struct reference *reference);
 
 /* The activations' formulas, in forms that lose nothing. */

@@ -17,22 +17,22 @@ const char small_encoder[] =
           "n_layer": 2, "n_head": 3, "n_inner": 16, "tie_word_embeddings": false});
 /* clang-format on */
 
-struct sequence small_text(const struct tiny_model *model)
+struct text small_text(const struct tiny_model *model)
 {
-    struct sequence sequence = {.ids = rig_ids(model, 0, LENGTH), .count = LENGTH};
+    struct text text = {.ids = rig_ids(model, 0, LENGTH), .count = LENGTH};
     if (model->config.cross) {
-        sequence.source_ids = rig_ids(model, 100, SOURCE);
-        sequence.source_count = SOURCE;
+        text.source_ids = rig_ids(model, 100, SOURCE);
+        text.source_count = SOURCE;
     }
-    return sequence;
+    return text;
 }
 
 int small_run(struct rig *rig, struct recording *seen, struct err *err)
 {
-    struct sequence sequence = small_text(rig->model);
+    struct text text = small_text(rig->model);
     *seen = (struct recording){0};
     *err = (struct err){0};
-    int failed = rig_run(rig, seen, &sequence, 1, err);
+    int failed = rig_run(rig, seen, &text, 1, err);
     recording_release(seen);
     return failed;
 }

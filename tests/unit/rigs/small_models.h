@@ -18,7 +18,7 @@ extern const char small_cross[];
 extern const char small_bare[];    /* no projections */
 extern const char small_encoder[]; /* encoder and decoder */
 
-struct sequence small_text(const struct tiny_model *model);
+struct text small_text(const struct tiny_model *model);
 
 /* Run the text; of what was announced only its count stays. Returns what forward returns. */
 int small_run(struct rig *rig, struct recording *seen, struct err *err);

@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/folder.h"
-#include "format/dtype.h"
+#include "format/safetensors.h"
 #include "model/config.h"
 
 /* Writes JSON without backslashes. */

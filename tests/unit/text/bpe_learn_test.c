@@ -1,3 +1,5 @@
+#include "base/buf.h"
+#include "base/folder.h"
 #include "text/bpe_learn.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "text/byte_alphabet.h"
+#include "text/word_table.h"
 
 #include <string.h>
 

@@ -1,3 +1,4 @@
+#include "base/folder.h"
 #include "text/tokenizer_json.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
 /* What folders hold, and the tokenizers that come of it. */
+#include "base/folder.h"
+#include "text/bpe.h"
 #include "text/tokenizer.h"
 
 #include <stdio.h>
@@ -6,7 +8,7 @@
 
 #include "../unit.h"
 #include "base/heap.h"
-#include "text/byte_alphabet.h"
+#include "text/word_table.h"
 
 #define LIFE "{\"Life\": 0, \"is\": 1, \"short\": 3}"
 #define GPT2 "{\"h\": 0, \"i\": 1, \"hi\": 2, \"<|endoftext|>\": 3}"

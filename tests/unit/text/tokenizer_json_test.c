@@ -1,3 +1,5 @@
+#include "base/file.h"
+#include "base/folder.h"
 #include "text/tokenizer_json.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+#include "base/file.h"
+#include "base/folder.h"
 #include "text/tokenizer.h"
 
 #include <stdio.h>

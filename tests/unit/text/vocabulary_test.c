@@ -1,3 +1,5 @@
+#include "base/file.h"
+#include "base/folder.h"
 #include "text/words.h"
 
 #include <stdio.h>
@@ -6,7 +8,6 @@
 #include "../unit.h"
 #include "base/buf.h"
 #include "base/heap.h"
-#include "text/byte_alphabet.h"
 
 static int open_text(struct vocabulary *vocabulary, const char *json, struct err *err)
 {

@@ -1,3 +1,4 @@
+#include "base/buf.h"
 #include "text/word_list.h"
 
 #include <string.h>

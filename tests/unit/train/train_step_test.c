@@ -194,7 +194,7 @@ static int compare_stream(void *context, const struct announcement *seen, struct
 {
     const struct train_step *step = context;
     struct matrix norm =
-        matrix_rows(step->tape.norm_f, seen->sequence * step->plan.tokens, step->plan.tokens);
+        matrix_rows(step->tape.norm_f, seen->text * step->plan.tokens, step->plan.tokens);
     (void)err;
     for (size_t row = 0; row < norm.rows; row++)
         ck_assert_mem_eq(norm.data + row * norm.stride,
@@ -211,12 +211,12 @@ TEST_LOOP(the_way_forward_has_the_bits_of_the_models, CASES)
     struct batch batch;
     struct watch watch;
     struct arena arena = {0};
-    struct sequence sequences[3] = {{0}};
+    struct text sequences[3] = {{0}};
     train_step_fixture_open(&fixture, cases[_i], 1, 0.0f);
     struct train_batch texts = train_step_fixture_batch(&fixture, 0);
     for (size_t i = 0; i < fixture.step.plan.texts; i++)
-        sequences[i] = (struct sequence){.ids = texts.ids + i * fixture.step.plan.tokens,
-                                         .count = fixture.step.plan.tokens};
+        sequences[i] = (struct text){.ids = texts.ids + i * fixture.step.plan.tokens,
+                                     .count = fixture.step.plan.tokens};
     test(&fixture);
     ck_assert_msg(model_open_folder(&model, &fixture.new_model.folder, &err) == 0, "%s", err.text);
     ck_assert_int_eq(

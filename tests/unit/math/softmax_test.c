@@ -1,5 +1,3 @@
-#include "math/softmax_range.h"
-
 #include <math.h>
 #include <string.h>
 
