@@ -35,7 +35,7 @@ struct job {
 
 static size_t rounds_of(const struct options *options)
 {
-    return options->repeat ? (size_t)options->repeat : ROUNDS;
+    return options->bench.repeat ? (size_t)options->bench.repeat : ROUNDS;
 }
 
 /* --- --attention: how it grows with a text, in several ways ----------------------------------- */
@@ -59,17 +59,17 @@ static const struct form *find_form(const struct options *options, struct err *e
 {
     static const struct format_table table = FORMAT_TABLE(forms, FORMS);
     size_t index = 0;
-    const char *name = options->json ? "json" : options->format;
-    return format_choose(&index, &table, name, options->output, err) ? NULL : &forms[index];
+    const char *name = options->output.json ? "json" : options->output.format;
+    return format_choose(&index, &table, name, options->output.path, err) ? NULL : &forms[index];
 }
 
 /* What can be known before a model is opened. */
 static int check_growth(const struct options *options, struct err *err)
 {
-    const char *other = options->only        ? "only"
-                        : options->save      ? "save"
-                        : options->precision ? "precision"
-                                             : NULL;
+    const char *other = options->bench.only        ? "only"
+                        : options->bench.save      ? "save"
+                        : options->model.precision ? "precision"
+                                                   : NULL;
     if (other)
         return err_usage(err,
                          "--%s: expected no --attention beside it, which measures attention "
@@ -115,7 +115,7 @@ static int measure_growth(const struct options *options, const struct folder *fo
     struct stream out = {0};
     struct growth_plan plan = {
         .folder = folder,
-        .threads = (size_t)options->threads,
+        .threads = (size_t)options->model.threads,
         .rounds = rounds_of(options),
         .lengths = lengths,
         .length_count = length_count,
@@ -128,7 +128,7 @@ static int measure_growth(const struct options *options, const struct folder *fo
     progress_begin(&progress, options, NULL);
     failed = failed || growth_measure(&growth, &plan, &arena, err);
     progress_end(&progress);
-    failed = failed || output_to(&out, options->output, err) ||
+    failed = failed || output_to(&out, options->output.path, err) ||
              find_form(options, err)->write(&out, &growth, err) || stream_commit(&out, err);
     stream_discard(&out);
     arena_release(&arena);
@@ -140,7 +140,7 @@ static int measure_growth(const struct options *options, const struct folder *fo
 static int read_lengths(struct job *job, struct err *err)
 {
     struct task_choice *choice = &job->plan.choice;
-    const char *item = job->options->lengths;
+    const char *item = job->options->bench.lengths;
     choice->lengths = item ? job->lengths : NULL;
     for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
         char text[32];
@@ -159,7 +159,7 @@ static int read_lengths(struct job *job, struct err *err)
 
 static int read_only(struct job *job, struct err *err)
 {
-    const char *item = job->options->only;
+    const char *item = job->options->bench.only;
     job->plan.choice.kinds = item ? 0 : TASKS_ALL;
     for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
         size = strcspn(item, ",");
@@ -174,20 +174,22 @@ static int read_only(struct job *job, struct err *err)
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    bool named = options->model || options->operands.count;
-    if (options->shape && named)
+    bool named = options->model.name || options->input.operands.count;
+    if (options->bench.shape && named)
         return err_usage(err, "--shape: stands in place of a model, found '%s' as well",
-                         options->model ? options->model : options->operands.items[0]);
-    if (options->save && !options->shape)
+                         options->model.name ? options->model.name
+                                             : options->input.operands.items[0]);
+    if (options->bench.save && !options->bench.shape)
         return err_usage(err, "--save: writes the model of --shape, found no --shape");
-    if (options->force && !options->save)
+    if (options->output.force && !options->bench.save)
         return err_usage(err, "--force: goes with --save, found no --save");
-    if (options->json && options->format && strcmp(options->format, "json") != 0)
+    if (options->output.json && options->output.format &&
+        strcmp(options->output.format, "json") != 0)
         return err_usage(err, "--json: means --format json, found --format %s as well",
-                         options->format);
-    if (options->attention)
+                         options->output.format);
+    if (options->mechanism.attention)
         return check_growth(options, err);
-    if (options->output)
+    if (options->output.path)
         return err_usage(err, "--output: expected --attention beside it: all else is printed");
     return options_choose_page(&job->json, options, err) ||
                    options_precision(&job->plan.choice.precision, options, err)
@@ -199,12 +201,12 @@ static int find_folder(struct job *job, struct err *err)
 {
     const char *name = NULL;
     const struct options *options = job->options;
-    bool named = options->operands.count || chosen_model(options);
+    bool named = options->input.operands.count || chosen_model(options);
     job->plan.folder = &job->folder;
-    if (!options->shape && (!options->attention || named))
+    if (!options->bench.shape && (!options->mechanism.attention || named))
         return only_model(&name, options, err) || model_find(&job->folder, name, err) ? -1 : 0;
-    if (options->shape ? shape_make(&job->new_model, options->shape, err)
-                       : shape_make_head(&job->new_model, err))
+    if (options->bench.shape ? shape_make(&job->new_model, options->bench.shape, err)
+                             : shape_make_head(&job->new_model, err))
         return -1;
     job->folder = job->new_model.folder;
     return 0;
@@ -230,7 +232,7 @@ static int measure(struct job *job, struct err *err)
     struct bench_report report;
     struct progress progress;
     struct stream out = {0};
-    job->plan.threads = (size_t)options->threads;
+    job->plan.threads = (size_t)options->model.threads;
     job->plan.rounds = rounds_of(options);
     progress_begin(&progress, options, NULL);
     job->plan.progress = show_progress;
@@ -247,14 +249,15 @@ int bench_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
     int failed = check_options(&job, err) || read_lengths(&job, err) || read_only(&job, err) ||
-                 (options->save && target_folder_check(options->save, options->force, err));
+                 (options->bench.save &&
+                  target_folder_check(options->bench.save, options->output.force, err));
     const struct task_choice *choice = &job.plan.choice;
     failed = failed || find_folder(&job, err);
-    if (!failed && options->attention)
+    if (!failed && options->mechanism.attention)
         failed = measure_growth(options, &job.folder, choice->lengths, choice->length_count, err);
     else if (!failed)
-        failed = options->save ? save_folder(&job.folder, options->save, options, err)
-                               : measure(&job, err);
+        failed = options->bench.save ? save_folder(&job.folder, options->bench.save, options, err)
+                                     : measure(&job, err);
     new_model_release(&job.new_model);
     arena_release(&job.arena);
     return failed ? -1 : 0;

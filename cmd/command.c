@@ -168,18 +168,18 @@ int command_run(const char *name, char **arguments, struct arena *arena, struct 
 const char *chosen_model(const struct options *options)
 {
     const char *environment = getenv("ATTN_MODEL");
-    if (options->model)
-        return options->model;
+    if (options->model.name)
+        return options->model.name;
     return environment && *environment ? environment : NULL;
 }
 
 int only_model(const char **name, const struct options *options, struct err *err)
 {
-    const struct texts *operands = &options->operands;
-    size_t named = operands->count + (options->model != NULL);
+    const struct texts *operands = &options->input.operands;
+    size_t named = operands->count + (options->model.name != NULL);
     *name = operands->count ? operands->items[0] : chosen_model(options);
     if (named <= 1)
         return 0;
     return err_usage(err, "expected one model, found '%s' as well",
-                     options->model ? options->model : operands->items[1]);
+                     options->model.name ? options->model.name : operands->items[1]);
 }

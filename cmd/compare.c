@@ -31,10 +31,10 @@ static int check_options(struct job *job, struct err *err)
     const struct format_table table =
         FORMAT_TABLE_OF_TEXT(comparison_formats, comparison_format_count);
     size_t format = 0;
-    if (!options->attention)
+    if (!options->mechanism.attention)
         return err_usage(err, "--attention: expected a list of what is to be compared with dense, "
                               "as window:8,linear");
-    if (format_choose(&format, &table, options->format, options->output, err))
+    if (format_choose(&format, &table, options->output.format, options->output.path, err))
         return -1;
     job->format = &comparison_formats[format];
     return mechanism_options_list(&job->ways, &job->plan.way_count, options, &job->session.arena,
@@ -66,10 +66,10 @@ static int prepare(struct job *job, struct err *err)
     const struct model *model = &session->viewer.model;
     return check_options(job, err) || inputs_open(&session->inputs, options, err) ||
                    session_open(session, err) || inputs_check_source(options, model, err) ||
-                   selection_layers(&job->selection, options->layer, &model->config,
+                   selection_layers(&job->selection, options->select.layer, &model->config,
                                     &session->arena, err) ||
-                   selection_heads(&job->selection, options->head, &model->config, &session->arena,
-                                   err) ||
+                   selection_heads(&job->selection, options->select.head, &model->config,
+                                   &session->arena, err) ||
                    read_texts(job, err)
                ? -1
                : 0;
@@ -87,12 +87,12 @@ static int compare(struct job *job, struct err *err)
     job->plan.pair_count = job->session.inputs.count;
     job->plan.ways = job->ways;
     job->plan.selection = &job->selection;
-    job->plan.rounds = options->repeat ? (size_t)options->repeat : ROUNDS;
+    job->plan.rounds = options->compare.repeat ? (size_t)options->compare.repeat : ROUNDS;
     progress_begin(&progress, options, NULL);
     job->plan.progress = &progress.sink;
     int failed = comparison_make(&comparison, &job->plan, &job->session.arena, err);
     progress_end(&progress);
-    failed = failed || output_to(&job->out, options->output, err) ||
+    failed = failed || output_to(&job->out, options->output.path, err) ||
              job->format->write(&job->out, &comparison, err) || stream_commit(&job->out, err);
     return failed ? -1 : 0;
 }

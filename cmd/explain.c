@@ -36,7 +36,7 @@ static int choose_part(struct job *job, struct err *err)
 {
     const struct model *model = &job->session.viewer.model;
     enum site_part first = attention_part_first(&model->config);
-    enum site_part part = job->options->attention_of ? job->part : first;
+    enum site_part part = job->options->explain.attention_of ? job->part : first;
     if (!attention_part_is_there(part, &model->config))
         return err_usage(err, "--attention-of: expected %s, which is all that '%s' has, found '%s'",
                          attention_parts[first].name, model->name, attention_parts[part].name);
@@ -61,10 +61,10 @@ static int choose_layer_and_head(struct job *job, struct err *err)
     const struct config *config = &job->session.viewer.model.config;
     enum site site = site_of(job->request.part, SITE_WEIGHTS);
     struct selection chosen = {.sites = site_bit(site)};
-    if (selection_layers(&chosen, options->layer ? options->layer : "0", config,
+    if (selection_layers(&chosen, options->select.layer ? options->select.layer : "0", config,
                          &job->session.arena, err) ||
-        selection_heads(&chosen, options->head ? options->head : "0", config, &job->session.arena,
-                        err))
+        selection_heads(&chosen, options->select.head ? options->select.head : "0", config,
+                        &job->session.arena, err))
         return -1;
     struct layers layers = selection_layers_of(&chosen, site);
     return only_one(&job->request.layer, "layer", layers.items, layers.count, err) ||
@@ -117,7 +117,7 @@ static int choose_all(struct job *job)
 static int choose_query(struct job *job, struct err *err)
 {
     const struct tokenized *tokenized = job->text;
-    const char *name = job->options->token;
+    const char *name = job->options->explain.token;
     struct token_match match = {.index = tokenized->count - 1};
     job->request.query_count = 1;
     if (name && strcmp(name, all) == 0)
@@ -160,10 +160,10 @@ static int check_options(struct job *job, struct err *err)
     const struct options *options = job->options;
     const struct format_table table = FORMAT_TABLE(explain_formats, explain_format_count);
     const struct names parts = NAMES(attention_parts, attention_part_count);
-    const char *name = options->attention_of;
+    const char *name = options->explain.attention_of;
     size_t format = 0;
     size_t part = 0;
-    if (format_choose(&format, &table, options->format, options->output, err))
+    if (format_choose(&format, &table, options->output.format, options->output.path, err))
         return -1;
     job->format = &explain_formats[format];
     if ((job->format->check && job->format->check(err)) ||
@@ -179,10 +179,11 @@ static int explain(struct job *job, struct err *err)
     size_t count = job->request.query_count;
     struct explanation *items = arena_alloc(&job->session.arena, count, sizeof *items, err);
     struct explanations explanations = {items, count, job->several};
-    struct explain_page page = {page_columns(job->options), job->options->full};
+    struct explain_page page = {page_columns(job->options), job->options->looks.full};
     if (!items)
         return -1;
-    job->request.digits = job->options->digits ? (int)job->options->digits : NUMERAL_DIGITS;
+    job->request.digits =
+        job->options->explain.digits ? (int)job->options->explain.digits : NUMERAL_DIGITS;
     job->request.keys = page_lines(job->options);
     progress_begin(&progress, job->options, "layers");
     job->session.viewer.machine.progress = &progress.sink;
@@ -190,7 +191,7 @@ static int explain(struct job *job, struct err *err)
                                   &job->session.arena, err);
     job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
-    failed = failed || output_to(&job->out, job->options->output, err) ||
+    failed = failed || output_to(&job->out, job->options->output.path, err) ||
              job->format->write(&job->out, &explanations, &page, err) ||
              stream_commit(&job->out, err);
     return failed ? -1 : 0;

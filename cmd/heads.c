@@ -53,9 +53,9 @@ static int check_options(struct job *job, struct err *err)
     const struct options *options = job->options;
     const struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
     size_t index = 0;
-    if (find_score(&job->sort, "--sort", options->sort, err) ||
-        find_score(&job->map, "--map", options->map, err) ||
-        format_choose(&index, &table, options->format, options->output, err))
+    if (find_score(&job->sort, "--sort", options->heads.sort, err) ||
+        find_score(&job->map, "--map", options->heads.map, err) ||
+        format_choose(&index, &table, options->output.format, options->output.path, err))
         return -1;
     job->form = &measured_forms[index];
     if (job->form->check && job->form->check(err))
@@ -65,7 +65,7 @@ static int check_options(struct job *job, struct err *err)
     if (job->sort < SCORES && !job->table)
         return err_usage(err, "--sort: it is for the lines of text and csv, found %s%s",
                          job->map < SCORES ? "--map " : "--format ",
-                         job->map < SCORES ? options->map : job->form->name);
+                         job->map < SCORES ? options->heads.map : job->form->name);
     return looks_read(&job->style, options, err);
 }
 
@@ -84,7 +84,7 @@ static int add_text(struct job *job, size_t index, struct err *err)
 
 static int measure(struct job *job, struct err *err)
 {
-    uint64_t seed = (uint64_t)job->options->seed;
+    uint64_t seed = (uint64_t)job->options->heads.seed;
     if (head_survey_open(&job->survey, &job->session.viewer, seed, &job->session.arena, err))
         return -1;
     if (inputs_open_any(&job->session.inputs, job->options, err))
@@ -198,8 +198,8 @@ int heads_command(const struct options *options, struct err *err)
     struct viewer *viewer = &job.session.viewer;
     struct stream out = {0};
     int failed = check_options(&job, err) ||
-                 viewer_open(viewer, chosen_model(options), (size_t)options->threads, err) ||
-                 measure(&job, err) || output_to(&out, options->output, err);
+                 viewer_open(viewer, chosen_model(options), (size_t)options->model.threads, err) ||
+                 measure(&job, err) || output_to(&out, options->output.path, err);
     struct place place = page_place(options, &job.style);
     failed = failed || (job.table ? write_table : write_maps)(&out, &job, &place, err) ||
              stream_commit(&out, err);

@@ -215,7 +215,7 @@ int help_version(struct err *err)
 int help_command(const struct options *options, struct err *err)
 {
     static const char *const shells[] = {"bash", "zsh", "fish"};
-    const struct texts *operands = &options->operands;
+    const struct texts *operands = &options->input.operands;
     const struct command *command = NULL;
     size_t shell = 0;
     if (operands->count > 1)
@@ -224,9 +224,9 @@ int help_command(const struct options *options, struct err *err)
         command = command_find(operands->items[0], err);
     if (operands->count && !command)
         return -1;
-    if (!options->completion)
-        return options->man ? write_page(PAGE_MANUAL, command, err) : help_of(command, err);
-    return names_choose(&shell, NAMES_LIST(shells), "--completion", options->completion, err)
+    if (!options->manual.completion)
+        return options->manual.man ? write_page(PAGE_MANUAL, command, err) : help_of(command, err);
+    return names_choose(&shell, NAMES_LIST(shells), "--completion", options->manual.completion, err)
                ? -1
                : write_page(PAGE_BASH + (enum page)shell, NULL, err);
 }

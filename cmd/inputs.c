@@ -95,15 +95,15 @@ static int no_text(struct err *err)
 
 static size_t text_count(const struct options *options)
 {
-    return options->sentences.count + options->operands.count;
+    return options->input.sentences.count + options->input.operands.count;
 }
 
 /* Sentences, then operands. */
 static const char *text_at(const struct options *options, size_t index)
 {
-    const struct texts *sentences = &options->sentences;
+    const struct texts *sentences = &options->input.sentences;
     return index < sentences->count ? sentences->items[index]
-                                    : options->operands.items[index - sentences->count];
+                                    : options->input.operands.items[index - sentences->count];
 }
 
 static bool begins_with_typeset_quote(const char *text)
@@ -150,8 +150,8 @@ static int check_word(const struct options *options, const char *word, struct er
 
 static int check_operands(const struct options *options, struct err *err)
 {
-    for (size_t i = 0; i < options->operands.count; i++) {
-        const char *operand = options->operands.items[i];
+    for (size_t i = 0; i < options->input.operands.count; i++) {
+        const char *operand = options->input.operands.items[i];
         if (!strchr(operand, ' ') && check_word(options, operand, err))
             return -1;
     }
@@ -162,7 +162,7 @@ static int check_operands(const struct options *options, struct err *err)
 
 bool inputs_are_given(const struct options *options)
 {
-    return text_count(options) || options->file || options->ids;
+    return text_count(options) || options->input.file || options->input.ids;
 }
 
 bool inputs_are_piped(const struct options *options)
@@ -175,14 +175,14 @@ static void add_whole(struct inputs *inputs, const struct options *options)
 {
     const struct file *file = &inputs->file;
     size_t newline = file->size && file->bytes[file->size - 1] == '\n';
-    inputs->whole = options->file ? "--file" : inputs_shown_path(inputs->path);
-    if (options->file || file->size)
+    inputs->whole = options->input.file ? "--file" : inputs_shown_path(inputs->path);
+    if (options->input.file || file->size)
         add_text(inputs, file->bytes, file->size - newline, 0);
 }
 
 int inputs_check_ids(const struct options *options, struct err *err)
 {
-    if (!options->ids || !options->bos)
+    if (!options->input.ids || !options->input.bos)
         return 0;
     return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
 }
@@ -190,7 +190,8 @@ int inputs_check_ids(const struct options *options, struct err *err)
 static int open_texts(struct inputs *inputs, const struct options *options, bool whole,
                       struct err *err)
 {
-    size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
+    size_t given =
+        text_count(options) + (options->input.file != NULL) + (options->input.ids != NULL);
     *inputs = (struct inputs){0};
     if (check_operands(options, err))
         return -1;
@@ -198,7 +199,7 @@ static int open_texts(struct inputs *inputs, const struct options *options, bool
         return err_usage(err, "expected one text, found %zu", given);
     if (whole && inputs_check_ids(options, err))
         return -1;
-    inputs->path = inputs_are_piped(options) ? "-" : options->file; /* a pipe may be empty */
+    inputs->path = inputs_are_piped(options) ? "-" : options->input.file; /* a pipe may be empty */
     if (inputs->path && inputs_read_file(&inputs->file, inputs->path, err))
         return -1;
     size_t most = given + 1 + (whole ? 0 : count_lines(&inputs->file));
@@ -212,9 +213,9 @@ static int open_texts(struct inputs *inputs, const struct options *options, bool
         add_whole(inputs, options);
     else if (inputs->path)
         add_lines(inputs);
-    if (options->ids)
-        inputs->items[inputs->count++] = (struct input){.ids = options->ids};
-    if (inputs->count || (!options->file && !inputs->file.size))
+    if (options->input.ids)
+        inputs->items[inputs->count++] = (struct input){.ids = options->input.ids};
+    if (inputs->count || (!options->input.file && !inputs->file.size))
         return 0;
     err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(inputs->path),
             inputs->file.size ? "only blank lines" : "nothing");
@@ -251,10 +252,10 @@ void inputs_release(struct inputs *inputs)
 
 int inputs_check_source(const struct options *options, const struct model *model, struct err *err)
 {
-    if (options->source && !model->config.cross)
+    if (options->input.source && !model->config.cross)
         return err_usage(err, "--source: expected none: '%s' attends to its own sentence",
                          model->name);
-    if (!options->source && model->config.cross)
+    if (!options->input.source && model->config.cross)
         return err_usage(err, "--source: expected a text that '%s' attends to, found none",
                          model->name);
     return 0;
@@ -312,7 +313,7 @@ int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folde
 {
     if (!tokenizer)
         return 0; /* texts are refused for that */
-    if (options->no_special)
+    if (options->input.no_special)
         tokenizer_spell_special(tokenizer);
-    return options->bos ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
+    return options->input.bos ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
 }

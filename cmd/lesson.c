@@ -58,7 +58,7 @@ static int run_line(struct tour *tour, const char *line, struct err *err)
     size_t count = 0;
     while (words[count])
         count++;
-    if (tour->options->width) {
+    if (tour->options->looks.width) {
         snprintf(width, sizeof width, "--width=%zu", tour->columns);
         words[count++] = width;
         words[count] = NULL;
@@ -131,8 +131,10 @@ static int write_list(const struct tour *tour, struct err *err)
 /* The step that is named, or all; the first where none is, of a list all. */
 static int choose_steps(struct tour *tour, struct err *err)
 {
-    const struct texts *operands = &tour->options->operands;
-    const char *name = operands->count ? operands->items[0] : tour->options->list ? "all" : "1";
+    const struct texts *operands = &tour->options->input.operands;
+    const char *name = operands->count              ? operands->items[0]
+                       : tour->options->lesson.list ? "all"
+                                                    : "1";
     long long step = 0;
     if (operands->count > 1)
         return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
@@ -155,8 +157,8 @@ int lesson_command(const struct options *options, struct err *err)
         return -1;
     pager_begin();
     tour.columns = page_columns(options);
-    int failed = options->list ? write_list(&tour, err) : 0;
-    for (size_t step = tour.first; !options->list && !failed && step < tour.end; step++)
+    int failed = options->lesson.list ? write_list(&tour, err) : 0;
+    for (size_t step = tour.first; !options->lesson.list && !failed && step < tour.end; step++)
         failed = show_step(&tour, step, err);
     arena_release(&tour.arena);
     return pager_end(failed, err);

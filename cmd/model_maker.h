@@ -2,7 +2,7 @@
  * and the folder that they are written to.
  *
  *     struct model_maker model = {.options = options};
- *     if (model_maker_read_sets(&model, err) || target_folder_check(options->output, ...) ||
+ *     if (model_maker_read_sets(&model, err) || target_folder_check(options->output.path, ...) ||
  *         new_words_find(&model.words, options, &like, err) ||
  *         model_maker_take_shape(&model, err) || model_maker_open(&model, path, err) ||
  *         save_folder(&model.new_model.folder, path, ...)) ...

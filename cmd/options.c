@@ -90,7 +90,7 @@ static int set_option(struct reader *reader, const struct option_row *row, const
         *(bool *)field = true;
         return 0;
     case OPTION_TEXT:
-        if (*(const char **)field && row->offset == offsetof(struct options, file))
+        if (*(const char **)field && row->offset == offsetof(struct options, input.file))
             return err_usage(reader->err,
                              "--%s: expected one file, found '%s' as well: 'cat' joins files, and "
                              "--%s - reads what it prints",
@@ -191,7 +191,7 @@ int options_parse(struct options *options, int command, char **arguments, struct
         if (failed)
             return -1;
         if (only_operands || argument[0] != '-' || argument[1] == '\0')
-            failed = add_text(&reader, &options->operands, argument);
+            failed = add_text(&reader, &options->input.operands, argument);
         else if (strcmp(argument, "--") == 0)
             only_operands = true;
         else if (is_long)
@@ -215,9 +215,9 @@ bool options_are_given(const struct options *options, const char *name)
 int options_precision(enum precision *precision, const struct options *options, struct err *err)
 {
     *precision = PRECISION_FP32;
-    if (!options->precision)
+    if (!options->model.precision)
         return 0;
-    return precision_choose(precision, "--precision", options->precision, err);
+    return precision_choose(precision, "--precision", options->model.precision, err);
 }
 
 int options_set(struct options *options, int command, const char *name, const char *value,
@@ -239,9 +239,9 @@ int options_set(struct options *options, int command, const char *name, const ch
 int options_choose_page(bool *json, const struct options *options, struct err *err)
 {
     static const char *const formats[] = {"text", "json"};
-    size_t index = options->json;
-    if (options->format &&
-        names_choose(&index, NAMES_LIST(formats), "--format", options->format, err))
+    size_t index = options->output.json;
+    if (options->output.format &&
+        names_choose(&index, NAMES_LIST(formats), "--format", options->output.format, err))
         return -1;
     *json = index == 1;
     return 0;

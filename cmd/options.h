@@ -51,76 +51,126 @@ struct texts {
     size_t count;
 };
 
-/* Numbers are 0 where they were not given, but for OPTIONS_DEFAULT. */
-struct options {
-    struct texts operands;
-    struct texts given; /* the long names of all options on the command line, in its order */
-
-    /* the model, and the way it attends */
-    const char *model;
-    const char *precision;
-    const char *attention, *attention_of, *mask_method, *scale, *without;
-    double softness; /* --temperature of the scores */
-    double dropout;
-    long long seed;
-
-    /* texts */
+/* What the command line says, by what reads it. Numbers are 0 where they were not given, but for
+ * OPTIONS_DEFAULT. */
+struct input_options {
+    struct texts operands; /* of most commands texts, too; of others a model, a file, a step */
     struct texts sentences;
     const char *file, *ids, *source;
     bool bos, no_special;
-    bool only_ids, decode; /* of tokenize */
-
-    /* what is shown, and where */
-    const char *show, *layer, *head, *mean;
-    const char *token;      /* of explain */
-    const char *sort, *map; /* of heads */
-    bool words, hide_first, full;
-    const char *format, *output;
-    bool json, force;
-    long long width, digits;
-
-    /* how pictures and pages look */
-    const char *view, *cells, *color_scale, *range, *palette, *color, *title;
-
-    /* how the program runs */
-    long long threads;
-    bool quiet, verbose, help;
-    bool list, man; /* of lesson; of help */
-    const char *completion;
-
-    /* of generate: how the text goes on */
-    long long tokens; /* of info, too */
-    double temperature, top_p;
-    long long top_k;
-    bool no_stop, logprobs;
-
-    /* of batch */
-    const char *input; /* what kind of file it is read from */
-    struct texts sweeps;
-    long long repeat; /* of bench and compare, too */
-    const char *reduce, *shard;
-    bool per_item, dry_run, resume, fail_fast;
-
-    /* of bench */
-    const char *lengths, *only, *save;
-
-    /* of init, train, vocab and corpus: what is made */
-    const char *shape, *like, *config, *vocab, *merges, *draw;
-    struct texts sets;
-    long long table, torch_seed, size, count;
-    const char *rule; /* of a grammar */
-
-    /* of train */
-    struct texts data;
-    const char *resume_from;
-    long long steps, batch, context, accumulate, save_every, warmup;
-    double rate, decay, clip, drills;
 };
 
-#define OPTIONS_DEFAULT                                                                  \
-    {                                                                                    \
-        .top_p = 1, .rate = 1e-3, .decay = 0.1, .clip = 1, .softness = 1, .steps = 1000, \
-        .batch = 32, .accumulate = 1, .count = 1, .torch_seed = ORIGIN_SEED,             \
+struct model_options {
+    const char *name;
+    const char *precision;
+    long long threads;
+};
+
+/* The way a model attends; `seed` is that of generate's tokens, too. */
+struct mechanism_options {
+    const char *attention, *mask_method, *scale, *without;
+    double temperature, dropout;
+    long long seed;
+};
+
+struct select_options {
+    const char *show, *layer, *head, *mean;
+    bool words, hide_first;
+};
+
+struct output_options {
+    const char *format, *path;
+    bool json, force;
+};
+
+/* How pages and pictures look. */
+struct looks_options {
+    const char *view, *cells, *color_scale, *range, *palette, *color, *title;
+    long long width;
+    bool full;
+};
+
+struct generate_options {
+    long long tokens, top_k;
+    double temperature, top_p;
+    bool no_stop, logprobs;
+};
+
+struct batch_options {
+    const char *kind; /* of the file that it is read from */
+    struct texts sweeps;
+    long long repeat;
+    const char *reduce, *shard;
+    bool per_item, dry_run, resume, fail_fast;
+};
+
+/* What init, train and vocab make. */
+struct make_options {
+    const char *shape, *like, *config, *vocab, *merges, *draw;
+    struct texts sets;
+    long long table, seed, size;
+};
+
+struct train_options {
+    struct texts data;
+    const char *resume;
+    long long steps, batch, context, accumulate, save_every, warmup, seed;
+    double rate, decay, clip, dropout, drills;
+};
+
+struct options {
+    struct texts given; /* the long names of all options on the command line, in its order */
+    bool quiet, verbose, help;
+    struct input_options input;
+    struct model_options model;
+    struct mechanism_options mechanism;
+    struct select_options select;
+    struct output_options output;
+    struct looks_options looks;
+    struct generate_options generate;
+    struct batch_options batch;
+    struct make_options make;
+    struct train_options train;
+    struct {
+        const char *lengths, *only, *save, *shape;
+        long long repeat;
+    } bench;
+    struct {
+        long long repeat;
+    } compare;
+    struct {
+        long long count, seed;
+        const char *rule; /* of a grammar */
+    } corpus;
+    struct {
+        const char *token, *attention_of;
+        long long digits;
+    } explain;
+    struct {
+        const char *sort, *map;
+        long long seed;
+    } heads;
+    struct {
+        long long tokens;
+    } info;
+    struct {
+        bool list;
+    } lesson;
+    struct {
+        const char *completion;
+        bool man;
+    } manual;
+    struct {
+        bool only_ids, decode;
+    } tokenize;
+};
+
+#define OPTIONS_DEFAULT                                                                          \
+    {                                                                                            \
+        .mechanism.temperature = 1, .generate.top_p = 1, .corpus.count = 1,                      \
+        .make.seed = ORIGIN_SEED,                                                                \
+        .train = {                                                                               \
+            .steps = 1000, .batch = 32, .accumulate = 1, .rate = 1e-3, .decay = 0.1, .clip = 1}, \
     }
 
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER, OPTION_REAL };

@@ -117,15 +117,15 @@ int format_choose(size_t *index, const struct format_table *table, const char *n
 static int find_format(struct output *output, const struct options *options, struct err *err)
 {
     const struct format_table table = FORMAT_TABLE(format_rows, format_count);
-    const char *path = options->output;
+    const char *path = options->output.path;
     size_t index = 0;
     output->path = path;
     output->to_stdout = output_is_standard(path);
     output->to_folder =
         !output->to_stdout && *path && (path[strlen(path) - 1] == '/' || file_is_directory(path));
-    if (output->to_folder && !options->format)
+    if (output->to_folder && !options->output.format)
         return err_usage(err, "--output: a folder needs --format, for example --format csv");
-    if (format_choose(&index, &table, options->format, path, err))
+    if (format_choose(&index, &table, options->output.format, path, err))
         return -1;
     output->format = &format_rows[index];
     return 0;
@@ -133,7 +133,7 @@ static int find_format(struct output *output, const struct options *options, str
 
 int output_choose(struct output *output, const struct options *options, struct err *err)
 {
-    output->replaces = options->force;
+    output->replaces = options->output.force;
     if (find_format(output, options, err) ||
         (output->to_folder && target_folder_check(output->path, output->replaces, err)))
         return -1;

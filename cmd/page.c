@@ -32,10 +32,10 @@ size_t page_columns(const struct options *options)
     struct winsize window;
     long long columns = 0;
     const char *environment = getenv("COLUMNS");
-    if (options->full)
+    if (options->looks.full)
         return 0;
-    if (options->width)
-        return (size_t)options->width;
+    if (options->looks.width)
+        return (size_t)options->looks.width;
     if (isatty(pager_terminal()) && environment &&
         num_parse_integer(environment, NARROWEST, WIDEST, &columns))
         return (size_t)columns;
@@ -46,7 +46,7 @@ size_t page_columns(const struct options *options)
 
 size_t page_lines(const struct options *options)
 {
-    return options->full ? 0 : PAGE_LINES;
+    return options->looks.full ? 0 : PAGE_LINES;
 }
 
 struct place page_place(const struct options *options, const struct style *style)
@@ -82,8 +82,8 @@ static bool wants_colour(const struct options *options)
 {
     const char *terminal = getenv("TERM");
     const char *refused = getenv("NO_COLOR");
-    return !options->output && isatty(pager_terminal()) && !(refused && *refused) && terminal &&
-           *terminal && strcmp(terminal, "dumb") != 0;
+    return !options->output.path && isatty(pager_terminal()) && !(refused && *refused) &&
+           terminal && *terminal && strcmp(terminal, "dumb") != 0;
 }
 
 static int read_colour(struct style *style, const struct options *options, struct err *err)
@@ -95,7 +95,7 @@ static int read_colour(struct style *style, const struct options *options, struc
     struct names names = NAMES_LIST(times);
     size_t when = AUTO;
     names.synonyms = synonyms;
-    if (options->color && names_choose(&when, names, "--color", options->color, err))
+    if (options->looks.color && names_choose(&when, names, "--color", options->looks.color, err))
         return -1;
     bool coloured = when == ALWAYS || (when == AUTO && wants_colour(options));
     style->depth = coloured ? depth_of_terminal() : DEPTH_NONE;
@@ -107,19 +107,19 @@ int looks_read(struct style *style, const struct options *options, struct err *e
     const char *colours = getenv("COLORFGBG"); /* it ends in the ground's: 7 and 15 are white */
     const char *ground = colours ? strrchr(colours, ';') : NULL;
     *style = (struct style){
-        .title = options->title,
-        .hide_first = options->hide_first,
+        .title = options->looks.title,
+        .hide_first = options->select.hide_first,
         .dark = !ground || (strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0),
     };
-    if (options->color_scale && style_read_scale(style, options->color_scale, err))
+    if (options->looks.color_scale && style_read_scale(style, options->looks.color_scale, err))
         return -1;
-    if (options->range && style_read_range(style, options->range, err))
+    if (options->looks.range && style_read_range(style, options->looks.range, err))
         return -1;
-    if (options->view && style_read_view(style, options->view, err))
+    if (options->looks.view && style_read_view(style, options->looks.view, err))
         return -1;
-    if (options->cells && style_read_cells(style, options->cells, err))
+    if (options->looks.cells && style_read_cells(style, options->looks.cells, err))
         return -1;
-    if (options->palette && style_read_palette(style, options->palette, err))
+    if (options->looks.palette && style_read_palette(style, options->looks.palette, err))
         return -1;
     return read_colour(style, options, err);
 }
@@ -131,14 +131,15 @@ void looks_note(const struct options *options, const struct format *format)
         bool given;
         unsigned looks;
     } rows[] = {
-        {"view", options->view, LOOKS_VIEW},
-        {"style", options->cells, LOOKS_CELLS},
-        {"color-scale", options->color_scale, LOOKS_COLOURS},
-        {"range", options->range, LOOKS_COLOURS},
-        {"palette", options->palette, LOOKS_COLOURS},
-        {"title", options->title, LOOKS_TITLE},
-        {"color", options->color && strcmp(options->color, "always") == 0, LOOKS_TERMINAL},
-        {"width", options->width > 0, LOOKS_TERMINAL},
+        {"view", options->looks.view, LOOKS_VIEW},
+        {"style", options->looks.cells, LOOKS_CELLS},
+        {"color-scale", options->looks.color_scale, LOOKS_COLOURS},
+        {"range", options->looks.range, LOOKS_COLOURS},
+        {"palette", options->looks.palette, LOOKS_COLOURS},
+        {"title", options->looks.title, LOOKS_TITLE},
+        {"color", options->looks.color && strcmp(options->looks.color, "always") == 0,
+         LOOKS_TERMINAL},
+        {"width", options->looks.width > 0, LOOKS_TERMINAL},
     };
     struct buf idle = {0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

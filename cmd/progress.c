@@ -44,7 +44,7 @@ void progress_begin_beside(struct progress *progress, const struct options *opti
                            const char *things)
 {
     struct stat status;
-    bool to_stdout = !options->output || strcmp(options->output, "-") == 0;
+    bool to_stdout = !options->output.path || strcmp(options->output.path, "-") == 0;
     bool to_file = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode);
     progress_begin(progress, options, things);
     progress->shows = progress->shows && (!to_stdout || to_file);

@@ -10,28 +10,34 @@ int mechanism_options_read(struct mechanism *mechanism, const struct options *op
                            struct err *err)
 {
     *mechanism = (struct mechanism){
-        .temperature = options->softness == 1 ? 0 : (float)options->softness,
-        .dropout = (float)options->dropout,
-        .seed = (uint64_t)options->seed,
+        .temperature =
+            options->mechanism.temperature == 1 ? 0 : (float)options->mechanism.temperature,
+        .dropout = (float)options->mechanism.dropout,
+        .seed = (uint64_t)options->mechanism.seed,
     };
-    if ((float)options->softness == 0) /* ranges that end before their end */
+    if ((float)options->mechanism.temperature == 0) /* ranges that end before their end */
         return err_usage(err, "--temperature: expected a number above 0, found %g",
-                         options->softness);
-    if ((float)options->dropout == 1)
-        return err_usage(err, "--dropout: expected a number below 1, found %g", options->dropout);
-    if (options->attention && mechanism_set_attention(mechanism, options->attention, err))
+                         options->mechanism.temperature);
+    if ((float)options->mechanism.dropout == 1)
+        return err_usage(err, "--dropout: expected a number below 1, found %g",
+                         options->mechanism.dropout);
+    if (options->mechanism.attention &&
+        mechanism_set_attention(mechanism, options->mechanism.attention, err))
         return -1;
-    if (options->mask_method && mechanism_set_mask_method(mechanism, options->mask_method, err))
+    if (options->mechanism.mask_method &&
+        mechanism_set_mask_method(mechanism, options->mechanism.mask_method, err))
         return -1;
-    if (options->scale && mechanism_set_scale(mechanism, options->scale, err))
+    if (options->mechanism.scale && mechanism_set_scale(mechanism, options->mechanism.scale, err))
         return -1;
-    return options->without ? mechanism_set_without(mechanism, options->without, err) : 0;
+    return options->mechanism.without
+               ? mechanism_set_without(mechanism, options->mechanism.without, err)
+               : 0;
 }
 
 int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
                            const struct options *options, struct arena *arena, struct err *err)
 {
-    const char *item = options->attention;
+    const char *item = options->mechanism.attention;
     size_t most = 1;
     for (const char *at = item; *at; at++)
         most += *at == ',';
@@ -41,7 +47,7 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
         struct mechanism *mechanism = &(*mechanisms)[(*count)++];
         size = strcspn(item, ",");
         const char *text = arena_text(arena, item, size, err);
-        mechanism->seed = (uint64_t)options->seed;
+        mechanism->seed = (uint64_t)options->mechanism.seed;
         if (!text || mechanism_set_attention(mechanism, text, err))
             return -1;
     }
@@ -54,17 +60,17 @@ int read_derivation(struct derivation *how, const struct options *options, bool 
                     struct err *err)
 {
     *how = (struct derivation){
-        .words = options->words,
-        .hide_first = options->hide_first && !keeps_first,
+        .words = options->select.words,
+        .hide_first = options->select.hide_first && !keeps_first,
     };
-    return options->mean ? derive_read_mean(how, options->mean, err) : 0;
+    return options->select.mean ? derive_read_mean(how, options->select.mean, err) : 0;
 }
 
 const char *request_layer(const struct format *format, const struct options *options,
                           const struct derivation *how)
 {
-    if (options->layer)
-        return options->layer;
+    if (options->select.layer)
+        return options->select.layer;
     return format_layer(how->mean_of_layers ? NULL : format);
 }
 
@@ -77,7 +83,7 @@ int request_make(struct request *request, const struct options *options,
     const char *usual = format_show(format, config.n_encoder_layer > 0);
     bool is_page = format && strcmp(format->name, "text") == 0;
     *request = (struct request){
-        .chosen = !is_page || options->show || options->layer || options->head,
+        .chosen = !is_page || options->select.show || options->select.layer || options->select.head,
     };
     if (mechanism_options_read(&config.mechanism, options, err) ||
         mechanism_check(&config.mechanism, &config, err))
@@ -86,9 +92,10 @@ int request_make(struct request *request, const struct options *options,
     if (read_derivation(&request->derivation, options, format && format->can_show_all, err))
         return -1;
     const char *layer = request_layer(format, options, &request->derivation);
-    return selection_sites(selection, options->show ? options->show : usual, &config, err) ||
+    return selection_sites(selection, options->select.show ? options->select.show : usual, &config,
+                           err) ||
                    selection_layers(selection, layer, &config, arena, err) ||
-                   selection_heads(selection, options->head, &config, arena, err) ||
+                   selection_heads(selection, options->select.head, &config, arena, err) ||
                    derive_check(&request->derivation, selection, viewer->tokenizer, err)
                ? -1
                : 0;

@@ -17,7 +17,7 @@ int session_open(struct session *session, struct err *err)
 {
     const struct options *options = session->options;
     struct viewer *viewer = &session->viewer;
-    if (viewer_open(viewer, chosen_model(options), (size_t)options->threads, err) ||
+    if (viewer_open(viewer, chosen_model(options), (size_t)options->model.threads, err) ||
         viewer_set_precision(viewer, session->precision, err) ||
         inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, options, err))
         return -1;
@@ -29,7 +29,7 @@ int session_read(const struct session *session, struct text_pair *pair, size_t i
                  struct arena *arena, struct err *err)
 {
     const struct inputs *inputs = &session->inputs;
-    const char *text = session->options->source;
+    const char *text = session->options->input.source;
     struct input source = {.text = text, .size = text ? strlen(text) : 0};
     if (!viewer_read(&session->viewer, pair, inputs->count ? &inputs->items[index] : NULL,
                      text ? &source : NULL, arena, err))

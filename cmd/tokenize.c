@@ -150,17 +150,18 @@ static void add_texts(struct job *job, const struct texts *texts)
 static int gather(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    bool named = options->file || options->operands.count || options->sentences.count;
-    const char *path = named ? options->file : "-";
-    size_t most = 1 + options->operands.count + options->sentences.count;
+    bool named =
+        options->input.file || options->input.operands.count || options->input.sentences.count;
+    const char *path = named ? options->input.file : "-";
+    size_t most = 1 + options->input.operands.count + options->input.sentences.count;
     job->inputs = arena_alloc(&job->arena, most, sizeof *job->inputs, err);
     job->tallies = arena_alloc(&job->arena, most, sizeof *job->tallies, err);
     if (!job->inputs || !job->tallies || (path && inputs_read_file(&job->file, path, err)))
         return -1;
     if (path)
         job->inputs[job->count++] = (struct input){.text = job->file.bytes, .size = job->file.size};
-    add_texts(job, &options->sentences);
-    add_texts(job, &options->operands);
+    add_texts(job, &options->input.sentences);
+    add_texts(job, &options->input.operands);
     return 0;
 }
 
@@ -277,13 +278,15 @@ static int decode_ids(const struct options *options, const struct tokenizer *tok
 {
     struct decoder decoder = {.tokenizer = tokenizer};
     struct stream out = {0};
-    const char *path = options->operands.count || options->file ? options->file : "-";
+    const char *path =
+        options->input.operands.count || options->input.file ? options->input.file : "-";
     if (path && inputs_read_file(&decoder.file, path, err))
         return -1;
     int failed =
-        write_all(&decoder, &options->operands, err) || stream_to(&out, STDOUT_FILENO, err);
+        write_all(&decoder, &options->input.operands, err) || stream_to(&out, STDOUT_FILENO, err);
     decoder.out = &out;
-    failed = failed || write_all(&decoder, &options->operands, err) || stream_commit(&out, err);
+    failed =
+        failed || write_all(&decoder, &options->input.operands, err) || stream_commit(&out, err);
     stream_discard(&out);
     file_release(&decoder.file);
     return failed ? -1 : 0;
@@ -294,13 +297,13 @@ static int decode_ids(const struct options *options, const struct tokenizer *tok
 /* --decode goes the other way. */
 static int check_decode(const struct options *options, struct err *err)
 {
-    const char *other = options->only_ids          ? "--ids"
-                        : options->format          ? "--format"
-                        : options->sentences.count ? "--sentence"
-                        : options->bos             ? "--bos"
-                        : options->no_special      ? "--no-special"
-                                                   : NULL;
-    if (options->decode && other)
+    const char *other = options->tokenize.only_ids       ? "--ids"
+                        : options->output.format         ? "--format"
+                        : options->input.sentences.count ? "--sentence"
+                        : options->input.bos             ? "--bos"
+                        : options->input.no_special      ? "--no-special"
+                                                         : NULL;
+    if (options->tokenize.decode && other)
         return err_usage(err, "--decode: prints the bytes of ids, found %s as well", other);
     return 0;
 }
@@ -311,12 +314,12 @@ static int check_options(struct job *job, struct err *err)
     bool json = false;
     if (check_decode(options, err))
         return -1;
-    if (options->only_ids && options->format)
+    if (options->tokenize.only_ids && options->output.format)
         return err_usage(err, "--ids: prints the ids alone, found --format %s as well",
-                         options->format);
+                         options->output.format);
     if (options_choose_page(&json, options, err))
         return -1;
-    job->mode = options->only_ids ? MODE_IDS : json ? MODE_JSON : MODE_TABLE;
+    job->mode = options->tokenize.only_ids ? MODE_IDS : json ? MODE_JSON : MODE_TABLE;
     return 0;
 }
 
@@ -336,7 +339,7 @@ int tokenize_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
     int failed = check_options(&job, err) || open_tokenizer(&job, err);
-    if (!failed && options->decode)
+    if (!failed && options->tokenize.decode)
         failed = decode_ids(options, job.tokenizer, err);
     else if (!failed)
         failed = gather(&job, err) || read_all(&job, err) || print_all(&job, err);

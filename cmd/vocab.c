@@ -17,12 +17,12 @@ struct job {
 static int read_files(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct texts *paths = &options->operands;
+    const struct texts *paths = &options->input.operands;
     if (!paths->count)
         return err_usage(err, "expected a text file, or - for standard input");
-    if (!options->output || !*options->output)
+    if (!options->output.path || !*options->output.path)
         return err_usage(err, "expected a directory to write: --output DIR");
-    if (target_folder_check(options->output, options->force, err))
+    if (target_folder_check(options->output.path, options->output.force, err))
         return -1;
     job->files = arena_alloc(&job->arena, paths->count, sizeof *job->files, err);
     for (size_t i = 0; job->files && i < paths->count; i++)
@@ -33,7 +33,7 @@ static int read_files(struct job *job, struct err *err)
 
 static int list_words(struct job *job, struct err *err)
 {
-    const struct texts *paths = &job->options->operands;
+    const struct texts *paths = &job->options->input.operands;
     struct word_list list = {0};
     int failed = 0;
     for (size_t i = 0; i < paths->count && !failed; i++)
@@ -48,8 +48,8 @@ static int list_words(struct job *job, struct err *err)
 
 static int learn_pairs(struct job *job, struct err *err)
 {
-    const struct texts *paths = &job->options->operands;
-    size_t size = (size_t)job->options->size;
+    const struct texts *paths = &job->options->input.operands;
+    size_t size = (size_t)job->options->make.size;
     struct bpe_learner learner = {0};
     struct progress progress;
     int failed = 0;
@@ -75,14 +75,15 @@ static int learn_pairs(struct job *job, struct err *err)
 int vocab_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
-    int failed = read_files(&job, err) || (options->size ? learn_pairs : list_words)(&job, err);
+    int failed =
+        read_files(&job, err) || (options->make.size ? learn_pairs : list_words)(&job, err);
     struct folder_file files[] = {
         {"vocab.json", job.vocab.bytes, job.vocab.size},
         {"merges.txt", job.merges.bytes, job.merges.size},
     };
-    struct folder folder = {options->output, files, options->size ? 2 : 1};
+    struct folder folder = {options->output.path, files, options->make.size ? 2 : 1};
     failed = failed || save_folder(&folder, folder.path, options, err);
-    for (size_t i = 0; job.files && i < options->operands.count; i++)
+    for (size_t i = 0; job.files && i < options->input.operands.count; i++)
         file_release(&job.files[i]);
     buf_release(&job.vocab);
     buf_release(&job.merges);

@@ -32,7 +32,7 @@ static void note_tokenizers(const struct batch_work *work)
 static int prepare(struct batch_work *work, struct err *err)
 {
     const struct options *options = work->options;
-    work->models.threads = (size_t)options->threads;
+    work->models.threads = (size_t)options->model.threads;
     if (store_choose(&work->plan, options, err) || tallies_open(&work->tallies, options, err) ||
         jobs_open(&work->jobs, options, err))
         return -1;
@@ -139,7 +139,7 @@ int batch_command(const struct options *options, struct err *err)
     heap_give_back();
     int failed = prepare(&work, err);
     if (!failed)
-        failed = options->dry_run ? batch_print(&work, err) : run_and_store(&work, err);
+        failed = options->batch.dry_run ? batch_print(&work, err) : run_and_store(&work, err);
     store_close(&work.store);
     tallies_release(&work.tallies);
     open_models_release(&work.models);

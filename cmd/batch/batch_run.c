@@ -339,7 +339,7 @@ static int store_round(struct round *round, struct err *err)
     struct batch_work *work = round->work;
     for (size_t i = 0; i < round->count; i++) {
         const struct entry *entry = &round->entries[i];
-        if (entry->fault.kind && work->options->fail_fast)
+        if (entry->fault.kind && work->options->batch.fail_fast)
             return store_settle(&work->store, err) ? -1 : stop_at(entry, err);
         if (entry->fault.kind)
             tell_failure(work, entry);

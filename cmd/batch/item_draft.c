@@ -50,7 +50,7 @@ int item_draft_check(struct item_draft *draft)
         return condition_names_blame(item->conditions.names,
                                      "expected 'sentence' or 'ids', found neither", draft->err);
     if (draft->has_ids)
-        item->input.ids = item->options.ids;
+        item->input.ids = item->options.input.ids;
     return inputs_check_ids(&item->options, draft->err) ? -1 : 1;
 }
 

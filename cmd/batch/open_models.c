@@ -54,7 +54,7 @@ void open_models_release(struct open_models *models)
 /* Let the viewer read texts as the options say. */
 static int choose_reading(struct open_model *model, const struct options *options, struct err *err)
 {
-    size_t reading = (options->bos ? 1u : 0u) | (options->no_special ? 2u : 0u);
+    size_t reading = (options->input.bos ? 1u : 0u) | (options->input.no_special ? 2u : 0u);
     struct tokenizer **tokenizer = &model->readings[reading];
     const struct folder *folder = &model->viewer.model.folder;
     if (!*tokenizer && model->readings[0] &&
@@ -72,7 +72,7 @@ int open_model_read(struct open_model *model, const struct job *job, struct text
                     struct arena *arena, struct err *err)
 {
     const struct options *options = &job->item.options;
-    const char *text = options->source;
+    const char *text = options->input.source;
     struct input source = {.text = text, .size = text ? strlen(text) : 0};
     if (inputs_check_source(options, &model->viewer.model, err) ||
         choose_reading(model, options, err))
