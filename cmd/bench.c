@@ -125,7 +125,7 @@ static int measure_growth(const struct options *options, const struct folder *fo
     int failed = mechanism_options_list(&ways, &plan.way_count, options, &arena, err) ||
                  check_lengths(options, &plan, err);
     plan.ways = ways;
-    progress_begin(&progress, options, NULL);
+    progress_begin(&progress, NULL);
     failed = failed || growth_measure(&growth, &plan, &arena, err);
     progress_end(&progress);
     failed = failed || output_to(&out, options->output.path, err) ||
@@ -234,7 +234,7 @@ static int measure(struct job *job, struct err *err)
     struct stream out = {0};
     job->plan.threads = (size_t)options->model.threads;
     job->plan.rounds = rounds_of(options);
-    progress_begin(&progress, options, NULL);
+    progress_begin(&progress, NULL);
     job->plan.progress = show_progress;
     job->plan.progress_context = &progress;
     int failed = benchmark(&report, &job->plan, &job->arena, err);

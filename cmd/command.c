@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "progress.h"
 
 const struct command command_rows[] = {
     {"run", FOR_RUN, "look at a sentence: attention, context, any tensor", "[TEXT]...",
@@ -157,6 +158,7 @@ int command_run(const char *name, char **arguments, struct arena *arena, struct 
     const struct command *command = command_find(name, err);
     if (!command || options_parse(&options, command->bit, arguments, arena, err))
         return -1;
+    progress_set_quiet(options.quiet);
     if (options.help)
         return help_of(command, err);
     if (!command->run(&options, err))

@@ -57,14 +57,13 @@ int help_of(const struct command *command, struct err *err);
 int help_version(struct err *err);
 
 /* A line on standard error that is worth knowing: "attn-cli: note: …"; nothing with --quiet. */
-void print_note(const struct options *options, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* What stands on standard error where nothing was asked for: a few lines to begin with. */
 void print_usage(void);
 
 /* A note of what a tokenizer's file asks for and is not done; NULL has no file. */
-void print_note_of_tokenizer(const struct options *options, const struct tokenizer *tokenizer);
+void print_note_of_tokenizer(const struct tokenizer *tokenizer);
 
 /* An error that does not end the program: "attn-cli: error: …". */
 void print_failure(const char *text);

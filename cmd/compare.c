@@ -88,7 +88,7 @@ static int compare(struct job *job, struct err *err)
     job->plan.ways = job->ways;
     job->plan.selection = &job->selection;
     job->plan.rounds = options->compare.repeat ? (size_t)options->compare.repeat : ROUNDS;
-    progress_begin(&progress, options, NULL);
+    progress_begin(&progress, NULL);
     job->plan.progress = &progress.sink;
     int failed = comparison_make(&comparison, &job->plan, &job->session.arena, err);
     progress_end(&progress);

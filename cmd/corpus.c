@@ -18,7 +18,7 @@ static int write_texts(struct stream *out, const struct grammar *grammar, size_t
     struct progress progress;
     long long count = options->corpus.count;
     int failed = 0;
-    progress_begin_beside(&progress, options, "texts");
+    progress_begin_beside(&progress, options->output.path, "texts");
     for (long long i = 0; i < count && !failed; i++) {
         progress_show(&progress, (size_t)i, (size_t)count, NULL);
         uint64_t key = rng_fold_in((uint64_t)options->corpus.seed, (uint64_t)i);

@@ -108,8 +108,8 @@ static int choose_all(struct job *job)
     job->request.query_count = job->text->count;
     job->several = true;
     if (tokenized_find_token(&match, job->text, all))
-        print_note(job->options, "--token %s is every token: --token %s is the one called '%s'",
-                   all, job->text->labels[match.index].exact, all);
+        print_note("--token %s is every token: --token %s is the one called '%s'", all,
+                   job->text->labels[match.index].exact, all);
     return 0;
 }
 
@@ -126,12 +126,10 @@ static int choose_query(struct job *job, struct err *err)
         return unknown_token(job, name, err);
     job->request.query = match.index;
     if (name && match.place != match.index)
-        print_note(job->options,
-                   "--token %s is the token '%s' at place %zu: --token %s is the one at place %zu",
+        print_note("--token %s is the token '%s' at place %zu: --token %s is the one at place %zu",
                    name, name, match.index, tokenized->labels[match.place].exact, match.place);
     if (match.alike)
-        print_note(job->options,
-                   "'%s' stands %zu times in the %s: this is the first, --token %s "
+        print_note("'%s' stands %zu times in the %s: this is the first, --token %s "
                    "is the next",
                    name, match.alike + 1, called(job), tokenized->labels[match.next].exact);
     return 0;
@@ -185,7 +183,7 @@ static int explain(struct job *job, struct err *err)
     job->request.digits =
         job->options->explain.digits ? (int)job->options->explain.digits : NUMERAL_DIGITS;
     job->request.keys = page_lines(job->options);
-    progress_begin(&progress, job->options, "layers");
+    progress_begin(&progress, "layers");
     job->session.viewer.machine.progress = &progress.sink;
     int failed = explanation_make(items, &job->session.viewer, &job->pair, &job->request,
                                   &job->session.arena, err);

@@ -252,7 +252,6 @@ static void note_work(const struct job *job)
                                     text->source_cache.count));
     num_size(kept, text->arena.taken_bytes);
     print_note(
-        job->options,
         "%zu + %zu tokens, threads: %zu, %s kernels, %s: the first after %.1f ms, then %.1f a "
         "second; cache %s, kept %s",
         text->prompt_count, steps, pool_threads(job->session.viewer.machine.pool),
@@ -274,8 +273,7 @@ static int generate(struct job *job, struct err *err)
         return -1;
     const struct continuation *text = &job->text;
     if (text->end == END_OF_CONTEXT)
-        print_note(job->options,
-                   "the text ends with the model's context of %zu tokens: %zu new ones of %zu",
+        print_note("the text ends with the model's context of %zu tokens: %zu new ones of %zu",
                    text->room, text->count - text->prompt_count, text->generation.tokens);
     return 0;
 }

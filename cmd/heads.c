@@ -90,8 +90,8 @@ static int measure(struct job *job, struct err *err)
     if (inputs_open_any(&job->session.inputs, job->options, err))
         return -1;
     if (job->session.inputs.count)
-        print_note_of_tokenizer(job->options, job->session.viewer.tokenizer);
-    progress_begin(&job->progress, job->options, "texts");
+        print_note_of_tokenizer(job->session.viewer.tokenizer);
+    progress_begin(&job->progress, "texts");
     size_t count = HEAD_SURVEY_REPEATS + job->session.inputs.count;
     for (size_t i = 0; i < HEAD_SURVEY_REPEATS; i++) {
         if (head_survey_add_repeat(&job->survey, i, err))

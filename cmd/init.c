@@ -197,8 +197,7 @@ static int keep_given(struct job *job, struct err *err)
     }
     safetensors_release(&given);
     if (kept == job->model.new_model.count && options_are_given(job->options, "seed"))
-        print_note(job->options,
-                   "the numbers of '%s' were given, not drawn: --seed changes nothing",
+        print_note("the numbers of '%s' were given, not drawn: --seed changes nothing",
                    job->like.path);
     return 0;
 }
@@ -217,7 +216,7 @@ static int fill_draft(struct job *job, struct err *err)
         .source_rows = origin ? origin->source_rows : 0,
         .progress = &progress.sink,
     };
-    progress_begin(&progress, options, "layers");
+    progress_begin(&progress, "layers");
     int failed = weight_init_draw(&job->model.new_model, &init, err);
     progress_end(&progress);
     if (failed)
@@ -236,7 +235,7 @@ int init_command(const struct options *options, struct err *err)
         open_draft(&job, err) || fill_draft(&job, err) ||
         save_folder(&job.model.new_model.folder, options->output.path, options, err);
     if (!failed && bundled_find(options->output.path))
-        print_note(options, "--model %s is the bundled model, this one is --model ./%s",
+        print_note("--model %s is the bundled model, this one is --model ./%s",
                    options->output.path, options->output.path);
     model_maker_release(&job.model);
     return failed ? -1 : 0;

@@ -296,16 +296,15 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
     dropped->count += tokenized->dropped_count;
 }
 
-void dropped_note(const struct dropped *dropped, const struct options *options, const char *place)
+void dropped_note(const struct dropped *dropped, const char *place)
 {
     bool one = dropped->count == 1;
     bool placed = place && *place;
     if (!dropped->count)
         return;
-    print_note(options, "%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s",
-               dropped->count, one ? "mark that is" : "marks that are", one ? "was" : "were",
-               dropped->first, dropped->at, placed ? " of " : "", placed ? place : "",
-               one ? "" : " is the first");
+    print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s", dropped->count,
+               one ? "mark that is" : "marks that are", one ? "was" : "were", dropped->first,
+               dropped->at, placed ? " of " : "", placed ? place : "", one ? "" : " is the first");
 }
 
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,

@@ -65,7 +65,7 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
 
 /* Say on standard error, in one line, that they were left out; `place` is that of the text with the
  * first one, NULL or "" where it goes without saying. */
-void dropped_note(const struct dropped *dropped, const struct options *options, const char *place);
+void dropped_note(const struct dropped *dropped, const char *place);
 
 /* Let the tokenizer, which may be NULL, read texts as --bos and --no-special say. */
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,

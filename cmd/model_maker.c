@@ -46,14 +46,12 @@ static int map_file(struct new_words *words, const char *name, const char *path,
     return 0;
 }
 
-int new_words_json(struct buf *json, struct word_list *list, const struct options *options,
-                   struct err *err)
+int new_words_json(struct buf *json, struct word_list *list, struct err *err)
 {
     const struct word *run = &list->unspaced;
     char shown[LABEL_EXCERPT_BYTES];
     if (run->size)
-        print_note(options,
-                   "'%s' has no blanks between its words: each character is one (with blanks "
+        print_note("'%s' has no blanks between its words: each character is one (with blanks "
                    "between them, words are what they separate)",
                    label_excerpt(shown, run->bytes, run->size));
     word_list_sort(list);
@@ -110,8 +108,7 @@ int new_words_find(struct new_words *words, const struct options *options,
         failed = map_file(words, "vocab.json", options->make.vocab, err) ||
                  (options->make.merges && map_file(words, "merges.txt", options->make.merges, err));
     else if (has_texts(options))
-        failed = list_words(&list, words, options, err) ||
-                 new_words_json(&words->json, &list, options, err);
+        failed = list_words(&list, words, options, err) || new_words_json(&words->json, &list, err);
     else if (like)
         failed = copy_files(words, like, err);
     word_list_release(&list);
@@ -213,7 +210,7 @@ int save_folder(const struct folder *folder, const char *path, const struct opti
     if (save_folder_check(folder, path, err) ||
         target_folder_open(&target, path, options->output.force, err))
         return -1;
-    progress_begin(&progress, options, NULL);
+    progress_begin(&progress, NULL);
     int failed = folder_save(folder, &target, &progress.sink, err);
     progress_end(&progress);
     target_folder_close(&target);

@@ -69,8 +69,7 @@ int new_words_find(struct new_words *words, const struct options *options,
                    const struct folder *like, struct err *err);
 
 /* Append the vocab.json of a list; where it has characters for words, a note says why. */
-int new_words_json(struct buf *json, struct word_list *list, const struct options *options,
-                   struct err *err);
+int new_words_json(struct buf *json, struct word_list *list, struct err *err);
 
 /* --set; the config of --shape; the new model of the changed config, with the files of the words.
  */

@@ -156,7 +156,7 @@ void looks_note(const struct options *options, const struct format *format)
         buf_char(&idle, ')');
     }
     if (idle.size && !idle.out_of_memory)
-        print_note(options, "no effect on --format %s: %s", format->name, idle.bytes);
+        print_note("no effect on --format %s: %s", format->name, idle.bytes);
     buf_release(&idle);
 }
 

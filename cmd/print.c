@@ -49,11 +49,11 @@ static void print_line(const char *kind, const char *text)
     buf_release(&line);
 }
 
-void print_note(const struct options *options, const char *format, ...)
+void print_note(const char *format, ...)
 {
     char text[ERR_TEXT_BYTES];
     va_list args;
-    if (options->quiet)
+    if (progress_is_quiet())
         return;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -61,12 +61,11 @@ void print_note(const struct options *options, const char *format, ...)
     print_line("note: ", text);
 }
 
-void print_note_of_tokenizer(const struct options *options, const struct tokenizer *tokenizer)
+void print_note_of_tokenizer(const struct tokenizer *tokenizer)
 {
     long long most = tokenizer ? tokenizer_truncation(tokenizer) : 0;
     if (most > 0)
-        print_note(options,
-                   "tokenizer.json: 'truncation' to %lld tokens is not applied: a text keeps all "
+        print_note("tokenizer.json: 'truncation' to %lld tokens is not applied: a text keeps all "
                    "of its tokens",
                    most);
 }

@@ -113,8 +113,8 @@ static int check_inputs(struct job *job, struct err *err)
     session_note_dropped(&job->session);
     bool labelled = job->request.selection.sites && job->output.format->looks;
     if (job->parts && labelled && !job->request.derivation.words)
-        print_note(job->options, "tokens that are parts of a character are shown as their bytes, "
-                                 "\\xNN: --words joins them");
+        print_note("tokens that are parts of a character are shown as their bytes, "
+                   "\\xNN: --words joins them");
     return 0;
 }
 
@@ -212,8 +212,8 @@ static void note_work(const struct job *job, double seconds)
     const struct viewer *viewer = &job->session.viewer;
     size_t texts = job->session.inputs.count;
     size_t threads = pool_threads(viewer->machine.pool);
-    print_note(job->options, "%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms",
-               texts, texts == 1 ? "" : "s", viewer->model.name, threads, threads == 1 ? "" : "s",
+    print_note("%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms", texts,
+               texts == 1 ? "" : "s", viewer->model.name, threads, threads == 1 ? "" : "s",
                kernels_target(viewer->machine.kernels),
                precision_name(viewer->model.weights.precision), 1e3 * seconds);
 }
@@ -224,9 +224,9 @@ static int run_all(struct job *job, struct err *err)
     double start = clock_seconds();
     bool one = job->session.inputs.count == 1;
     if (one) /* nothing is written before it is done */
-        progress_begin(&progress, job->options, "layers");
+        progress_begin(&progress, "layers");
     else
-        progress_begin_beside(&progress, job->options, "texts");
+        progress_begin_beside(&progress, job->options->output.path, "texts");
     job->session.viewer.machine.progress = one ? &progress.sink : NULL;
     for (size_t done = 0; done < job->session.inputs.count;) {
         if (run_group(job, &done, err))

@@ -21,7 +21,7 @@ int session_open(struct session *session, struct err *err)
         viewer_set_precision(viewer, session->precision, err) ||
         inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, options, err))
         return -1;
-    print_note_of_tokenizer(options, viewer->tokenizer);
+    print_note_of_tokenizer(viewer->tokenizer);
     return 0;
 }
 
@@ -49,8 +49,8 @@ void session_note_dropped(const struct session *session)
     struct buf place = {0};
     if (!session->inputs.whole && session->inputs.count)
         inputs_place(&place, &session->inputs, session->dropped.input);
-    dropped_note(&session->dropped, session->options, place.bytes);
-    dropped_note(&session->in_source, session->options, "the source");
+    dropped_note(&session->dropped, place.bytes);
+    dropped_note(&session->in_source, "the source");
     buf_release(&place);
 }
 

@@ -216,7 +216,7 @@ static int read_all(struct job *job, struct err *err)
     for (size_t i = 0; i < job->count; i++)
         if (read_text(job, i, &dropped, err))
             return place_of(job, i, place) ? err_prefix(err, "%s", place) : -1;
-    dropped_note(&dropped, job->options, place_of(job, dropped.input, place));
+    dropped_note(&dropped, place_of(job, dropped.input, place));
     return 0;
 }
 
@@ -331,7 +331,7 @@ static int open_tokenizer(struct job *job, struct err *err)
     if (!job->tokenizer)
         return err_set(err, "'%s': expected a tokenizer (tokenizer.json or vocab.json), found none",
                        job->folder.path);
-    print_note_of_tokenizer(job->options, job->tokenizer);
+    print_note_of_tokenizer(job->tokenizer);
     return inputs_set_tokenizer(job->tokenizer, &job->folder, job->options, err);
 }
 

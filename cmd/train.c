@@ -292,8 +292,8 @@ static void note_duration(struct job *job)
         return;
     job->noted = true;
     if (all >= NOTE_LEAST)
-        print_note(job->options, "%lld steps will take about %s; Ctrl-C saves, --resume goes on",
-                   steps, progress_time(whole, all));
+        print_note("%lld steps will take about %s; Ctrl-C saves, --resume goes on", steps,
+                   progress_time(whole, all));
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -331,7 +331,7 @@ static int run_steps(struct job *job, struct err *err)
             sigaction(ending[i], &action, &usual);
     job->began = clock_seconds();
     job->first_step = step_of(job);
-    progress_begin(&job->progress, job->options, "steps");
+    progress_begin(&job->progress, "steps");
     job->progress.before = (size_t)job->first_step;
     while (step_of(job) < job->trainer.settings.steps && !interrupted) {
         if (!trainer_step(&job->trainer, &report, err) && !report_step(job, &report, err))

@@ -41,7 +41,7 @@ static int list_words(struct job *job, struct err *err)
             failed = err_prefix(err, "'%s'", paths->items[i]);
     if (!failed && !list.count)
         failed = err_set(err, "'%s': expected a word, found none", paths->items[0]);
-    failed = failed || new_words_json(&job->vocab, &list, job->options, err);
+    failed = failed || new_words_json(&job->vocab, &list, err);
     word_list_release(&list);
     return failed ? -1 : 0;
 }
@@ -56,7 +56,7 @@ static int learn_pairs(struct job *job, struct err *err)
     for (size_t i = 0; i < paths->count && !failed; i++)
         if (bpe_learner_add(&learner, job->files[i].bytes, job->files[i].size, err))
             failed = err_prefix(err, "'%s'", paths->items[i]);
-    progress_begin(&progress, job->options, "tokens");
+    progress_begin(&progress, "tokens");
     learner.progress = &progress.sink;
     failed = failed || bpe_learner_run(&learner, size, err);
     progress_end(&progress);
@@ -66,8 +66,7 @@ static int learn_pairs(struct job *job, struct err *err)
         failed = buf_check(&job->vocab, err) || buf_check(&job->merges, err);
     }
     if (!failed && learner.token_count < size)
-        print_note(job->options, "no pair occurs twice any more: %zu tokens, not %zu",
-                   learner.token_count, size);
+        print_note("no pair occurs twice any more: %zu tokens, not %zu", learner.token_count, size);
     bpe_learner_release(&learner);
     return failed ? -1 : 0;
 }

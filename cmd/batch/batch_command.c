@@ -26,7 +26,7 @@ static void note_looks(const struct batch_work *work)
 static void note_tokenizers(const struct batch_work *work)
 {
     for (const struct open_model *model = work->models.first; model; model = model->next)
-        print_note_of_tokenizer(work->options, model->readings[0]);
+        print_note_of_tokenizer(model->readings[0]);
 }
 
 static int prepare(struct batch_work *work, struct err *err)
@@ -87,7 +87,7 @@ static void note_dropped(const struct batch_work *work)
 {
     size_t count = work->survey.dropped;
     if (count)
-        print_note(work->options, "%zu mark%s not in the vocabulary %s left out", count,
+        print_note("%zu mark%s not in the vocabulary %s left out", count,
                    count == 1 ? " that is" : "s that are", count == 1 ? "was" : "were");
 }
 

@@ -371,9 +371,9 @@ int batch_run(struct batch_work *work, struct err *err)
         viewer_expect(&model->viewer, model->tokens);
     size_passes(&round);
     if (work->plan.kind == STORE_LINES) /* which are printed all the while */
-        progress_begin_beside(&work->progress, work->options, "items");
+        progress_begin_beside(&work->progress, work->options->output.path, "items");
     else
-        progress_begin(&work->progress, work->options, "items");
+        progress_begin(&work->progress, "items");
     work->progress.before = work->store.done;
     while (round.next < survey->end && !failed)
         failed = run_round(&round, err);

@@ -353,7 +353,7 @@ static int merge_all(struct merging *merging, struct err *err)
         return -1;
     struct progress progress;
     int failed = 0;
-    progress_begin(&progress, merging->options, "shards");
+    progress_begin(&progress, "shards");
     for (size_t i = 0; i < merging->shards.count && !failed; i++) {
         progress_show(&progress, i, merging->shards.count, NULL);
         failed = take_shard(merging, i, err);
