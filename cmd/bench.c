@@ -33,11 +33,6 @@ struct job {
     struct arena arena;
 };
 
-static size_t rounds_of(const struct options *options)
-{
-    return options->bench.repeat ? (size_t)options->bench.repeat : ROUNDS;
-}
-
 /* --- --attention: how it grows with a text, in several ways ----------------------------------- */
 
 static const struct form {
@@ -55,12 +50,12 @@ static const struct form {
 enum { FORMS = sizeof forms / sizeof *forms };
 
 /* --json or --format, else the ending of -o, else text for people. */
-static const struct form *find_form(const struct options *options, struct err *err)
+static const struct form *find_form(const struct output_options *options, struct err *err)
 {
     static const struct format_table table = FORMAT_TABLE(forms, FORMS);
     size_t index = 0;
-    const char *name = options->output.json ? "json" : options->output.format;
-    return format_choose(&index, &table, name, options->output.path, err) ? NULL : &forms[index];
+    const char *name = options->json ? "json" : options->format;
+    return format_choose(&index, &table, name, options->path, err) ? NULL : &forms[index];
 }
 
 /* What can be known before a model is opened. */
@@ -75,7 +70,7 @@ static int check_growth(const struct options *options, struct err *err)
                          "--%s: expected no --attention beside it, which measures attention "
                          "alone",
                          other);
-    const struct form *form = find_form(options, err);
+    const struct form *form = find_form(&options->output, err);
     if (!form)
         return -1;
     return form->needs_cairo ? drawing_check(err) : 0;
@@ -94,7 +89,7 @@ static void show_growth(void *context, const struct growth_progress *here)
 static int check_lengths(const struct options *options, const struct growth_plan *plan,
                          struct err *err)
 {
-    const struct form *form = find_form(options, err);
+    const struct form *form = find_form(&options->output, err);
     for (size_t i = 1; i < plan->length_count; i++)
         if (plan->lengths[i] <= plan->lengths[i - 1])
             return err_usage(err, "--tokens: expected rising lengths, found %zu after %zu",
@@ -116,20 +111,21 @@ static int measure_growth(const struct options *options, const struct folder *fo
     struct growth_plan plan = {
         .folder = folder,
         .threads = (size_t)options->model.threads,
-        .rounds = rounds_of(options),
+        .rounds = options->bench.repeat ? (size_t)options->bench.repeat : ROUNDS,
         .lengths = lengths,
         .length_count = length_count,
         .progress = show_growth,
         .progress_context = &progress,
     };
-    int failed = mechanism_options_list(&ways, &plan.way_count, options, &arena, err) ||
+    int failed = mechanism_options_list(&ways, &plan.way_count, &options->mechanism, &arena, err) ||
                  check_lengths(options, &plan, err);
     plan.ways = ways;
     progress_begin(&progress, NULL);
     failed = failed || growth_measure(&growth, &plan, &arena, err);
     progress_end(&progress);
     failed = failed || output_to(&out, options->output.path, err) ||
-             find_form(options, err)->write(&out, &growth, err) || stream_commit(&out, err);
+             find_form(&options->output, err)->write(&out, &growth, err) ||
+             stream_commit(&out, err);
     stream_discard(&out);
     arena_release(&arena);
     return failed ? -1 : 0;
@@ -191,8 +187,8 @@ static int check_options(struct job *job, struct err *err)
         return check_growth(options, err);
     if (options->output.path)
         return err_usage(err, "--output: expected --attention beside it: all else is printed");
-    return options_choose_page(&job->json, options, err) ||
-                   options_precision(&job->plan.choice.precision, options, err)
+    return options_choose_page(&job->json, &options->output, err) ||
+                   options_precision(&job->plan.choice.precision, &options->model, err)
                ? -1
                : 0;
 }
@@ -201,7 +197,7 @@ static int find_folder(struct job *job, struct err *err)
 {
     const char *name = NULL;
     const struct options *options = job->options;
-    bool named = options->input.operands.count || chosen_model(options);
+    bool named = options->input.operands.count || chosen_model(options->model.name);
     job->plan.folder = &job->folder;
     if (!options->bench.shape && (!options->mechanism.attention || named))
         return only_model(&name, options, err) || model_find(&job->folder, name, err) ? -1 : 0;
@@ -233,7 +229,7 @@ static int measure(struct job *job, struct err *err)
     struct progress progress;
     struct stream out = {0};
     job->plan.threads = (size_t)options->model.threads;
-    job->plan.rounds = rounds_of(options);
+    job->plan.rounds = options->bench.repeat ? (size_t)options->bench.repeat : ROUNDS;
     progress_begin(&progress, NULL);
     job->plan.progress = show_progress;
     job->plan.progress_context = &progress;
@@ -256,8 +252,9 @@ int bench_command(const struct options *options, struct err *err)
     if (!failed && options->mechanism.attention)
         failed = measure_growth(options, &job.folder, choice->lengths, choice->length_count, err);
     else if (!failed)
-        failed = options->bench.save ? save_folder(&job.folder, options->bench.save, options, err)
-                                     : measure(&job, err);
+        failed = options->bench.save
+                     ? save_folder(&job.folder, options->bench.save, options->output.force, err)
+                     : measure(&job, err);
     new_model_release(&job.new_model);
     arena_release(&job.arena);
     return failed ? -1 : 0;

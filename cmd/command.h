@@ -45,7 +45,7 @@ int lesson_command(const struct options *options, struct err *err);
 int help_command(const struct options *options, struct err *err);
 
 /* The model that was asked for: the option, else the environment; NULL: the default. */
-const char *chosen_model(const struct options *options);
+const char *chosen_model(const char *option);
 
 /* The same for a command that takes it as an operand, too; a second one is a usage error. */
 int only_model(const char **name, const struct options *options, struct err *err);

@@ -37,8 +37,8 @@ static int check_options(struct job *job, struct err *err)
     if (format_choose(&format, &table, options->output.format, options->output.path, err))
         return -1;
     job->format = &comparison_formats[format];
-    return mechanism_options_list(&job->ways, &job->plan.way_count, options, &job->session.arena,
-                                  err);
+    return mechanism_options_list(&job->ways, &job->plan.way_count, &options->mechanism,
+                                  &job->session.arena, err);
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
@@ -64,8 +64,8 @@ static int prepare(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct session *session = &job->session;
     const struct model *model = &session->viewer.model;
-    return check_options(job, err) || inputs_open(&session->inputs, options, err) ||
-                   session_open(session, err) || inputs_check_source(options, model, err) ||
+    return check_options(job, err) || inputs_open(&session->inputs, &options->input, err) ||
+                   session_open(session, err) || inputs_check_source(&options->input, model, err) ||
                    selection_layers(&job->selection, options->select.layer, &model->config,
                                     &session->arena, err) ||
                    selection_heads(&job->selection, options->select.head, &model->config,

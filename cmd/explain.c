@@ -142,9 +142,9 @@ static int read_subject(struct job *job, struct err *err)
     struct session *session = &job->session;
     struct viewer *viewer = &session->viewer;
     if (session_read_options(session, err) ||
-        inputs_open_one(&session->inputs, job->options, err) || session_open(session, err) ||
-        viewer_set_mechanism(viewer, &session->mechanism, err) ||
-        inputs_check_source(job->options, &viewer->model, err) ||
+        inputs_open_one(&session->inputs, &job->options->input, err) ||
+        session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
+        inputs_check_source(&job->options->input, &viewer->model, err) ||
         session_read(session, &job->pair, 0, &session->arena, err))
         return -1;
     session_count_dropped(session, &job->pair, 0);
@@ -177,12 +177,12 @@ static int explain(struct job *job, struct err *err)
     size_t count = job->request.query_count;
     struct explanation *items = arena_alloc(&job->session.arena, count, sizeof *items, err);
     struct explanations explanations = {items, count, job->several};
-    struct explain_page page = {page_columns(job->options), job->options->looks.full};
+    struct explain_page page = {page_columns(&job->options->looks), job->options->looks.full};
     if (!items)
         return -1;
     job->request.digits =
         job->options->explain.digits ? (int)job->options->explain.digits : NUMERAL_DIGITS;
-    job->request.keys = page_lines(job->options);
+    job->request.keys = page_lines(&job->options->looks);
     progress_begin(&progress, "layers");
     job->session.viewer.machine.progress = &progress.sink;
     int failed = explanation_make(items, &job->session.viewer, &job->pair, &job->request,

@@ -78,15 +78,15 @@ static int read_prompt(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct session *session = &job->session;
-    bool is_given = inputs_are_given(options);
+    bool is_given = inputs_are_given(&options->input);
     bool is_read = !is_given && !options->input.source;
     if (session_read_options(session, err) ||
-        (is_given && inputs_open_one(&session->inputs, options, err)) ||
+        (is_given && inputs_open_one(&session->inputs, &options->input, err)) ||
         session_open(session, err) ||
         viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
         ((options->input.source || session->viewer.model.config.n_encoder_layer) &&
-         inputs_check_source(options, &session->viewer.model, err)) ||
-        (is_read && inputs_open_one(&session->inputs, options, err)) ||
+         inputs_check_source(&options->input, &session->viewer.model, err)) ||
+        (is_read && inputs_open_one(&session->inputs, &options->input, err)) ||
         session_read(session, &job->prompt, 0, &session->arena, err))
         return -1;
     session_count_dropped(session, &job->prompt, 0);
@@ -99,7 +99,7 @@ static int choose_selection(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct config *config = &job->session.viewer.model.config;
-    const char *layer = request_layer(job->output.format, options, &job->derivation);
+    const char *layer = request_layer(job->output.format, &options->select, &job->derivation);
     if (!options->select.show)
         return 0;
     if (selection_sites(&job->selection, options->select.show, config, err) ||
@@ -111,7 +111,7 @@ static int choose_selection(struct job *job, struct err *err)
                               "grows: 'attn-cli run' shows them");
     if (output_check_selection(&job->output, &job->selection, err))
         return -1;
-    looks_note(options, job->output.format);
+    looks_note(&options->looks, job->output.format);
     return derive_check(&job->derivation, &job->selection, job->session.viewer.tokenizer, err);
 }
 
@@ -217,7 +217,7 @@ static int write_report(struct job *job, struct err *err)
     const struct choices choices = {job->choices, job->choice_count, job->text.prompt_count,
                                     job->session.viewer.tokenizer};
     struct report report;
-    struct place place = page_place(job->options, &job->style);
+    struct place place = page_place(&job->options->looks, &job->style);
     if (job->choices && job->typed) {
         stream_char(job->typed, '\n');
         if (choices_write_table(job->typed, &choices, place.columns, err))
@@ -281,9 +281,10 @@ static int generate(struct job *job, struct err *err)
 int generate_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
-    int failed = output_choose(&job.output, options, err) || check_options(&job, err) ||
-                 read_derivation(&job.derivation, options, job.output.format->can_show_all, err) ||
-                 looks_read(&job.style, options, err);
+    int failed =
+        output_choose(&job.output, &options->output, err) || check_options(&job, err) ||
+        read_derivation(&job.derivation, &options->select, job.output.format->can_show_all, err) ||
+        looks_read(&job.style, options, err);
     failed = failed || read_prompt(&job, err) || choose_selection(&job, err) ||
              begin_text(&job, err) || generate(&job, err);
     output_discard(&job.output);

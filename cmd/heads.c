@@ -87,7 +87,7 @@ static int measure(struct job *job, struct err *err)
     uint64_t seed = (uint64_t)job->options->heads.seed;
     if (head_survey_open(&job->survey, &job->session.viewer, seed, &job->session.arena, err))
         return -1;
-    if (inputs_open_any(&job->session.inputs, job->options, err))
+    if (inputs_open_any(&job->session.inputs, &job->options->input, err))
         return -1;
     if (job->session.inputs.count)
         print_note_of_tokenizer(job->session.viewer.tokenizer);
@@ -149,7 +149,7 @@ static void write_origin(struct stream *out, const struct job *job)
 {
     char text[ORIGIN_BYTES];
     size_t texts = job->survey.texts;
-    size_t columns = page_columns(job->options);
+    size_t columns = page_columns(&job->options->looks);
     if (texts)
         snprintf(text, sizeof text,
                  "duplicate, induction: %d texts of repeated random tokens; the others: "
@@ -198,9 +198,10 @@ int heads_command(const struct options *options, struct err *err)
     struct viewer *viewer = &job.session.viewer;
     struct stream out = {0};
     int failed = check_options(&job, err) ||
-                 viewer_open(viewer, chosen_model(options), (size_t)options->model.threads, err) ||
+                 viewer_open(viewer, chosen_model(options->model.name),
+                             (size_t)options->model.threads, err) ||
                  measure(&job, err) || output_to(&out, options->output.path, err);
-    struct place place = page_place(options, &job.style);
+    struct place place = page_place(&options->looks, &job.style);
     failed = failed || (job.table ? write_table : write_maps)(&out, &job, &place, err) ||
              stream_commit(&out, err);
     stream_discard(&out);

@@ -286,8 +286,7 @@ static void write_json(struct stream *out, const struct facts *facts)
     stream_char(out, '\n');
 }
 
-static int write_info(const struct options *options, bool json, const struct facts *facts,
-                      struct err *err)
+static int write_info(size_t columns, bool json, const struct facts *facts, struct err *err)
 {
     struct stream out = {0};
     int failed = 0;
@@ -299,7 +298,7 @@ static int write_info(const struct options *options, bool json, const struct fac
         write_summary(&out, facts);
         write_sizes(&out, facts);
         write_tensors(&out, facts);
-        failed = write_words(&out, facts->tokenizer, page_columns(options), err);
+        failed = write_words(&out, facts->tokenizer, columns, err);
     }
     if (!failed)
         failed = stream_commit(&out, err);
@@ -314,7 +313,7 @@ int info_command(const struct options *options, struct err *err)
     const char *name = NULL;
     bool json = false;
     struct facts facts = {.model = &model};
-    if (options_choose_page(&json, options, err) || only_model(&name, options, err) ||
+    if (options_choose_page(&json, &options->output, err) || only_model(&name, options, err) ||
         model_open(&model, name, err))
         return -1;
     size_t positions = model.config.n_positions; /* --tokens, else as many as the model takes */
@@ -331,7 +330,7 @@ int info_command(const struct options *options, struct err *err)
     if (!failed) {
         facts.tokenizer = tokenizer;
         count_tensors(&facts);
-        failed = write_info(options, json, &facts, err);
+        failed = write_info(page_columns(&options->looks), json, &facts, err);
     }
     tokenizer_free(tokenizer);
     model_release(&model);

@@ -43,7 +43,7 @@ static int check_sources(const struct options *options, struct err *err)
         return err_usage(err, "expected words or sizes: --sentence TEXT, --like MODEL, --shape "
                               "NAME or --config FILE");
     return model_maker_source(&found, words, sizeof words / sizeof *words, "words come", err) ||
-                   new_words_check_merges(options, err)
+                   new_words_check_merges(&options->make, err)
                ? -1
                : 0;
 }
@@ -233,7 +233,7 @@ int init_command(const struct options *options, struct err *err)
         find_config(&job, err) ||
         new_words_find(&job.model.words, options, options->make.like ? &job.like : NULL, err) ||
         open_draft(&job, err) || fill_draft(&job, err) ||
-        save_folder(&job.model.new_model.folder, options->output.path, options, err);
+        save_folder(&job.model.new_model.folder, options->output.path, options->output.force, err);
     if (!failed && bundled_find(options->output.path))
         print_note("--model %s is the bundled model, this one is --model ./%s",
                    options->output.path, options->output.path);

@@ -93,17 +93,17 @@ static int no_text(struct err *err)
 
 /* --- texts without an option ------------------------------------------------------------------ */
 
-static size_t text_count(const struct options *options)
+static size_t text_count(const struct input_options *options)
 {
-    return options->input.sentences.count + options->input.operands.count;
+    return options->sentences.count + options->operands.count;
 }
 
 /* Sentences, then operands. */
-static const char *text_at(const struct options *options, size_t index)
+static const char *text_at(const struct input_options *options, size_t index)
 {
-    const struct texts *sentences = &options->input.sentences;
+    const struct texts *sentences = &options->sentences;
     return index < sentences->count ? sentences->items[index]
-                                    : options->input.operands.items[index - sentences->count];
+                                    : options->operands.items[index - sentences->count];
 }
 
 static bool begins_with_typeset_quote(const char *text)
@@ -116,7 +116,7 @@ static bool begins_with_typeset_quote(const char *text)
 }
 
 /* Words that a shell has cut apart. */
-static int forgotten_quotes(const struct options *options, const char *word, struct err *err)
+static int forgotten_quotes(const struct input_options *options, const char *word, struct err *err)
 {
     bool typeset = begins_with_typeset_quote(text_at(options, 0));
     return err_usage(err,
@@ -127,7 +127,7 @@ static int forgotten_quotes(const struct options *options, const char *word, str
 
 /* A word without a blank may be anything: what is more likely meant than a text is refused, and
  * --sentence takes it all the same. */
-static int check_word(const struct options *options, const char *word, struct err *err)
+static int check_word(const struct input_options *options, const char *word, struct err *err)
 {
     if (strcmp(word, "-") == 0)
         return err_usage(err, "'-': standard input is read by --file -");
@@ -148,10 +148,10 @@ static int check_word(const struct options *options, const char *word, struct er
     return text_count(options) > 1 ? forgotten_quotes(options, word, err) : 0;
 }
 
-static int check_operands(const struct options *options, struct err *err)
+static int check_operands(const struct input_options *options, struct err *err)
 {
-    for (size_t i = 0; i < options->input.operands.count; i++) {
-        const char *operand = options->input.operands.items[i];
+    for (size_t i = 0; i < options->operands.count; i++) {
+        const char *operand = options->operands.items[i];
         if (!strchr(operand, ' ') && check_word(options, operand, err))
             return -1;
     }
@@ -160,38 +160,37 @@ static int check_operands(const struct options *options, struct err *err)
 
 /* --- texts of any kind ------------------------------------------------------------------------ */
 
-bool inputs_are_given(const struct options *options)
+bool inputs_are_given(const struct input_options *options)
 {
-    return text_count(options) || options->input.file || options->input.ids;
+    return text_count(options) || options->file || options->ids;
 }
 
-bool inputs_are_piped(const struct options *options)
+bool inputs_are_piped(const struct input_options *options)
 {
     return !inputs_are_given(options) && !isatty(STDIN_FILENO) &&
            (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY;
 }
 
-static void add_whole(struct inputs *inputs, const struct options *options)
+static void add_whole(struct inputs *inputs, const struct input_options *options)
 {
     const struct file *file = &inputs->file;
     size_t newline = file->size && file->bytes[file->size - 1] == '\n';
-    inputs->whole = options->input.file ? "--file" : inputs_shown_path(inputs->path);
-    if (options->input.file || file->size)
+    inputs->whole = options->file ? "--file" : inputs_shown_path(inputs->path);
+    if (options->file || file->size)
         add_text(inputs, file->bytes, file->size - newline, 0);
 }
 
-int inputs_check_ids(const struct options *options, struct err *err)
+int inputs_check_ids(const struct input_options *options, struct err *err)
 {
-    if (!options->input.ids || !options->input.bos)
+    if (!options->ids || !options->bos)
         return 0;
     return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
 }
 
-static int open_texts(struct inputs *inputs, const struct options *options, bool whole,
+static int open_texts(struct inputs *inputs, const struct input_options *options, bool whole,
                       struct err *err)
 {
-    size_t given =
-        text_count(options) + (options->input.file != NULL) + (options->input.ids != NULL);
+    size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
     *inputs = (struct inputs){0};
     if (check_operands(options, err))
         return -1;
@@ -199,7 +198,7 @@ static int open_texts(struct inputs *inputs, const struct options *options, bool
         return err_usage(err, "expected one text, found %zu", given);
     if (whole && inputs_check_ids(options, err))
         return -1;
-    inputs->path = inputs_are_piped(options) ? "-" : options->input.file; /* a pipe may be empty */
+    inputs->path = inputs_are_piped(options) ? "-" : options->file; /* a pipe may be empty */
     if (inputs->path && inputs_read_file(&inputs->file, inputs->path, err))
         return -1;
     size_t most = given + 1 + (whole ? 0 : count_lines(&inputs->file));
@@ -213,9 +212,9 @@ static int open_texts(struct inputs *inputs, const struct options *options, bool
         add_whole(inputs, options);
     else if (inputs->path)
         add_lines(inputs);
-    if (options->input.ids)
-        inputs->items[inputs->count++] = (struct input){.ids = options->input.ids};
-    if (inputs->count || (!options->input.file && !inputs->file.size))
+    if (options->ids)
+        inputs->items[inputs->count++] = (struct input){.ids = options->ids};
+    if (inputs->count || (!options->file && !inputs->file.size))
         return 0;
     err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(inputs->path),
             inputs->file.size ? "only blank lines" : "nothing");
@@ -224,19 +223,19 @@ failed:
     return -1;
 }
 
-int inputs_open_any(struct inputs *inputs, const struct options *options, struct err *err)
+int inputs_open_any(struct inputs *inputs, const struct input_options *options, struct err *err)
 {
     return open_texts(inputs, options, false, err);
 }
 
-int inputs_open(struct inputs *inputs, const struct options *options, struct err *err)
+int inputs_open(struct inputs *inputs, const struct input_options *options, struct err *err)
 {
     if (inputs_check_ids(options, err) || inputs_open_any(inputs, options, err))
         return -1;
     return inputs->count ? 0 : no_text(err);
 }
 
-int inputs_open_one(struct inputs *inputs, const struct options *options, struct err *err)
+int inputs_open_one(struct inputs *inputs, const struct input_options *options, struct err *err)
 {
     if (open_texts(inputs, options, true, err))
         return -1;
@@ -250,12 +249,13 @@ void inputs_release(struct inputs *inputs)
     *inputs = (struct inputs){0};
 }
 
-int inputs_check_source(const struct options *options, const struct model *model, struct err *err)
+int inputs_check_source(const struct input_options *options, const struct model *model,
+                        struct err *err)
 {
-    if (options->input.source && !model->config.cross)
+    if (options->source && !model->config.cross)
         return err_usage(err, "--source: expected none: '%s' attends to its own sentence",
                          model->name);
-    if (!options->input.source && model->config.cross)
+    if (!options->source && model->config.cross)
         return err_usage(err, "--source: expected a text that '%s' attends to, found none",
                          model->name);
     return 0;
@@ -308,11 +308,11 @@ void dropped_note(const struct dropped *dropped, const char *place)
 }
 
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
-                         const struct options *options, struct err *err)
+                         const struct input_options *options, struct err *err)
 {
     if (!tokenizer)
         return 0; /* texts are refused for that */
-    if (options->input.no_special)
+    if (options->no_special)
         tokenizer_spell_special(tokenizer);
-    return options->input.bos ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
+    return options->bos ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
 }

@@ -27,24 +27,25 @@ struct inputs {
 
 /* Sentences in the order given, then operands, then a sentence for each line of the file, or of the
  * pipe, that is not blank, then the ids. None at all is a usage error. */
-int inputs_open(struct inputs *inputs, const struct options *options, struct err *err);
+int inputs_open(struct inputs *inputs, const struct input_options *options, struct err *err);
 
 /* The same for a command that does without, there may be none; and for one that takes one text: a
  * file is that, less its last newline. */
-int inputs_open_any(struct inputs *inputs, const struct options *options, struct err *err);
-int inputs_open_one(struct inputs *inputs, const struct options *options, struct err *err);
+int inputs_open_any(struct inputs *inputs, const struct input_options *options, struct err *err);
+int inputs_open_one(struct inputs *inputs, const struct input_options *options, struct err *err);
 void inputs_release(struct inputs *inputs);
 
 /* Ids are taken as they are: --bos beside them is refused, for every item of a batch, too. */
-int inputs_check_ids(const struct options *options, struct err *err);
+int inputs_check_ids(const struct input_options *options, struct err *err);
 
 /* Is any text named? If not: is standard input something that can be read instead, which is no
  * terminal? */
-bool inputs_are_given(const struct options *options);
-bool inputs_are_piped(const struct options *options);
+bool inputs_are_given(const struct input_options *options);
+bool inputs_are_piped(const struct input_options *options);
 
 /* Refuse a --source that no model looks at, and cross-attention without one. */
-int inputs_check_source(const struct options *options, const struct model *model, struct err *err);
+int inputs_check_source(const struct input_options *options, const struct model *model,
+                        struct err *err);
 
 /* Append where a text came from, as messages say it: 'story.txt' line 3, --ids, sentence 1; nothing
  * for the only sentence. */
@@ -69,7 +70,7 @@ void dropped_note(const struct dropped *dropped, const char *place);
 
 /* Let the tokenizer, which may be NULL, read texts as --bos and --no-special say. */
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
-                         const struct options *options, struct err *err);
+                         const struct input_options *options, struct err *err);
 
 /* A whole file or, for "-", standard input; what messages call it; and where its text begins:
  * after the invisible mark with which some editors say "this is UTF-8". */

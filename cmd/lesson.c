@@ -156,7 +156,7 @@ int lesson_command(const struct options *options, struct err *err)
     if (choose_steps(&tour, err))
         return -1;
     pager_begin();
-    tour.columns = page_columns(options);
+    tour.columns = page_columns(&options->looks);
     int failed = options->lesson.list ? write_list(&tour, err) : 0;
     for (size_t step = tour.first; !options->lesson.list && !failed && step < tour.end; step++)
         failed = show_step(&tour, step, err);

@@ -25,9 +25,9 @@ bool new_words_are_given(const struct options *options)
     return has_texts(options) || options->make.vocab;
 }
 
-int new_words_check_merges(const struct options *options, struct err *err)
+int new_words_check_merges(const struct make_options *options, struct err *err)
 {
-    if (options->make.merges && !options->make.vocab)
+    if (options->merges && !options->vocab)
         return err_usage(err, "--merges: goes with --vocab, found no --vocab");
     return 0;
 }
@@ -202,13 +202,11 @@ int save_folder_check(const struct folder *folder, const char *path, struct err 
     return 0;
 }
 
-int save_folder(const struct folder *folder, const char *path, const struct options *options,
-                struct err *err)
+int save_folder(const struct folder *folder, const char *path, bool replaces, struct err *err)
 {
     struct target_folder target = {0};
     struct progress progress;
-    if (save_folder_check(folder, path, err) ||
-        target_folder_open(&target, path, options->output.force, err))
+    if (save_folder_check(folder, path, err) || target_folder_open(&target, path, replaces, err))
         return -1;
     progress_begin(&progress, NULL);
     int failed = folder_save(folder, &target, &progress.sink, err);

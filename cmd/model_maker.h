@@ -62,7 +62,7 @@ int model_maker_source(const char **found, const struct source_option *options, 
 /* True when the options name words, so that those of another model are not asked for; and that
  * --merges does not stand alone. */
 bool new_words_are_given(const struct options *options);
-int new_words_check_merges(const struct options *options, struct err *err);
+int new_words_check_merges(const struct make_options *options, struct err *err);
 
 /* `like` is NULL where no model lends its own. */
 int new_words_find(struct new_words *words, const struct options *options,
@@ -84,7 +84,6 @@ int save_folder_check(const struct folder *folder, const char *path, struct err 
 
 /* Write the files of a new model, or of a vocabulary, into the directory of -o or --save, and show
  * how far it is. target_folder_check says before anything else whether it may. */
-int save_folder(const struct folder *folder, const char *path, const struct options *options,
-                struct err *err);
+int save_folder(const struct folder *folder, const char *path, bool replaces, struct err *err);
 
 #endif

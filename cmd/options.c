@@ -212,12 +212,13 @@ bool options_are_given(const struct options *options, const char *name)
     return false;
 }
 
-int options_precision(enum precision *precision, const struct options *options, struct err *err)
+int options_precision(enum precision *precision, const struct model_options *options,
+                      struct err *err)
 {
     *precision = PRECISION_FP32;
-    if (!options->model.precision)
+    if (!options->precision)
         return 0;
-    return precision_choose(precision, "--precision", options->model.precision, err);
+    return precision_choose(precision, "--precision", options->precision, err);
 }
 
 int options_set(struct options *options, int command, const char *name, const char *value,
@@ -236,12 +237,12 @@ int options_set(struct options *options, int command, const char *name, const ch
     return 0;
 }
 
-int options_choose_page(bool *json, const struct options *options, struct err *err)
+int options_choose_page(bool *json, const struct output_options *options, struct err *err)
 {
     static const char *const formats[] = {"text", "json"};
-    size_t index = options->output.json;
-    if (options->output.format &&
-        names_choose(&index, NAMES_LIST(formats), "--format", options->output.format, err))
+    size_t index = options->json;
+    if (options->format &&
+        names_choose(&index, NAMES_LIST(formats), "--format", options->format, err))
         return -1;
     *json = index == 1;
     return 0;

@@ -214,10 +214,11 @@ bool option_has_name(int commands, const char *name);
 bool option_is_known(int commands, const char *argument);
 
 /* --precision: fp32, where it is not given. */
-int options_precision(enum precision *precision, const struct options *options, struct err *err);
+int options_precision(enum precision *precision, const struct model_options *options,
+                      struct err *err);
 
 /* --format, or --json, of commands that print a page, text, or JSON. */
-int options_choose_page(bool *json, const struct options *options, struct err *err);
+int options_choose_page(bool *json, const struct output_options *options, struct err *err);
 
 /* --- what was meant by an option that a command does not have ----------------------------------
  *

@@ -114,26 +114,26 @@ int format_choose(size_t *index, const struct format_table *table, const char *n
 
 /* --- reports ---------------------------------------------------------------------------------- */
 
-static int find_format(struct output *output, const struct options *options, struct err *err)
+static int find_format(struct output *output, const struct output_options *options, struct err *err)
 {
     const struct format_table table = FORMAT_TABLE(format_rows, format_count);
-    const char *path = options->output.path;
+    const char *path = options->path;
     size_t index = 0;
     output->path = path;
     output->to_stdout = output_is_standard(path);
     output->to_folder =
         !output->to_stdout && *path && (path[strlen(path) - 1] == '/' || file_is_directory(path));
-    if (output->to_folder && !options->output.format)
+    if (output->to_folder && !options->format)
         return err_usage(err, "--output: a folder needs --format, for example --format csv");
-    if (format_choose(&index, &table, options->output.format, path, err))
+    if (format_choose(&index, &table, options->format, path, err))
         return -1;
     output->format = &format_rows[index];
     return 0;
 }
 
-int output_choose(struct output *output, const struct options *options, struct err *err)
+int output_choose(struct output *output, const struct output_options *options, struct err *err)
 {
-    output->replaces = options->output.force;
+    output->replaces = options->force;
     if (find_format(output, options, err) ||
         (output->to_folder && target_folder_check(output->path, output->replaces, err)))
         return -1;

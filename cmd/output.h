@@ -73,7 +73,7 @@ struct output {
 };
 
 /* A folder that holds anything is refused without --force. */
-int output_choose(struct output *output, const struct options *options, struct err *err);
+int output_choose(struct output *output, const struct output_options *options, struct err *err);
 
 /* What was asked for must have a place in the format. */
 int output_check_selection(const struct output *output, const struct selection *selection,

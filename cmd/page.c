@@ -27,15 +27,15 @@ enum {
     NOT_FOUND = 127,    /* … or is not there */
 };
 
-size_t page_columns(const struct options *options)
+size_t page_columns(const struct looks_options *options)
 {
     struct winsize window;
     long long columns = 0;
     const char *environment = getenv("COLUMNS");
-    if (options->looks.full)
+    if (options->full)
         return 0;
-    if (options->looks.width)
-        return (size_t)options->looks.width;
+    if (options->width)
+        return (size_t)options->width;
     if (isatty(pager_terminal()) && environment &&
         num_parse_integer(environment, NARROWEST, WIDEST, &columns))
         return (size_t)columns;
@@ -44,12 +44,12 @@ size_t page_columns(const struct options *options)
     return PAGE_COLUMNS;
 }
 
-size_t page_lines(const struct options *options)
+size_t page_lines(const struct looks_options *options)
 {
-    return options->looks.full ? 0 : PAGE_LINES;
+    return options->full ? 0 : PAGE_LINES;
 }
 
-struct place page_place(const struct options *options, const struct style *style)
+struct place page_place(const struct looks_options *options, const struct style *style)
 {
     return (struct place){
         .count = 1,
@@ -124,22 +124,21 @@ int looks_read(struct style *style, const struct options *options, struct err *e
     return read_colour(style, options, err);
 }
 
-void looks_note(const struct options *options, const struct format *format)
+void looks_note(const struct looks_options *options, const struct format *format)
 {
     const struct {
         const char *name;
         bool given;
         unsigned looks;
     } rows[] = {
-        {"view", options->looks.view, LOOKS_VIEW},
-        {"style", options->looks.cells, LOOKS_CELLS},
-        {"color-scale", options->looks.color_scale, LOOKS_COLOURS},
-        {"range", options->looks.range, LOOKS_COLOURS},
-        {"palette", options->looks.palette, LOOKS_COLOURS},
-        {"title", options->looks.title, LOOKS_TITLE},
-        {"color", options->looks.color && strcmp(options->looks.color, "always") == 0,
-         LOOKS_TERMINAL},
-        {"width", options->looks.width > 0, LOOKS_TERMINAL},
+        {"view", options->view, LOOKS_VIEW},
+        {"style", options->cells, LOOKS_CELLS},
+        {"color-scale", options->color_scale, LOOKS_COLOURS},
+        {"range", options->range, LOOKS_COLOURS},
+        {"palette", options->palette, LOOKS_COLOURS},
+        {"title", options->title, LOOKS_TITLE},
+        {"color", options->color && strcmp(options->color, "always") == 0, LOOKS_TERMINAL},
+        {"width", options->width > 0, LOOKS_TERMINAL},
     };
     struct buf idle = {0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

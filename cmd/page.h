@@ -17,19 +17,19 @@
 #include "write/format.h"
 
 /* Columns: --width, else the terminal's, else 80; 0 with --full: endless. */
-size_t page_columns(const struct options *options);
+size_t page_columns(const struct looks_options *options);
 
 /* Rows of a matrix that are shown before its middle is left out; 0 with --full: all. */
-size_t page_lines(const struct options *options);
+size_t page_lines(const struct looks_options *options);
 
 /* A page of one report, so wide and long. */
-struct place page_place(const struct options *options, const struct style *style);
+struct place page_place(const struct looks_options *options, const struct style *style);
 
 /* Read --palette, --range, --view and the like; --color auto depends on standard output. */
 int looks_read(struct style *style, const struct options *options, struct err *err);
 
 /* Say of each of them that was given, and of --width, where the format makes nothing of it. */
-void looks_note(const struct options *options, const struct format *format);
+void looks_note(const struct looks_options *options, const struct format *format);
 
 void pager_begin(void);
 

@@ -33,19 +33,20 @@ int request_make(struct request *request, const struct options *options,
 
 /* Its parts. --attention, --mask-method, --scale, --temperature, --dropout, --without and --seed,
  * each by itself: whether they fit together and to a model is not known yet. */
-int mechanism_options_read(struct mechanism *mechanism, const struct options *options,
+int mechanism_options_read(struct mechanism *mechanism, const struct mechanism_options *options,
                            struct err *err);
 
 /* The kinds of attention of a list, "dense,window:8,linear", each a mechanism; the arena's. */
 int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
-                           const struct options *options, struct arena *arena, struct err *err);
+                           const struct mechanism_options *options, struct arena *arena,
+                           struct err *err);
 
 /* --mean, --words and --hide-first; `keeps_first`: the output can hide it by itself. */
-int read_derivation(struct derivation *how, const struct options *options, bool keeps_first,
+int read_derivation(struct derivation *how, const struct select_options *options, bool keeps_first,
                     struct err *err);
 
 /* --layer, else those that the format is for; a mean over layers is one over all. */
-const char *request_layer(const struct format *format, const struct options *options,
+const char *request_layer(const struct format *format, const struct select_options *options,
                           const struct derivation *how);
 
 #endif

@@ -51,18 +51,19 @@ static int prepare(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct session *session = &job->session;
     struct request *request = &job->request;
-    if (session_read_options(session, err) || output_choose(&job->output, options, err) ||
-        read_derivation(&request->derivation, options, job->output.format->can_show_all, err) ||
-        looks_read(&job->style, options, err) || inputs_open(&session->inputs, options, err) ||
-        session_open(session, err))
+    if (session_read_options(session, err) || output_choose(&job->output, &options->output, err) ||
+        read_derivation(&request->derivation, &options->select, job->output.format->can_show_all,
+                        err) ||
+        looks_read(&job->style, options, err) ||
+        inputs_open(&session->inputs, &options->input, err) || session_open(session, err))
         return -1;
     const struct format *format = job->output.format;
-    looks_note(options, format);
+    looks_note(&options->looks, format);
     if (request_make(request, options, format, &session->viewer, &session->arena, err) ||
         viewer_set_mechanism(&session->viewer, &request->mechanism, err) ||
-        inputs_check_source(options, &session->viewer.model, err) || check_format(job, err))
+        inputs_check_source(&options->input, &session->viewer.model, err) || check_format(job, err))
         return -1;
-    job->place = page_place(options, &job->style);
+    job->place = page_place(&options->looks, &job->style);
     job->place.count = session->inputs.count;
     job->place.show_tokens = request->selection.tokens;
     return 0;

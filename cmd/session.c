@@ -7,8 +7,8 @@
 
 int session_read_options(struct session *session, struct err *err)
 {
-    return options_precision(&session->precision, session->options, err) ||
-                   mechanism_options_read(&session->mechanism, session->options, err)
+    return options_precision(&session->precision, &session->options->model, err) ||
+                   mechanism_options_read(&session->mechanism, &session->options->mechanism, err)
                ? -1
                : 0;
 }
@@ -17,9 +17,10 @@ int session_open(struct session *session, struct err *err)
 {
     const struct options *options = session->options;
     struct viewer *viewer = &session->viewer;
-    if (viewer_open(viewer, chosen_model(options), (size_t)options->model.threads, err) ||
+    if (viewer_open(viewer, chosen_model(options->model.name), (size_t)options->model.threads,
+                    err) ||
         viewer_set_precision(viewer, session->precision, err) ||
-        inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, options, err))
+        inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &options->input, err))
         return -1;
     print_note_of_tokenizer(viewer->tokenizer);
     return 0;

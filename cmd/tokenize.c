@@ -273,20 +273,18 @@ static int write_all(struct decoder *decoder, const struct texts *lists, struct 
 
 /* Write the bytes of the ids that the operands, the file or standard input give: all of them are
  * looked at before the first byte is written. */
-static int decode_ids(const struct options *options, const struct tokenizer *tokenizer,
+static int decode_ids(const struct input_options *options, const struct tokenizer *tokenizer,
                       struct err *err)
 {
     struct decoder decoder = {.tokenizer = tokenizer};
     struct stream out = {0};
-    const char *path =
-        options->input.operands.count || options->input.file ? options->input.file : "-";
+    const char *path = options->operands.count || options->file ? options->file : "-";
     if (path && inputs_read_file(&decoder.file, path, err))
         return -1;
     int failed =
-        write_all(&decoder, &options->input.operands, err) || stream_to(&out, STDOUT_FILENO, err);
+        write_all(&decoder, &options->operands, err) || stream_to(&out, STDOUT_FILENO, err);
     decoder.out = &out;
-    failed =
-        failed || write_all(&decoder, &options->input.operands, err) || stream_commit(&out, err);
+    failed = failed || write_all(&decoder, &options->operands, err) || stream_commit(&out, err);
     stream_discard(&out);
     file_release(&decoder.file);
     return failed ? -1 : 0;
@@ -317,7 +315,7 @@ static int check_options(struct job *job, struct err *err)
     if (options->tokenize.only_ids && options->output.format)
         return err_usage(err, "--ids: prints the ids alone, found --format %s as well",
                          options->output.format);
-    if (options_choose_page(&json, options, err))
+    if (options_choose_page(&json, &options->output, err))
         return -1;
     job->mode = options->tokenize.only_ids ? MODE_IDS : json ? MODE_JSON : MODE_TABLE;
     return 0;
@@ -325,14 +323,14 @@ static int check_options(struct job *job, struct err *err)
 
 static int open_tokenizer(struct job *job, struct err *err)
 {
-    if (model_find(&job->folder, chosen_model(job->options), err) ||
+    if (model_find(&job->folder, chosen_model(job->options->model.name), err) ||
         tokenizer_open(&job->tokenizer, &job->folder, err))
         return -1;
     if (!job->tokenizer)
         return err_set(err, "'%s': expected a tokenizer (tokenizer.json or vocab.json), found none",
                        job->folder.path);
     print_note_of_tokenizer(job->tokenizer);
-    return inputs_set_tokenizer(job->tokenizer, &job->folder, job->options, err);
+    return inputs_set_tokenizer(job->tokenizer, &job->folder, &job->options->input, err);
 }
 
 int tokenize_command(const struct options *options, struct err *err)
@@ -340,7 +338,7 @@ int tokenize_command(const struct options *options, struct err *err)
     struct job job = {.options = options};
     int failed = check_options(&job, err) || open_tokenizer(&job, err);
     if (!failed && options->tokenize.decode)
-        failed = decode_ids(options, job.tokenizer, err);
+        failed = decode_ids(&options->input, job.tokenizer, err);
     else if (!failed)
         failed = gather(&job, err) || read_all(&job, err) || print_all(&job, err);
     tokenizer_free(job.tokenizer);

@@ -66,7 +66,7 @@ static int check_sources(const struct options *options, struct err *err)
                          found);
     if (options->train.resume && options->make.sets.count)
         return err_usage(err, "--resume: goes on with the settings it has, found --set");
-    return new_words_check_merges(options, err);
+    return new_words_check_merges(&options->make, err);
 }
 
 static int check_options(struct job *job, struct err *err)

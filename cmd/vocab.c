@@ -81,7 +81,7 @@ int vocab_command(const struct options *options, struct err *err)
         {"merges.txt", job.merges.bytes, job.merges.size},
     };
     struct folder folder = {options->output.path, files, options->make.size ? 2 : 1};
-    failed = failed || save_folder(&folder, folder.path, options, err);
+    failed = failed || save_folder(&folder, folder.path, options->output.force, err);
     for (size_t i = 0; job.files && i < options->input.operands.count; i++)
         file_release(&job.files[i]);
     buf_release(&job.vocab);

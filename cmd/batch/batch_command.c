@@ -20,7 +20,7 @@ static void note_looks(const struct batch_work *work)
     const struct store_plan *plan = &work->plan;
     const struct format *format = plan->form ? format_find(plan->form->name) : plan->format;
     if (format)
-        looks_note(work->options, format);
+        looks_note(&work->options->looks, format);
 }
 
 static void note_tokenizers(const struct batch_work *work)

@@ -51,7 +51,7 @@ int item_draft_check(struct item_draft *draft)
                                      "expected 'sentence' or 'ids', found neither", draft->err);
     if (draft->has_ids)
         item->input.ids = item->options.input.ids;
-    return inputs_check_ids(&item->options, draft->err) ? -1 : 1;
+    return inputs_check_ids(&item->options.input, draft->err) ? -1 : 1;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */

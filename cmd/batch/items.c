@@ -216,7 +216,7 @@ static int find_path(const char **path, const struct options *options, struct er
     *path = operands->count ? operands->items[0] : options->input.file;
     if (operands->count && second)
         return err_usage(err, "expected one file, found '%s' as well", second);
-    if (!*path && inputs_are_piped(options))
+    if (!*path && inputs_are_piped(&options->input))
         *path = "-";
     return 0;
 }

@@ -201,7 +201,7 @@ static int multiply(const struct jobs *jobs, struct job *job, size_t turn, struc
         if (options_set(options, FOR_ITEM, job->sweeps[i].name,
                         job->sweeps[i].values[job->choices[i]], arena, err))
             return -1;
-    if (!job->item.broken && inputs_check_ids(options, err))
+    if (!job->item.broken && inputs_check_ids(&options->input, err))
         return -1;
     options->mechanism.seed += (long long)job->repetition;
     job->name = make_name(job, arena, err);

@@ -154,6 +154,6 @@ struct place store_page(const struct options *options)
         .columns = options->looks.full    ? 0
                    : options->looks.width ? (size_t)options->looks.width
                                           : PAGE_COLUMNS,
-        .lines = page_lines(options),
+        .lines = page_lines(&options->looks),
     };
 }

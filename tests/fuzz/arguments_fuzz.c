@@ -54,10 +54,10 @@ static void check_values(const struct options *options)
     struct tokens tokens;
     struct config_edit edit = {0};
     bool json;
-    expect(options_precision(&precision, options, &fuzz_err));
-    expect(options_choose_page(&json, options, &fuzz_err));
-    expect(mechanism_options_read(&mechanism, options, &fuzz_err));
-    expect(read_derivation(&how, options, false, &fuzz_err));
+    expect(options_precision(&precision, &options->model, &fuzz_err));
+    expect(options_choose_page(&json, &options->output, &fuzz_err));
+    expect(mechanism_options_read(&mechanism, &options->mechanism, &fuzz_err));
+    expect(read_derivation(&how, &options->select, false, &fuzz_err));
     expect(looks_read(&style, options, &fuzz_err));
     expect(shard_read(&shard, options->batch.shard, &fuzz_err));
     if (options->input.ids)

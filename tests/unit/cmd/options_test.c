@@ -324,11 +324,11 @@ TEST(formats_of_pages_are_text_and_json)
     bool json = false;
     for (size_t i = 0; i < COUNT(good); i++) {
         options.output.format = good[i];
-        ck_assert_int_eq(options_choose_page(&json, &options, &err), 0);
+        ck_assert_int_eq(options_choose_page(&json, &options.output, &err), 0);
         ck_assert_int_eq(json, i == 2);
     }
     options.output.format = "csv";
-    ck_assert_int_eq(options_choose_page(&json, &options, &err), -1);
+    ck_assert_int_eq(options_choose_page(&json, &options.output, &err), -1);
     ck_assert_str_eq(err.text, "--format: expected one of text, json, found 'csv'");
     ck_assert_int_eq(err.kind, ERR_USAGE);
 }
