@@ -14,7 +14,7 @@
 #include "model/shape.h"
 #include "output.h"
 #include "progress.h"
-#include "request.h"
+#include "session.h"
 #include "model_maker.h"
 
 enum {

@@ -6,9 +6,8 @@
 #include "measure/comparison.h"
 #include "command.h"
 #include "output.h"
-#include "request.h"
-#include "progress.h"
 #include "session.h"
+#include "progress.h"
 
 enum { ROUNDS = 5 };
 

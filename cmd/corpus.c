@@ -5,7 +5,7 @@
 #include "base/stream.h"
 #include "command.h"
 #include "output.h"
-#include "inputs.h"
+#include "session.h"
 #include "math/rng.h"
 #include "write/text_line.h"
 #include "progress.h"

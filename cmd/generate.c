@@ -11,7 +11,6 @@
 #include "command.h"
 #include "lens/continuation.h"
 #include "page.h"
-#include "request.h"
 #include "session.h"
 #include "write/choices.h"
 #include "write/json_origin.h"

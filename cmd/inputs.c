@@ -1,4 +1,4 @@
-#include "inputs.h"
+#include "session.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

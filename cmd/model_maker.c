@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "inputs.h"
+#include "session.h"
 #include "model/shape.h"
 #include "progress.h"
 #include "text/label.h"

@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "command.h"
-#include "request.h"
 #include "session.h"
 #include "page.h"
 #include "output.h"

@@ -12,7 +12,7 @@
 #include "base/stream.h"
 #include "command.h"
 #include "format/json_writer.h"
-#include "inputs.h"
+#include "session.h"
 #include "lens/tokenized.h"
 #include "model/model.h"
 #include "text/token_list.h"

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/stream.h"
 #include "command.h"
-#include "inputs.h"
+#include "session.h"
 #include "model/model.h"
 #include "model/weight_init.h"
 #include "model_maker.h"

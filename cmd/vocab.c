@@ -3,7 +3,7 @@
 #include "base/folder.h"
 #include "command.h"
 #include "model_maker.h"
-#include "inputs.h"
+#include "session.h"
 #include "progress.h"
 #include "text/bpe_learn.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/names.h"
 #include "format/json.h"
-#include "../inputs.h"
+#include "../session.h"
 #include "item_draft.h"
 
 enum {

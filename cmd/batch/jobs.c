@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "../inputs.h"
+#include "../session.h"
 #include "../options.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include "base/stream.h"
 #include "format/json_writer.h"
 #include "../command.h"
-#include "../inputs.h"
+#include "../session.h"
 #include "../options.h"
 
 enum { PART_BYTES = 64 * 1024 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../command.h"
-#include "../inputs.h"
+#include "../session.h"
 #include "model/bundled.h"
 
 static struct open_model **find(struct open_models *models, const char *name,

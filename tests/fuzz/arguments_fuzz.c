@@ -4,7 +4,7 @@
 
 #include "../../cmd/command.h"
 #include "../../cmd/page.h"
-#include "../../cmd/request.h"
+#include "../../cmd/session.h"
 #include "../../cmd/batch/shard.h"
 #include "lens/selection.h"
 #include "model/config_edit.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../cmd/batch/items.h"
-#include "../../cmd/request.h"
+#include "../../cmd/session.h"
 
 static struct arena arena; /* its memory stays for the next input */
 
