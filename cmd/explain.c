@@ -9,7 +9,6 @@
 #include "explain/explanation.h"
 #include "lens/tokenized.h"
 #include "explain/explain_format.h"
-#include "page.h"
 #include "progress.h"
 #include "session.h"
 

@@ -10,11 +10,10 @@
 #include "base/num.h"
 #include "command.h"
 #include "lens/continuation.h"
-#include "page.h"
+#include "output.h"
 #include "session.h"
 #include "write/choices.h"
 #include "write/json_origin.h"
-#include "output.h"
 
 enum { TOKENS = 32 }; /* where nobody says how many */
 

@@ -9,7 +9,6 @@
 #include "command.h"
 #include "output.h"
 #include "measure/head_scores.h"
-#include "page.h"
 #include "draw/measured_form.h"
 #include "write/text_line.h"
 #include "progress.h"

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "math/kernel.h"
 #include "write/text_line.h"
-#include "page.h"
+#include "output.h"
 
 #ifdef __clang__
 #define COMPILER __VERSION__ /* names clang itself */

@@ -14,7 +14,7 @@
 #include "model/parameter_table.h"
 #include "model/pass.h"
 #include "model/site.h"
-#include "page.h"
+#include "output.h"
 #include "text/label.h"
 #include "text/tokenizer.h"
 

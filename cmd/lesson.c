@@ -11,7 +11,7 @@
 #include "command.h"
 #include "lesson.h"
 #include "write/text_line.h"
-#include "page.h"
+#include "output.h"
 
 enum {
     WORDS_MAX = 32, /* of a command line */

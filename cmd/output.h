@@ -1,4 +1,4 @@
-/* output.h: in which format results are written, and where to: standard output, a file or a folder.
+/* output.h: in which format results are written, where to, and how pages and pictures look.
  *
  * A table of formats has rows with a name and an ending of files; the row is --format's, else that
  * of the ending of -o, else the first, which is for people.
@@ -44,24 +44,17 @@ struct format_table {
 int format_choose(size_t *index, const struct format_table *table, const char *name,
                   const char *path, struct err *err);
 
-/* The same for a name alone, wherever it goes. */
+/* The same for a name alone, wherever it goes; and for a path: false where it has no such ending.
+ */
 int format_choose_name(size_t *index, const struct format_table *table, const char *name,
                        struct err *err);
-
-/* The row whose ending a path has; false where it has none of them. */
 bool format_find_ending(size_t *index, const struct format_table *table, const char *path);
 
 /* True for standard output: no path, or `-`. Open that, or the file that a commit puts there. */
 bool output_is_standard(const char *path);
 int output_to(struct stream *out, const char *path, struct err *err);
 
-/* Reports: one file, or a folder of files.
- *
- *     if (output_choose(&output, options, err)) ...
- *     if (output_open(&output, err) || output_write(&output, &report, &place, err) ||
- *         output_commit(&output, err)) ...
- *     output_discard(&output);          (does nothing after a commit)
- */
+/* Reports: one file, or a folder of files. */
 struct output {
     const char *path; /* NULL or "-": standard output */
     const struct format *format;
@@ -80,11 +73,38 @@ int output_check_selection(const struct output *output, const struct selection *
                            struct err *err);
 
 /* Begin, if that is not done yet; write reports; finish, so that the file is there under its name;
- * or give up, so that it is not. */
+ * or give up, so that it is not: nothing after a commit. */
 int output_open(struct output *output, struct err *err);
 int output_write(struct output *output, const struct report *report, const struct place *place,
                  struct err *err);
 int output_commit(struct output *output, struct err *err);
 void output_discard(struct output *output);
+
+/* --- the page that people read -----------------------------------------------------------------
+ */
+
+/* Columns: --width, else the terminal's, else 80; rows of a matrix that are shown before its middle
+ * is left out. 0 with --full: endless. */
+size_t page_columns(const struct looks_options *options);
+size_t page_lines(const struct looks_options *options);
+
+/* A page of one report, so wide and long. */
+struct place page_place(const struct looks_options *options, const struct style *style);
+
+/* Read --palette, --range, --view and the like; --color auto depends on standard output. */
+int looks_read(struct style *style, const struct options *options, struct err *err);
+
+/* Say of each of them that was given, and of --width, where the format makes nothing of it. */
+void looks_note(const struct looks_options *options, const struct format *format);
+
+/* Between these, standard output is a page in memory, if it was a terminal; what is longer than
+ * that is shown by $ATTN_PAGER, else $PAGER, else less, as git does it. Where TERM is dumb, and
+ * where the pager is blank, cat or not there, the page is as it would be without. pager_end returns
+ * `failed`, or -1 with `err` where the page cannot be written. */
+void pager_begin(void);
+int pager_end(int failed, struct err *err);
+
+/* Where a page that is being written will stand: standard output, or the terminal that it was. */
+int pager_terminal(void);
 
 #endif

@@ -1,4 +1,4 @@
-#include "page.h"
+#include "output.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "command.h"
 #include "session.h"
-#include "page.h"
 #include "output.h"
 #include "write/text_line.h"
 #include "progress.h"

@@ -8,7 +8,7 @@
 #include "base/heap.h"
 #include "batch_work.h"
 #include "../command.h"
-#include "../page.h"
+#include "../output.h"
 #include "manifest.h"
 #include "../signals.h"
 #include "text/label.h"

@@ -3,7 +3,7 @@
 
 #include "base/utf8.h"
 #include "batch_work.h"
-#include "../page.h"
+#include "../output.h"
 
 /* Sums are of the weights as they are. */
 static int check_tallied(const struct options *options, struct err *err)

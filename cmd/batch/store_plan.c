@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "../output.h"
-#include "../page.h"
 #include "work_folder.h"
 
 enum { PAGE_COLUMNS = 80 };

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "../../cmd/command.h"
-#include "../../cmd/page.h"
+#include "../../cmd/output.h"
 #include "../../cmd/session.h"
 #include "../../cmd/batch/shard.h"
 #include "lens/selection.h"
