@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "base/stream.h"
 #include "command.h"
-#include "lesson.h"
+#include "catalog.h"
 #include "write/text_line.h"
 #include "output.h"
 

@@ -113,9 +113,8 @@ static void write_list(struct stream *out, const struct value_use *use,
 
 static void write_lists(struct stream *out, const struct command *command)
 {
-    for (size_t i = 0; i < value_use_count; i++)
-        if (value_use_opens(&value_uses[i], command))
-            write_list(out, &value_uses[i], command);
+    for (const struct value_use *use = NULL; (use = value_use_next(use, command));)
+        write_list(out, use, command);
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */

@@ -12,7 +12,6 @@
 #include "model/weight_init.h"
 #include "model_maker.h"
 #include "progress.h"
-#include "signals.h"
 #include "train/train_checkpoint.h"
 #include "train/dataset.h"
 

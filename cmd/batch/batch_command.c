@@ -10,7 +10,6 @@
 #include "../command.h"
 #include "../output.h"
 #include "manifest.h"
-#include "../signals.h"
 #include "text/label.h"
 #include "work_names.h"
 
