@@ -86,7 +86,7 @@ static int compare(struct job *job, struct err *err)
     job->plan.pair_count = job->session.inputs.count;
     job->plan.ways = job->ways;
     job->plan.selection = &job->selection;
-    job->plan.rounds = options->compare.repeat ? (size_t)options->compare.repeat : ROUNDS;
+    job->plan.rounds = options->bench.repeat ? (size_t)options->bench.repeat : ROUNDS;
     progress_begin(&progress, NULL);
     job->plan.progress = &progress.sink;
     int failed = comparison_make(&comparison, &job->plan, &job->session.arena, err);

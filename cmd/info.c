@@ -317,9 +317,9 @@ int info_command(const struct options *options, struct err *err)
         model_open(&model, name, err))
         return -1;
     size_t positions = model.config.n_positions; /* --tokens, else as many as the model takes */
-    facts.tokens = options->info.tokens ? (size_t)options->info.tokens
-                   : positions          ? positions
-                                        : TOKENS_SHOWN;
+    facts.tokens = options->tokens.sizes ? (size_t)options->tokens.sizes
+                   : positions           ? positions
+                                         : TOKENS_SHOWN;
     int failed = 0;
     if (positions && facts.tokens > positions)
         failed = err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu",

@@ -133,7 +133,7 @@ static int choose_steps(struct tour *tour, struct err *err)
 {
     const struct texts *operands = &tour->options->input.operands;
     const char *name = operands->count              ? operands->items[0]
-                       : tour->options->lesson.list ? "all"
+                       : tour->options->manual.list ? "all"
                                                     : "1";
     long long step = 0;
     if (operands->count > 1)
@@ -157,8 +157,8 @@ int lesson_command(const struct options *options, struct err *err)
         return -1;
     pager_begin();
     tour.columns = page_columns(&options->looks);
-    int failed = options->lesson.list ? write_list(&tour, err) : 0;
-    for (size_t step = tour.first; !options->lesson.list && !failed && step < tour.end; step++)
+    int failed = options->manual.list ? write_list(&tour, err) : 0;
+    for (size_t step = tour.first; !options->manual.list && !failed && step < tour.end; step++)
         failed = show_step(&tour, step, err);
     arena_release(&tour.arena);
     return pager_end(failed, err);

@@ -133,14 +133,11 @@ struct options {
     struct train_options train;
     struct {
         const char *lengths, *only, *save, *shape;
-        long long repeat;
+        long long repeat; /* of compare, too */
     } bench;
     struct {
-        long long repeat;
-    } compare;
-    struct {
-        long long count, seed;
         const char *rule; /* of a grammar */
+        long long count, seed;
     } corpus;
     struct {
         const char *token, *attention_of;
@@ -151,18 +148,13 @@ struct options {
         long long seed;
     } heads;
     struct {
-        long long tokens;
-    } info;
-    struct {
-        bool list;
-    } lesson;
-    struct {
         const char *completion;
-        bool man;
+        bool man, list; /* list: of a lesson's steps */
     } manual;
     struct {
         bool only_ids, decode;
-    } tokenize;
+        long long sizes; /* of info: for a text of so many */
+    } tokens;
 };
 
 #define OPTIONS_DEFAULT                                                                          \
@@ -186,8 +178,6 @@ struct option_row {
     const char *about;
 };
 
-enum { OPTIONS_MAX = 256 }; /* rows of the table */
-
 extern const struct option_row option_rows[];
 extern const size_t option_count;
 
@@ -198,32 +188,27 @@ int options_parse(struct options *options, int command, char **arguments, struct
 /* Whether a long name is one that the command line had, be it with the value that it has anyway. */
 bool options_are_given(const struct options *options, const char *name);
 
-/* Set one option by its long name, as a command line would: the value of a flag is true or false.
- * `value` is borrowed. */
+/* Set one option by its long name, as a command line would: the value, which is borrowed, of a flag
+ * is true or false. */
 int options_set(struct options *options, int command, const char *name, const char *value,
                 struct arena *arena, struct err *err);
 
 /* True when one of these commands has the option; the option of a long name of `size` bytes, or of
- * a letter, that one of them has, or NULL. */
+ * a letter, that one of them has, or NULL; whether an argument, `-s` or `--layer=0`, begins one. */
 bool option_serves(const struct option_row *row, int commands);
 const struct option_row *option_find(int commands, const char *name, size_t size);
 const struct option_row *option_find_letter(int commands, char letter);
 bool option_has_name(int commands, const char *name);
-
-/* True when one of these commands has the option that an argument, `-s` or `--layer=0`, begins. */
 bool option_is_known(int commands, const char *argument);
 
-/* --precision: fp32, where it is not given. */
+/* --precision: fp32, where it is not given. And --format, or --json, of pages: text or JSON. */
 int options_precision(enum precision *precision, const struct model_options *options,
                       struct err *err);
-
-/* --format, or --json, of commands that print a page, text, or JSON. */
 int options_choose_page(bool *json, const struct output_options *options, struct err *err);
 
-/* --- what was meant by an option that a command does not have ----------------------------------
- *
- * In this order: the same thing under this command's name for it ("--prompt" is "--sentence"), an
- * option of other commands, a slip of the finger. */
+/* --- what was meant by an option that a command does not have: its name of the same thing
+ * ("--prompt" is "--sentence"), an option of other commands, a slip of the finger ---------------
+ */
 
 /* Refuse a long name, where the command has no such option; one that it has not, of `size` bytes
  * without its dashes; and a letter. */
@@ -242,15 +227,13 @@ bool unknown_may_mean(const char *name, const char *option);
  * five letters or more one letter; or NULL. */
 const char *unknown_slip(int command, const char *name);
 
-/* --- settings: what makes one item of a batch different from another ---------------------------
- */
+/* --- settings: what makes one item of a batch different from another -------------------------- */
 
 /* True for options that an item may set over what `batch` says for all; for those among them that
  * change what is computed: a model, a mechanism, not a source or a format. */
 bool settings_may_vary(const struct option_row *row);
 bool settings_compute(const struct option_row *row);
 
-/* True when the option has the same value in both. */
 bool settings_same(const struct option_row *row, const struct options *a, const struct options *b);
 
 /* Append the option's value as a command line has it: nothing where it was not given. */

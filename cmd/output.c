@@ -8,15 +8,14 @@
 #include "base/file.h"
 #include "write/folder_out.h"
 
-bool output_is_standard(const char *path)
+static bool is_standard(const char *path)
 {
     return !path || strcmp(path, "-") == 0;
 }
 
 int output_to(struct stream *out, const char *path, struct err *err)
 {
-    return output_is_standard(path) ? stream_to(out, STDOUT_FILENO, err)
-                                    : stream_open(out, path, err);
+    return is_standard(path) ? stream_to(out, STDOUT_FILENO, err) : stream_open(out, path, err);
 }
 
 /* --- formats ---------------------------------------------------------------------------------- */
@@ -102,7 +101,7 @@ int format_choose(size_t *index, const struct format_table *table, const char *n
         return err_usage(err, "--output: expected a path, found ''");
     if (name && format_choose_name(index, table, name, err))
         return -1;
-    if (!name && !output_is_standard(path) && !format_find_ending(index, table, path))
+    if (!name && !is_standard(path) && !format_find_ending(index, table, path))
         return unknown_ending(table, path, err);
     if (!path && for_files(table, *index) && isatty(STDOUT_FILENO))
         return err_usage(err,
@@ -120,7 +119,7 @@ static int find_format(struct output *output, const struct output_options *optio
     const char *path = options->path;
     size_t index = 0;
     output->path = path;
-    output->to_stdout = output_is_standard(path);
+    output->to_stdout = is_standard(path);
     output->to_folder =
         !output->to_stdout && *path && (path[strlen(path) - 1] == '/' || file_is_directory(path));
     if (output->to_folder && !options->format)

@@ -50,8 +50,7 @@ int format_choose_name(size_t *index, const struct format_table *table, const ch
                        struct err *err);
 bool format_find_ending(size_t *index, const struct format_table *table, const char *path);
 
-/* True for standard output: no path, or `-`. Open that, or the file that a commit puts there. */
-bool output_is_standard(const char *path);
+/* Standard output (no path, or `-`), or the file that a commit puts there. */
 int output_to(struct stream *out, const char *path, struct err *err);
 
 /* Reports: one file, or a folder of files. */
@@ -103,8 +102,5 @@ void looks_note(const struct looks_options *options, const struct format *format
  * `failed`, or -1 with `err` where the page cannot be written. */
 void pager_begin(void);
 int pager_end(int failed, struct err *err);
-
-/* Where a page that is being written will stand: standard output, or the terminal that it was. */
-int pager_terminal(void);
 
 #endif

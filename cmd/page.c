@@ -27,6 +27,16 @@ enum {
     NOT_FOUND = 127,    /* … or is not there */
 };
 
+/* While standard output is a page: the terminal that it was, and the page; else -1. */
+static int tty = -1;
+static int page = -1;
+
+/* Where what is written will stand. */
+static int page_terminal(void)
+{
+    return tty >= 0 ? tty : STDOUT_FILENO;
+}
+
 size_t page_columns(const struct looks_options *options)
 {
     struct winsize window;
@@ -36,10 +46,10 @@ size_t page_columns(const struct looks_options *options)
         return 0;
     if (options->width)
         return (size_t)options->width;
-    if (isatty(pager_terminal()) && environment &&
+    if (isatty(page_terminal()) && environment &&
         num_parse_integer(environment, NARROWEST, WIDEST, &columns))
         return (size_t)columns;
-    if (ioctl(pager_terminal(), TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST)
+    if (ioctl(page_terminal(), TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST)
         return window.ws_col;
     return PAGE_COLUMNS;
 }
@@ -82,8 +92,8 @@ static bool wants_colour(const struct options *options)
 {
     const char *terminal = getenv("TERM");
     const char *refused = getenv("NO_COLOR");
-    return !options->output.path && isatty(pager_terminal()) && !(refused && *refused) &&
-           terminal && *terminal && strcmp(terminal, "dumb") != 0;
+    return !options->output.path && isatty(page_terminal()) && !(refused && *refused) && terminal &&
+           *terminal && strcmp(terminal, "dumb") != 0;
 }
 
 static int read_colour(struct style *style, const struct options *options, struct err *err)
@@ -161,15 +171,6 @@ void looks_note(const struct looks_options *options, const struct format *format
 
 /* --- the pager -------------------------------------------------------------------------------- */
 
-/* While standard output is a page: the terminal that it was, and the page; else -1. */
-static int terminal = -1;
-static int page = -1;
-
-int pager_terminal(void)
-{
-    return terminal >= 0 ? terminal : STDOUT_FILENO;
-}
-
 /* The shell's command; NULL: there shall be none. Nothing is said where less is not installed. */
 static const char *find_command(void)
 {
@@ -197,14 +198,14 @@ void pager_begin(void)
     page = memfd_create("page", MFD_CLOEXEC);
     if (page < 0)
         return;
-    terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE);
-    if (terminal >= 0 && dup2(page, STDOUT_FILENO) >= 0) {
+    tty = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE);
+    if (tty >= 0 && dup2(page, STDOUT_FILENO) >= 0) {
         terminal_stands_in(STDOUT_FILENO);
         return;
     }
-    if (terminal >= 0)
-        close(terminal);
-    terminal = -1;
+    if (tty >= 0)
+        close(tty);
+    tty = -1;
     close_page();
 }
 
@@ -281,9 +282,9 @@ int pager_end(int failed, struct err *err)
     struct err ignored;
     if (page < 0)
         return failed;
-    dup2(terminal, STDOUT_FILENO);
-    close(terminal);
-    terminal = -1;
+    dup2(tty, STDOUT_FILENO);
+    close(tty);
+    tty = -1;
     terminal_stands_in(-1);
     if (!(is_long() && show_by(find_command())) && show_plainly(failed ? &ignored : err))
         failed = -1;

@@ -295,13 +295,13 @@ static int decode_ids(const struct input_options *options, const struct tokenize
 /* --decode goes the other way. */
 static int check_decode(const struct options *options, struct err *err)
 {
-    const char *other = options->tokenize.only_ids       ? "--ids"
+    const char *other = options->tokens.only_ids         ? "--ids"
                         : options->output.format         ? "--format"
                         : options->input.sentences.count ? "--sentence"
                         : options->input.bos             ? "--bos"
                         : options->input.no_special      ? "--no-special"
                                                          : NULL;
-    if (options->tokenize.decode && other)
+    if (options->tokens.decode && other)
         return err_usage(err, "--decode: prints the bytes of ids, found %s as well", other);
     return 0;
 }
@@ -312,12 +312,12 @@ static int check_options(struct job *job, struct err *err)
     bool json = false;
     if (check_decode(options, err))
         return -1;
-    if (options->tokenize.only_ids && options->output.format)
+    if (options->tokens.only_ids && options->output.format)
         return err_usage(err, "--ids: prints the ids alone, found --format %s as well",
                          options->output.format);
     if (options_choose_page(&json, &options->output, err))
         return -1;
-    job->mode = options->tokenize.only_ids ? MODE_IDS : json ? MODE_JSON : MODE_TABLE;
+    job->mode = options->tokens.only_ids ? MODE_IDS : json ? MODE_JSON : MODE_TABLE;
     return 0;
 }
 
@@ -337,7 +337,7 @@ int tokenize_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
     int failed = check_options(&job, err) || open_tokenizer(&job, err);
-    if (!failed && options->tokenize.decode)
+    if (!failed && options->tokens.decode)
         failed = decode_ids(&options->input, job.tokenizer, err);
     else if (!failed)
         failed = gather(&job, err) || read_all(&job, err) || print_all(&job, err);
