@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "math/precision.h"
 #include "model/weight_init.h"
+#include "train/trainer.h"
 
 /* The commands an option belongs to. */
 enum {
@@ -114,8 +115,8 @@ struct make_options {
 struct train_options {
     struct texts data;
     const char *resume;
-    long long steps, batch, context, accumulate, save_every, warmup, seed;
-    double rate, decay, clip, dropout, drills;
+    struct trainer_settings settings; /* but for the seed */
+    long long seed;
 };
 
 struct options {
@@ -161,8 +162,8 @@ struct options {
     {                                                                                            \
         .mechanism.temperature = 1, .generate.top_p = 1, .corpus.count = 1,                      \
         .make.seed = ORIGIN_SEED,                                                                \
-        .train = {                                                                               \
-            .steps = 1000, .batch = 32, .accumulate = 1, .rate = 1e-3, .decay = 0.1, .clip = 1}, \
+        .train.settings = {                                                                      \
+            .steps = 1000, .texts = 32, .accumulate = 1, .rate = 1e-3, .decay = 0.1, .clip = 1}, \
     }
 
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER, OPTION_REAL };

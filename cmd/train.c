@@ -97,29 +97,27 @@ static int check_options(struct job *job, struct err *err)
 static int check_settings(const struct trainer_settings *saved, const struct options *options,
                           struct err *err)
 {
-    const struct {
-        const char *name;
-        double saved, found; /* whole numbers have less than 53 bits */
-    } rows[] = {
-        {"seed", (double)saved->seed, (double)options->train.seed},
-        {"steps", (double)saved->steps, (double)options->train.steps},
-        {"warmup", (double)saved->warmup, (double)options->train.warmup},
-        {"batch", (double)saved->texts, (double)options->train.batch},
-        {"context", (double)saved->tokens, (double)options->train.context},
-        {"accumulate", (double)saved->accumulate, (double)options->train.accumulate},
-        {"rate", saved->rate, options->train.rate},
-        {"decay", saved->decay, options->train.decay},
-        {"clip", saved->clip, options->train.clip},
-        {"save-every", (double)saved->save_every, (double)options->train.save_every},
-        {"dropout", saved->dropout, options->train.dropout},
-        {"drills", saved->drills, options->train.drills},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (options_are_given(options, rows[i].name) && rows[i].saved != rows[i].found)
-            return err_usage(err,
-                             "--%s: expected %.16g, which '%s' was begun with, found %.16g: leave "
-                             "it out, or begin anew with --model",
-                             rows[i].name, rows[i].saved, options->train.resume, rows[i].found);
+    struct options begun = *options;
+    begun.train.settings = *saved;
+    begun.train.seed = (long long)saved->seed;
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        struct buf expected = {0};
+        struct buf found = {0};
+        if (!option_serves(row, FOR_TRAIN) || !options_are_given(options, row->name) ||
+            settings_same(row, &begun, options))
+            continue;
+        settings_value(&expected, row, &begun);
+        settings_value(&found, row, options);
+        if (!buf_check(&expected, err) && !buf_check(&found, err))
+            err_usage(err,
+                      "--%s: expected %s, which '%s' was begun with, found %s: leave it out, or "
+                      "begin anew with --model",
+                      row->name, expected.bytes, options->train.resume, found.bytes);
+        buf_release(&expected);
+        buf_release(&found);
+        return -1;
+    }
     return 0;
 }
 
@@ -132,22 +130,11 @@ static int take_settings(struct job *job, struct err *err)
                        check_settings(settings, options, err)
                    ? -1
                    : 0;
-    *settings = (struct trainer_settings){
-        .seed = (uint64_t)(options->train.seed),
-        .steps = options->train.steps,
-        .warmup = options_are_given(options, "warmup") ? options->train.warmup
-                                                       : options->train.steps / 20,
-        .texts = options->train.batch,
-        .tokens = options->train.context,
-        .accumulate = options->train.accumulate,
-        .rate = options->train.rate,
-        .decay = options->train.decay,
-        .clip = options->train.clip,
-        .dropout = options->train.dropout,
-        .beta_2 = 0.99,
-        .save_every = options->train.save_every,
-        .drills = options->train.drills,
-    };
+    *settings = options->train.settings;
+    settings->seed = (uint64_t)options->train.seed;
+    settings->beta_2 = 0.99;
+    if (!options_are_given(options, "warmup"))
+        settings->warmup = settings->steps / 20;
     if (settings->warmup >= settings->steps)
         return err_usage(err, "--warmup: expected fewer steps than %lld, found %lld",
                          settings->steps, settings->warmup);
