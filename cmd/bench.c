@@ -23,6 +23,22 @@ enum {
     TOKENS_MAX = 1000000, /* more than any model's context */
 };
 
+/* Of --attention: how it grows with a text, in several ways. */
+static const struct form {
+    const char *name, *ending;
+    bool for_files, is_picture;
+    int (*check)(struct err *err);
+    int (*write)(struct stream *out, const struct growth *growth, struct err *err);
+} forms[] = {
+    {"text", ".txt", false, false, NULL, growth_page_write},
+    {"json", ".json", false, false, NULL, growth_json_write},
+    {"svg", ".svg", false, true, NULL, growth_svg_write},
+    {"png", ".png", true, true, drawing_check, growth_png_write},
+    {"pdf", ".pdf", true, true, drawing_check, growth_pdf_write},
+};
+
+enum { FORMS = sizeof forms / sizeof *forms };
+
 struct job {
     const struct options *options;
     struct new_model new_model;
@@ -30,37 +46,17 @@ struct job {
     size_t lengths[LENGTHS_MAX];
     struct bench_plan plan;
     bool json;
+    const struct form *form; /* of --attention */
     struct arena arena;
 };
 
 /* --- --attention: how it grows with a text, in several ways ----------------------------------- */
 
-static const struct form {
-    const char *name, *ending;
-    bool for_files, is_picture, needs_cairo;
-    int (*write)(struct stream *out, const struct growth *growth, struct err *err);
-} forms[] = {
-    {"text", ".txt", false, false, false, growth_page_write},
-    {"json", ".json", false, false, false, growth_json_write},
-    {"svg", ".svg", false, true, false, growth_svg_write},
-    {"png", ".png", true, true, true, growth_png_write},
-    {"pdf", ".pdf", true, true, true, growth_pdf_write},
-};
-
-enum { FORMS = sizeof forms / sizeof *forms };
-
-/* --json or --format, else the ending of -o, else text for people. */
-static const struct form *find_form(const struct output_options *options, struct err *err)
+/* What can be known before a model is opened. */
+static int choose_form(struct job *job, struct err *err)
 {
     static const struct format_table table = FORMAT_TABLE(forms, FORMS);
-    size_t index = 0;
-    const char *name = options->json ? "json" : options->format;
-    return format_choose(&index, &table, name, options->path, err) ? NULL : &forms[index];
-}
-
-/* What can be known before a model is opened. */
-static int check_growth(const struct options *options, struct err *err)
-{
+    const struct options *options = job->options;
     const char *other = options->bench.only        ? "only"
                         : options->bench.save      ? "save"
                         : options->model.precision ? "precision"
@@ -70,10 +66,8 @@ static int check_growth(const struct options *options, struct err *err)
                          "--%s: expected no --attention beside it, which measures attention "
                          "alone",
                          other);
-    const struct form *form = find_form(&options->output, err);
-    if (!form)
-        return -1;
-    return form->needs_cairo ? drawing_check(err) : 0;
+    job->form = format_choose(&table, &options->output, err);
+    return job->form ? 0 : -1;
 }
 
 /* 512 tokens, window:64 */
@@ -86,48 +80,44 @@ static void show_growth(void *context, const struct growth_progress *here)
 }
 
 /* A picture needs a line. */
-static int check_lengths(const struct options *options, const struct growth_plan *plan,
-                         struct err *err)
+static int check_lengths(const struct job *job, struct err *err)
 {
-    const struct form *form = find_form(&options->output, err);
-    for (size_t i = 1; i < plan->length_count; i++)
-        if (plan->lengths[i] <= plan->lengths[i - 1])
+    const struct task_choice *choice = &job->plan.choice;
+    for (size_t i = 1; i < choice->length_count; i++)
+        if (choice->lengths[i] <= choice->lengths[i - 1])
             return err_usage(err, "--tokens: expected rising lengths, found %zu after %zu",
-                             plan->lengths[i], plan->lengths[i - 1]);
-    if (form->is_picture && plan->length_count == 1)
+                             choice->lengths[i], choice->lengths[i - 1]);
+    if (job->form->is_picture && choice->length_count == 1)
         return err_usage(err, "--tokens: expected at least two lengths for a picture, found one");
     return 0;
 }
 
-/* `lengths` NULL: the usual ones. */
-static int measure_growth(const struct options *options, const struct folder *folder,
-                          const size_t *lengths, size_t length_count, struct err *err)
+static int measure_growth(struct job *job, struct err *err)
 {
-    struct arena arena = {0};
+    const struct options *options = job->options;
     struct growth growth;
     struct mechanism *ways = NULL;
     struct progress progress;
     struct stream out = {0};
     struct growth_plan plan = {
-        .folder = folder,
+        .folder = &job->folder,
         .threads = (size_t)options->model.threads,
         .rounds = options->bench.repeat ? (size_t)options->bench.repeat : ROUNDS,
-        .lengths = lengths,
-        .length_count = length_count,
+        .lengths = job->plan.choice.lengths, /* NULL: the usual ones */
+        .length_count = job->plan.choice.length_count,
         .progress = show_growth,
         .progress_context = &progress,
     };
-    int failed = mechanism_options_list(&ways, &plan.way_count, &options->mechanism, &arena, err) ||
-                 check_lengths(options, &plan, err);
+    int failed =
+        mechanism_options_list(&ways, &plan.way_count, &options->mechanism, &job->arena, err) ||
+        check_lengths(job, err);
     plan.ways = ways;
     progress_begin(&progress, NULL);
-    failed = failed || growth_measure(&growth, &plan, &arena, err);
+    failed = failed || growth_measure(&growth, &plan, &job->arena, err);
     progress_end(&progress);
     failed = failed || output_to(&out, options->output.path, err) ||
-             find_form(&options->output, err)->write(&out, &growth, err) ||
-             stream_commit(&out, err);
+             job->form->write(&out, &growth, err) || stream_commit(&out, err);
     stream_discard(&out);
-    arena_release(&arena);
     return failed ? -1 : 0;
 }
 
@@ -184,7 +174,7 @@ static int check_options(struct job *job, struct err *err)
         return err_usage(err, "--json: means --format json, found --format %s as well",
                          options->output.format);
     if (options->mechanism.attention)
-        return check_growth(options, err);
+        return choose_form(job, err);
     if (options->output.path)
         return err_usage(err, "--output: expected --attention beside it: all else is printed");
     return options_choose_page(&job->json, &options->output, err) ||
@@ -247,10 +237,9 @@ int bench_command(const struct options *options, struct err *err)
     int failed = check_options(&job, err) || read_lengths(&job, err) || read_only(&job, err) ||
                  (options->bench.save &&
                   target_folder_check(options->bench.save, options->output.force, err));
-    const struct task_choice *choice = &job.plan.choice;
     failed = failed || find_folder(&job, err);
     if (!failed && options->mechanism.attention)
-        failed = measure_growth(options, &job.folder, choice->lengths, choice->length_count, err);
+        failed = measure_growth(&job, err);
     else if (!failed)
         failed = options->bench.save
                      ? save_folder(&job.folder, options->bench.save, options->output.force, err)

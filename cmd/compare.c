@@ -29,13 +29,12 @@ static int check_options(struct job *job, struct err *err)
     const struct options *options = job->options;
     const struct format_table table =
         FORMAT_TABLE_OF_TEXT(comparison_formats, comparison_format_count);
-    size_t format = 0;
     if (!options->mechanism.attention)
         return err_usage(err, "--attention: expected a list of what is to be compared with dense, "
                               "as window:8,linear");
-    if (format_choose(&format, &table, options->output.format, options->output.path, err))
+    job->format = format_choose(&table, &options->output, err);
+    if (!job->format)
         return -1;
-    job->format = &comparison_formats[format];
     return mechanism_options_list(&job->ways, &job->plan.way_count, &options->mechanism,
                                   &job->session.arena, err);
 }

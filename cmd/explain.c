@@ -158,13 +158,9 @@ static int check_options(struct job *job, struct err *err)
     const struct format_table table = FORMAT_TABLE(explain_formats, explain_format_count);
     const struct names parts = NAMES(attention_parts, attention_part_count);
     const char *name = options->explain.attention_of;
-    size_t format = 0;
     size_t part = 0;
-    if (format_choose(&format, &table, options->output.format, options->output.path, err))
-        return -1;
-    job->format = &explain_formats[format];
-    if ((job->format->check && job->format->check(err)) ||
-        (name && names_choose(&part, parts, "--attention-of", name, err)))
+    job->format = format_choose(&table, &options->output, err);
+    if (!job->format || (name && names_choose(&part, parts, "--attention-of", name, err)))
         return -1;
     job->part = (enum site_part)part;
     return 0;

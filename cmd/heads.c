@@ -51,13 +51,11 @@ static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
-    size_t index = 0;
     if (find_score(&job->sort, "--sort", options->heads.sort, err) ||
-        find_score(&job->map, "--map", options->heads.map, err) ||
-        format_choose(&index, &table, options->output.format, options->output.path, err))
+        find_score(&job->map, "--map", options->heads.map, err))
         return -1;
-    job->form = &measured_forms[index];
-    if (job->form->check && job->form->check(err))
+    job->form = format_choose(&table, &options->output, err);
+    if (!job->form)
         return -1;
     job->csv = strcmp(job->form->name, "csv") == 0;
     job->table = job->map == SCORES && (job->csv || strcmp(job->form->name, "text") == 0);

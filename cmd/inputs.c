@@ -33,15 +33,6 @@ static bool is_blank(const struct line *line)
     return true;
 }
 
-static size_t count_lines(const struct file *file)
-{
-    size_t count = 0;
-    const char *end = file->bytes + file->size;
-    for (const char *at = file->bytes; at < end; count++)
-        at = line_at(at, end).next;
-    return count;
-}
-
 static void add_text(struct inputs *inputs, const char *bytes, size_t size, size_t line)
 {
     inputs->lines[inputs->count] = line;
@@ -68,19 +59,14 @@ static void add_lines(struct inputs *inputs)
     }
 }
 
-static bool is_standard_input(const char *path)
-{
-    return strcmp(path, "-") == 0;
-}
-
 const char *inputs_shown_path(const char *path)
 {
-    return is_standard_input(path) ? "standard input" : path;
+    return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
 int inputs_read_file(struct file *file, const char *path, struct err *err)
 {
-    if (is_standard_input(path))
+    if (strcmp(path, "-") == 0)
         return file_read(file, STDIN_FILENO, inputs_shown_path(path), err);
     return file_map(file, path, err);
 }
@@ -201,7 +187,9 @@ static int open_texts(struct inputs *inputs, const struct input_options *options
     inputs->path = inputs_are_piped(options) ? "-" : options->file; /* a pipe may be empty */
     if (inputs->path && inputs_read_file(&inputs->file, inputs->path, err))
         return -1;
-    size_t most = given + 1 + (whole ? 0 : count_lines(&inputs->file));
+    size_t most = given + 2;
+    for (size_t i = 0; i < inputs->file.size && !whole; i++)
+        most += inputs->file.bytes[i] == '\n';
     inputs->items = arena_alloc(&inputs->arena, most, sizeof *inputs->items, err);
     inputs->lines = arena_alloc(&inputs->arena, most, sizeof *inputs->lines, err);
     if (!inputs->items || !inputs->lines)

@@ -4,9 +4,8 @@
  * of the ending of -o, else the first, which is for people.
  *
  *     const struct format_table table = FORMAT_TABLE(rows, ROWS);
- *     size_t index = 0;
- *     if (format_choose(&index, &table, options->output.format, options->output.path, err)) ...
- *     if (output_to(&stream, options->output.path, err) || rows[index].write(...)) ...
+ *     const struct row *row = format_choose(&table, &options->output, err);
+ *     if (!row || output_to(&stream, options->output.path, err) || row->write(...)) ...
  */
 #ifndef ATTN_CMD_OUTPUT_H
 #define ATTN_CMD_OUTPUT_H
@@ -23,29 +22,30 @@
 #include "write/format.h"
 
 struct format_table {
+    const void *rows;
     struct names names, endings; /* endings with their dots */
-    const bool *first_for_files; /* the first row's field; NULL: no row is */
+    const bool *for_files;       /* the first row's field; NULL: no row is for files alone */
+    int (*const *check)(struct err *err); /* … what refuses a row that cannot be written here */
 };
 
-/* Rows with the fields `name`, `ending` and `for_files`; rows without the last. */
-#define FORMAT_TABLE(rows, count)                                                \
-    {                                                                            \
-        {&(rows)->name, (count), sizeof *(rows), NULL},                          \
-            {&(rows)->ending, (count), sizeof *(rows), NULL}, &(rows)->for_files \
+/* Rows with the fields `name`, `ending`, `for_files` and `check`; rows without the last two. */
+#define FORMAT_TABLE(rows, count)                                                                \
+    {                                                                                            \
+        (rows), {&(rows)->name, (count), sizeof *(rows), NULL},                                  \
+            {&(rows)->ending, (count), sizeof *(rows), NULL}, &(rows)->for_files, &(rows)->check \
     }
-#define FORMAT_TABLE_OF_TEXT(rows, count)                          \
-    {                                                              \
-        {&(rows)->name, (count), sizeof *(rows), NULL},            \
-            {&(rows)->ending, (count), sizeof *(rows), NULL}, NULL \
+#define FORMAT_TABLE_OF_TEXT(rows, count)                                \
+    {                                                                    \
+        (rows), {&(rows)->name, (count), sizeof *(rows), NULL},          \
+            {&(rows)->ending, (count), sizeof *(rows), NULL}, NULL, NULL \
     }
 
-/* `name` and `path` are NULL where they were not given. Refused as usage are names and endings that
- * are none, and bytes on a terminal that `-` did not ask for. */
-int format_choose(size_t *index, const struct format_table *table, const char *name,
-                  const char *path, struct err *err);
+/* The row, or NULL. Refused as usage are names and endings that are none, and bytes on a terminal
+ * that `-` did not ask for. */
+const void *format_choose(const struct format_table *table, const struct output_options *options,
+                          struct err *err);
 
-/* The same for a name alone, wherever it goes; and for a path: false where it has no such ending.
- */
+/* The place of a row by its name alone; by the ending of a path: false where it has none. */
 int format_choose_name(size_t *index, const struct format_table *table, const char *name,
                        struct err *err);
 bool format_find_ending(size_t *index, const struct format_table *table, const char *path);

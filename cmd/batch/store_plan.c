@@ -11,10 +11,9 @@ enum { PAGE_COLUMNS = 80 };
 
 static int choose_form(struct store_plan *plan, struct err *err)
 {
-    const struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
+    struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
     const char *name = plan->options->output.format;
     const char *output = plan->options->output.path;
-    size_t index = 0;
     bool in_folder = !plan->to_stdout && work_folder_is_folder(output);
     if (in_folder && name)
         return err_usage(err, "--format: a folder of reductions holds all formats, found '%s'",
@@ -23,9 +22,11 @@ static int choose_form(struct store_plan *plan, struct err *err)
         return 0;
     if (!name && plan->to_stdout && output && *output) /* a device has no ending */
         name = measured_forms[0].name;
-    if (format_choose(&index, &table, name, output, err))
+    table.check = NULL; /* what it says is about no option */
+    plan->form =
+        format_choose(&table, &(struct output_options){.format = name, .path = output}, err);
+    if (!plan->form)
         return err_prefix(err, "--reduce");
-    plan->form = &measured_forms[index];
     return plan->form->check ? plan->form->check(err) : 0;
 }
 
@@ -47,11 +48,11 @@ static int choose_item_form(struct store_plan *plan, struct err *err)
                          output);
     plan->kind = STORE_LINES;
     const struct format_table table = FORMAT_TABLE_OF_TEXT(item_forms, item_form_count);
-    size_t index = 0;
-    if (format_choose(&index, &table, plan->options->output.format, plan->to_stdout ? NULL : output,
-                      err))
+    const struct output_options here = {.format = plan->options->output.format,
+                                        .path = plan->to_stdout ? NULL : output};
+    plan->item_form = format_choose(&table, &here, err);
+    if (!plan->item_form)
         return err_prefix(err, "--per-item");
-    plan->item_form = &item_forms[index];
     return 0;
 }
 
