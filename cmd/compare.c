@@ -62,7 +62,8 @@ static int prepare(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct session *session = &job->session;
     const struct model *model = &session->viewer.model;
-    return check_options(job, err) || inputs_open(&session->inputs, &options->input, err) ||
+    return check_options(job, err) ||
+                   inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
                    session_open(session, err) || inputs_check_source(&options->input, model, err) ||
                    selection_layers(&job->selection, options->select.layer, &model->config,
                                     &session->arena, err) ||

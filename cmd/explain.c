@@ -141,7 +141,7 @@ static int read_subject(struct job *job, struct err *err)
     struct session *session = &job->session;
     struct viewer *viewer = &session->viewer;
     if (session_read_options(session, err) ||
-        inputs_open_one(&session->inputs, &job->options->input, err) ||
+        inputs_open(&session->inputs, &job->options->input, INPUTS_ONE, err) ||
         session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
         inputs_check_source(&job->options->input, &viewer->model, err) ||
         session_read(session, &job->pair, 0, &session->arena, err))

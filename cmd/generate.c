@@ -79,12 +79,12 @@ static int read_prompt(struct job *job, struct err *err)
     bool is_given = inputs_are_given(&options->input);
     bool is_read = !is_given && !options->input.source;
     if (session_read_options(session, err) ||
-        (is_given && inputs_open_one(&session->inputs, &options->input, err)) ||
+        (is_given && inputs_open(&session->inputs, &options->input, INPUTS_ONE, err)) ||
         session_open(session, err) ||
         viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
         ((options->input.source || session->viewer.model.config.n_encoder_layer) &&
          inputs_check_source(&options->input, &session->viewer.model, err)) ||
-        (is_read && inputs_open_one(&session->inputs, &options->input, err)) ||
+        (is_read && inputs_open(&session->inputs, &options->input, INPUTS_ONE, err)) ||
         session_read(session, &job->prompt, 0, &session->arena, err))
         return -1;
     session_count_dropped(session, &job->prompt, 0);

@@ -84,7 +84,7 @@ static int measure(struct job *job, struct err *err)
     uint64_t seed = (uint64_t)job->options->heads.seed;
     if (head_survey_open(&job->survey, &job->session.viewer, seed, &job->session.arena, err))
         return -1;
-    if (inputs_open_any(&job->session.inputs, &job->options->input, err))
+    if (inputs_open(&job->session.inputs, &job->options->input, INPUTS_ANY, err))
         return -1;
     if (job->session.inputs.count)
         print_note_of_tokenizer(job->session.viewer.tokenizer);

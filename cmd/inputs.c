@@ -71,12 +71,6 @@ int inputs_read_file(struct file *file, const char *path, struct err *err)
     return file_map(file, path, err);
 }
 
-static int no_text(struct err *err)
-{
-    return err_usage(err, "expected a text, found none: \"Life is short\" in quotes, --sentence "
-                          "TEXT, --file PATH, --ids LIST or a pipe");
-}
-
 /* --- texts without an option ------------------------------------------------------------------ */
 
 static size_t text_count(const struct input_options *options)
@@ -92,19 +86,14 @@ static const char *text_at(const struct input_options *options, size_t index)
                                     : options->operands.items[index - sentences->count];
 }
 
-static bool begins_with_typeset_quote(const char *text)
-{
-    static const char *const quotes[] = {"“", "”", "„", "‘", "’", "‚", "«", "»"};
-    for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++)
-        if (strncmp(text, quotes[i], strlen(quotes[i])) == 0)
-            return true;
-    return false;
-}
-
 /* Words that a shell has cut apart. */
 static int forgotten_quotes(const struct input_options *options, const char *word, struct err *err)
 {
-    bool typeset = begins_with_typeset_quote(text_at(options, 0));
+    static const char *const quotes[] = {"“", "”", "„", "‘", "’", "‚", "«", "»"};
+    const char *first = text_at(options, 0);
+    bool typeset = false;
+    for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++)
+        typeset |= strncmp(first, quotes[i], strlen(quotes[i])) == 0;
     return err_usage(err,
                      "expected a text of several words in %squotes, as \"Life is short\", found "
                      "'%s' by itself: texts of one word are given by --sentence",
@@ -173,61 +162,53 @@ int inputs_check_ids(const struct input_options *options, struct err *err)
     return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
 }
 
-static int open_texts(struct inputs *inputs, const struct input_options *options, bool whole,
-                      struct err *err)
+/* Room for all texts; a pipe may be empty. */
+static int open_file(struct inputs *inputs, const struct input_options *options, size_t most,
+                     struct err *err)
+{
+    inputs->path = inputs_are_piped(options) ? "-" : options->file;
+    if (inputs->path && inputs_read_file(&inputs->file, inputs->path, err))
+        return -1;
+    for (size_t i = 0; i < inputs->file.size; i++)
+        most += inputs->file.bytes[i] == '\n';
+    inputs->items = arena_alloc(&inputs->arena, most, sizeof *inputs->items, err);
+    inputs->lines = arena_alloc(&inputs->arena, most, sizeof *inputs->lines, err);
+    return inputs->items && inputs->lines ? 0 : -1;
+}
+
+int inputs_open(struct inputs *inputs, const struct input_options *options, enum inputs_many many,
+                struct err *err)
 {
     size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
     *inputs = (struct inputs){0};
     if (check_operands(options, err))
         return -1;
-    if (whole && given > 1)
+    if (many == INPUTS_ONE && given > 1)
         return err_usage(err, "expected one text, found %zu", given);
-    if (whole && inputs_check_ids(options, err))
+    if (inputs_check_ids(options, err))
         return -1;
-    inputs->path = inputs_are_piped(options) ? "-" : options->file; /* a pipe may be empty */
-    if (inputs->path && inputs_read_file(&inputs->file, inputs->path, err))
-        return -1;
-    size_t most = given + 2;
-    for (size_t i = 0; i < inputs->file.size && !whole; i++)
-        most += inputs->file.bytes[i] == '\n';
-    inputs->items = arena_alloc(&inputs->arena, most, sizeof *inputs->items, err);
-    inputs->lines = arena_alloc(&inputs->arena, most, sizeof *inputs->lines, err);
-    if (!inputs->items || !inputs->lines)
+    if (open_file(inputs, options, given + 2, err))
         goto failed;
     for (size_t i = 0; i < text_count(options); i++)
         add_text(inputs, text_at(options, i), strlen(text_at(options, i)), 0);
-    if (inputs->path && whole)
+    if (inputs->path && many == INPUTS_ONE)
         add_whole(inputs, options);
     else if (inputs->path)
         add_lines(inputs);
     if (options->ids)
         inputs->items[inputs->count++] = (struct input){.ids = options->ids};
-    if (inputs->count || (!options->file && !inputs->file.size))
+    bool was_read = options->file || inputs->file.size;
+    if (inputs->count || (many == INPUTS_ANY && !was_read))
         return 0;
-    err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(inputs->path),
-            inputs->file.size ? "only blank lines" : "nothing");
+    if (was_read)
+        err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(inputs->path),
+                inputs->file.size ? "only blank lines" : "nothing");
+    else
+        err_usage(err, "expected a text, found none: \"Life is short\" in quotes, --sentence "
+                       "TEXT, --file PATH, --ids LIST or a pipe");
 failed:
     inputs_release(inputs);
     return -1;
-}
-
-int inputs_open_any(struct inputs *inputs, const struct input_options *options, struct err *err)
-{
-    return open_texts(inputs, options, false, err);
-}
-
-int inputs_open(struct inputs *inputs, const struct input_options *options, struct err *err)
-{
-    if (inputs_check_ids(options, err) || inputs_open_any(inputs, options, err))
-        return -1;
-    return inputs->count ? 0 : no_text(err);
-}
-
-int inputs_open_one(struct inputs *inputs, const struct input_options *options, struct err *err)
-{
-    if (open_texts(inputs, options, true, err))
-        return -1;
-    return inputs->count ? 0 : no_text(err);
 }
 
 void inputs_release(struct inputs *inputs)

@@ -53,7 +53,8 @@ static int prepare(struct job *job, struct err *err)
         read_derivation(&request->derivation, &options->select, job->output.format->can_show_all,
                         err) ||
         looks_read(&job->style, options, err) ||
-        inputs_open(&session->inputs, &options->input, err) || session_open(session, err))
+        inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
+        session_open(session, err))
         return -1;
     const struct format *format = job->output.format;
     looks_note(&options->looks, format);

@@ -3,9 +3,8 @@
  *
  *     struct session session = {.options = options};
  *     if (session_read_options(&session, err) ||
- *         inputs_open(&session.inputs, &options->input, err) || session_open(&session, err) ||
- *         session_read(&session, &pair, 0, &arena, err)) ...
- *     session_release(&session);
+ *         inputs_open(&session.inputs, &options->input, INPUTS_SOME, err) || session_open(&session,
+ * err) || session_read(&session, &pair, 0, &arena, err)) ... session_release(&session);
  */
 #ifndef ATTN_CMD_SESSION_H
 #define ATTN_CMD_SESSION_H
@@ -38,13 +37,13 @@ struct inputs {
     struct arena arena;
 };
 
-/* Sentences in the order given, then operands, then a sentence for each line of the file, or of the
- * pipe, that is not blank, then the ids. None at all is a usage error. */
-int inputs_open(struct inputs *inputs, const struct input_options *options, struct err *err);
+/* Of INPUTS_ANY there may be none; where a text is needed that is a usage error. */
+enum inputs_many { INPUTS_ANY, INPUTS_SOME, INPUTS_ONE };
 
-/* There may be none; or only one: a file is that, less its last newline. */
-int inputs_open_any(struct inputs *inputs, const struct input_options *options, struct err *err);
-int inputs_open_one(struct inputs *inputs, const struct input_options *options, struct err *err);
+/* Sentences in the order given, then operands, then a sentence for each line of the file, or of the
+ * pipe, that is not blank, then the ids. Of one text a file is that, less its last newline. */
+int inputs_open(struct inputs *inputs, const struct input_options *options, enum inputs_many many,
+                struct err *err);
 void inputs_release(struct inputs *inputs);
 
 /* Ids are taken as they are: --bos beside them is refused, for every item of a batch, too. */
