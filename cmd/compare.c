@@ -22,8 +22,6 @@ struct job {
     struct stream out;
 };
 
-/* --- options ---------------------------------------------------------------------------------- */
-
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
@@ -38,8 +36,6 @@ static int check_options(struct job *job, struct err *err)
     return mechanism_options_list(&job->ways, &job->plan.way_count, &options->mechanism,
                                   &job->session.arena, err);
 }
-
-/* --- texts ------------------------------------------------------------------------------------ */
 
 static int read_texts(struct job *job, struct err *err)
 {
@@ -73,8 +69,6 @@ static int prepare(struct job *job, struct err *err)
                ? -1
                : 0;
 }
-
-/* --- the comparison --------------------------------------------------------------------------- */
 
 static int compare(struct job *job, struct err *err)
 {

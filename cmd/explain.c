@@ -28,8 +28,6 @@ struct job {
     struct stream out;
 };
 
-/* --- what is asked for ------------------------------------------------------------------------ */
-
 /* The attention that was named, or the model's first. */
 static int choose_part(struct job *job, struct err *err)
 {
@@ -133,8 +131,6 @@ static int choose_query(struct job *job, struct err *err)
                    name, match.alike + 1, called(job), tokenized->labels[match.next].exact);
     return 0;
 }
-
-/* --- the walk --------------------------------------------------------------------------------- */
 
 static int read_subject(struct job *job, struct err *err)
 {

@@ -16,12 +16,6 @@
 
 enum { ORIGIN_BYTES = 160 };
 
-/* A head on its way into the table. */
-struct row {
-    struct head_line line;
-    enum score sort; /* SCORES: by layer and head */
-};
-
 struct job {
     const struct options *options;
     enum score sort, map;             /* SCORES: none */
@@ -106,37 +100,35 @@ static int measure(struct job *job, struct err *err)
 
 /* --- a line a head --------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+/* By the score that `context` points to, the highest first; SCORES: by layer and head. */
+static int compare(const void *a, const void *b, void *context)
 {
-    const struct row *one = a;
-    const struct row *other = b;
-    if (one->sort < SCORES && one->line.scores[one->sort] != other->line.scores[one->sort])
-        return one->line.scores[one->sort] < other->line.scores[one->sort] ? 1 : -1;
-    if (one->line.layer != other->line.layer)
-        return one->line.layer < other->line.layer ? -1 : 1;
-    return (one->line.head > other->line.head) - (one->line.head < other->line.head);
+    const struct head_line *one = a;
+    const struct head_line *other = b;
+    enum score sort = *(const enum score *)context;
+    if (sort < SCORES && one->scores[sort] != other->scores[sort])
+        return one->scores[sort] < other->scores[sort] ? 1 : -1;
+    if (one->layer != other->layer)
+        return one->layer < other->layer ? -1 : 1;
+    return (one->head > other->head) - (one->head < other->head);
 }
 
 static int make_lines(struct job *job, struct err *err)
 {
     const struct config *c = &job->session.viewer.model.config;
     job->count = c->n_layer * c->n_head;
-    struct row *rows = arena_alloc(&job->session.arena, job->count, sizeof *rows, err);
     job->lines = arena_alloc(&job->session.arena, job->count, sizeof *job->lines, err);
-    if (!rows || !job->lines)
+    if (!job->lines)
         return -1;
     for (size_t i = 0; i < job->count; i++) {
-        struct head_line *line = &rows[i].line;
-        rows[i].sort = job->sort;
+        struct head_line *line = &job->lines[i];
         line->layer = i / c->n_head;
         line->head = i % c->n_head;
         for (int score = 0; score < SCORES; score++)
             line->scores[score] =
                 head_survey_score(&job->survey, line->layer, line->head, (enum score)score);
     }
-    qsort(rows, job->count, sizeof *rows, compare);
-    for (size_t i = 0; i < job->count; i++)
-        job->lines[i] = rows[i].line;
+    qsort_r(job->lines, job->count, sizeof *job->lines, compare, &job->sort);
     return 0;
 }
 

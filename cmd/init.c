@@ -23,8 +23,6 @@ struct job {
     struct model_maker model;
 };
 
-/* --- options --------------------------------------------------------------------------------- */
-
 /* Sizes come from one place, and words do. */
 static int check_sources(const struct options *options, struct err *err)
 {
@@ -68,8 +66,6 @@ static int check_options(struct job *job, struct err *err)
     job->sets_rows = config_edit_has(&job->model.edit, "vocab_size");
     return 0;
 }
-
-/* --- the config ------------------------------------------------------------------------------ */
 
 /* Words alone make a model of the sizes of the simplest example. */
 static int find_config(struct job *job, struct err *err)
@@ -120,8 +116,6 @@ static int make_text(struct job *job, struct err *err)
     return config_edit_apply(&job->model.text, &job->model.edit, job->model.config.bytes,
                              job->model.config.size, err);
 }
-
-/* --- the model ------------------------------------------------------------------------------- */
 
 /* Every word that was named has a row. (In a model that is copied that is not for us to say.) */
 static int check_rows(const struct job *job, struct err *err)

@@ -26,47 +26,28 @@ struct tour {
     struct arena arena;
 };
 
-/* --- a command line --------------------------------------------------------------------------- */
-
-/* The words of a line, a NULL after them; quotes keep blanks together and go. */
-static int split(char *words[WORDS_MAX + 1], const char *line, struct arena *arena, struct err *err)
-{
-    size_t count = 0;
-    while (*line && count < WORDS_MAX) {
-        bool quoted = *line == '"';
-        line += quoted;
-        size_t size = strcspn(line, quoted ? "\"" : " ");
-        words[count] = arena_text(arena, line, size, err);
-        if (!words[count])
-            return -1;
-        count++;
-        line += size + (quoted && line[size]);
-        line += strspn(line, " ");
-    }
-    assert(!*line); /* the table is ours */
-    words[count] = NULL;
-    return 0;
-}
-
 /* Run the step's line as if it had been typed, on a page of the tour's width. */
 static int run_line(struct tour *tour, const char *line, struct err *err)
 {
     char width[WIDTH_BYTES];
-    char *words[WORDS_MAX + 3];
-    if (split(words, line, &tour->arena, err))
-        return -1;
+    char *words[WORDS_MAX + 2] = {NULL};
     size_t count = 0;
-    while (words[count])
-        count++;
-    if (tour->options->looks.width) {
-        snprintf(width, sizeof width, "--width=%zu", tour->columns);
-        words[count++] = width;
-        words[count] = NULL;
+    while (*line) {
+        assert(count < WORDS_MAX);  /* the table is ours */
+        bool quoted = *line == '"'; /* quotes keep blanks together and go */
+        line += quoted;
+        size_t size = strcspn(line, quoted ? "\"" : " ");
+        words[count] = arena_text(&tour->arena, line, size, err);
+        if (!words[count++])
+            return -1;
+        line += size + quoted;
+        line += strspn(line, " ");
     }
+    snprintf(width, sizeof width, "--width=%zu", tour->columns);
+    if (tour->options->looks.width)
+        words[count] = width;
     return command_run(words[1], words + 2, &tour->arena, err);
 }
-
-/* --- a step ----------------------------------------------------------------------------------- */
 
 /* What stands before the command's output, and the command itself. */
 static void write_before(struct stream *out, const struct tour *tour, size_t step)
@@ -114,8 +95,6 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     write_after(&out, tour, step);
     return stream_commit(&out, err);
 }
-
-/* --- the tour --------------------------------------------------------------------------------- */
 
 static int write_list(const struct tour *tour, struct err *err)
 {

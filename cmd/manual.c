@@ -50,8 +50,6 @@ static void write_head(struct stream *out, const struct command *command, const 
         stream_text(out, "\n.I COMMAND\n[options]\n.br\n.B attn\\-cli \\-\\-version\n");
 }
 
-/* --- a command -------------------------------------------------------------------------------- */
-
 static void write_option(struct stream *out, const struct option_row *row)
 {
     stream_text(out, ".TP\n");
@@ -103,8 +101,6 @@ static void write_list(struct stream *out, const struct value_use *use,
     if (use->list->note)
         stream_format(out, ".PP\n%s\n", use->list->note);
 }
-
-/* --- all of them ------------------------------------------------------------------------------ */
 
 static void write_commands(struct stream *out)
 {

@@ -126,8 +126,6 @@ int new_words_find(struct new_words *words, const struct options *options,
     return 0;
 }
 
-/* --- the model -------------------------------------------------------------------------------- */
-
 int model_maker_source(const char **found, const struct source_option *options, size_t count,
                        const char *what, struct err *err)
 {
@@ -187,8 +185,6 @@ void model_maker_release(struct model_maker *model)
     buf_release(&model->text);
     arena_release(&model->arena);
 }
-
-/* --- the folder ------------------------------------------------------------------------------- */
 
 int save_folder_check(const struct folder *folder, const char *path, struct err *err)
 {

@@ -18,8 +18,6 @@ int output_to(struct stream *out, const char *path, struct err *err)
     return is_standard(path) ? stream_to(out, STDOUT_FILENO, err) : stream_open(out, path, err);
 }
 
-/* --- formats ---------------------------------------------------------------------------------- */
-
 /* What others write, or call what we write; of several the first that the table has. */
 static const struct synonym synonyms[] = {
     {"jpg", "png"},         {"jpeg", "png"},       {"gif", "png"},         {"bmp", "png"},
@@ -118,8 +116,6 @@ const void *format_choose(const struct format_table *table, const struct output_
         checks ? *(int (*const *)(struct err *))(const void *)(checks + row) : NULL;
     return check && check(err) ? NULL : (const char *)table->rows + row;
 }
-
-/* --- reports ---------------------------------------------------------------------------------- */
 
 int output_choose(struct output *output, const struct output_options *options, struct err *err)
 {

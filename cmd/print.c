@@ -75,26 +75,20 @@ void print_failure(const char *text)
     print_line("error: ", text);
 }
 
-/* The names of the commands, as many a line as fit after "Commands:". */
-static void list_commands(struct buf *out)
-{
-    enum { INDENT = 10, COLUMNS = 79 };
-    size_t used = INDENT;
-    for (size_t i = 0; i < command_count; i++) {
-        size_t size = strlen(command_rows[i].name);
-        bool fits = used + 1 + size <= COLUMNS;
-        buf_format(out, "%s%s", fits ? " " : "\n           ", command_rows[i].name);
-        used = (fits ? used : INDENT) + 1 + size;
-    }
-}
-
 void print_usage(void)
 {
+    enum { INDENT = 10, COLUMNS = 79 }; /* of the names after "Commands:" */
+    size_t used = INDENT;
     struct buf page = {0};
     buf_text(&page, "Usage:     attn-cli COMMAND [options]\n"
                     "Try:       attn-cli run \"Life is short, eat dessert first\"\n"
                     "Commands: ");
-    list_commands(&page);
+    for (size_t i = 0; i < command_count; i++) {
+        size_t size = strlen(command_rows[i].name);
+        bool fits = used + 1 + size <= COLUMNS;
+        buf_format(&page, "%s%s", fits ? " " : "\n           ", command_rows[i].name);
+        used = (fits ? used : INDENT) + 1 + size;
+    }
     buf_text(&page, "\nMore:      attn-cli help, attn-cli help COMMAND\n");
     if (page.out_of_memory)
         print_failure("expected a command: 'attn-cli help' lists them");

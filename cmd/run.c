@@ -3,6 +3,7 @@
  * Options, model, tokens, selection; then groups of sentences, each one ragged batch; the output is
  * only begun when the first group is computed.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -17,6 +18,7 @@
 enum {
     GROUP_TOKENS = 1024, /* of the sentences that share a pass */
     GROUP_SENTENCES = 256,
+    HINT_BYTES = 160,
 };
 
 struct job {
@@ -174,37 +176,28 @@ static int run_group(struct job *job, size_t *done, struct err *err)
     return 0;
 }
 
-static int write_wrapped(struct job *job, struct buf *line, struct err *err)
-{
-    if (buf_check(line, err))
-        return -1;
-    if (line->size)
-        text_wrap(&job->output.stream, line->bytes, 0, 0, job->place.columns);
-    buf_clear(line);
-    return 0;
-}
-
 /* Below a page that shows a part: how to see the rest. Files hold results alone. */
-static int write_hint(struct job *job, struct err *err)
+static void write_hint(struct job *job)
 {
     const struct config *config = &job->session.viewer.model.config;
-    struct buf line = {0};
-    if (job->request.chosen || !job->output.to_stdout)
-        return 0;
-    stream_char(&job->output.stream, '\n');
+    struct stream *out = &job->output.stream;
     bool more = config->n_layer > 1 || config->n_encoder_layer > 1;
-    if (config->n_encoder_layer && more)
-        buf_format(&line, "These are the last layers of %zu in the encoder, %zu in the decoder.",
-                   config->n_encoder_layer, config->n_layer);
-    else if (more)
-        buf_format(&line, "This is layer %zu, the last of %zu.", config->n_layer - 1,
-                   config->n_layer);
-    int failed = write_wrapped(job, &line, err);
-    buf_format(&line, "More: %s%s--show all, --format csv; 'attn-cli help run'.",
-               more ? "--layer all, " : "", config->n_head > 1 ? "--head 0, " : "");
-    failed = failed || write_wrapped(job, &line, err);
-    buf_release(&line);
-    return failed ? -1 : 0;
+    char line[HINT_BYTES];
+    if (job->request.chosen || !job->output.to_stdout)
+        return;
+    stream_char(out, '\n');
+    if (config->n_encoder_layer)
+        snprintf(line, sizeof line,
+                 "These are the last layers of %zu in the encoder, %zu in the decoder.",
+                 config->n_encoder_layer, config->n_layer);
+    else
+        snprintf(line, sizeof line, "This is layer %zu, the last of %zu.", config->n_layer - 1,
+                 config->n_layer);
+    if (more)
+        text_wrap(out, line, 0, 0, job->place.columns);
+    snprintf(line, sizeof line, "More: %s%s--show all, --format csv; 'attn-cli help run'.",
+             more ? "--layer all, " : "", config->n_head > 1 ? "--head 0, " : "");
+    text_wrap(out, line, 0, 0, job->place.columns);
 }
 
 static void note_work(const struct job *job, double seconds)
@@ -236,8 +229,7 @@ static int run_all(struct job *job, struct err *err)
     }
     job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
-    if (write_hint(job, err))
-        return -1;
+    write_hint(job);
     if (job->options->verbose)
         note_work(job, clock_seconds() - start);
     return output_commit(&job->output, err);
