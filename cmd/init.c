@@ -71,7 +71,6 @@ static int check_options(struct job *job, struct err *err)
 static int find_config(struct job *job, struct err *err)
 {
     const char *name = job->options->make.like ? job->options->make.like : "life";
-    struct buf label = {0};
     if (job->options->make.shape)
         return model_maker_take_shape(&job->model, err);
     job->model.label = job->options->make.config;
@@ -80,10 +79,7 @@ static int find_config(struct job *job, struct err *err)
     if (model_find(&job->like, name, err) ||
         folder_open(&job->model.config, &job->like, "config.json", err))
         return -1;
-    buf_format(&label, "%s/config.json", name);
-    job->model.label =
-        buf_check(&label, err) ? NULL : arena_text(&job->model.arena, label.bytes, label.size, err);
-    buf_release(&label);
+    job->model.label = arena_format(&job->model.arena, err, "%s/config.json", name);
     return job->model.label ? 0 : -1;
 }
 

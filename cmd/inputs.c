@@ -8,31 +8,6 @@
 #include "command.h"
 #include "model/bundled.h"
 
-/* A line of a file, without its end; `next` begins the one after it. */
-struct line {
-    const char *bytes;
-    size_t size;
-    const char *next;
-};
-
-static struct line line_at(const char *bytes, const char *end)
-{
-    const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
-    const char *stop = newline ? newline : end;
-    struct line line = {bytes, (size_t)(stop - bytes), newline ? newline + 1 : end};
-    if (line.size && line.bytes[line.size - 1] == '\r')
-        line.size--;
-    return line;
-}
-
-static bool is_blank(const struct line *line)
-{
-    for (size_t i = 0; i < line->size; i++)
-        if (line->bytes[i] != ' ' && line->bytes[i] != '\t')
-            return false;
-    return true;
-}
-
 static void add_text(struct inputs *inputs, const char *bytes, size_t size, size_t line)
 {
     inputs->lines[inputs->count] = line;
@@ -47,15 +22,23 @@ const char *inputs_after_mark(const struct file *file)
     return file->bytes + (marked ? size : 0);
 }
 
+/* A text for each line that is not blank. */
 static void add_lines(struct inputs *inputs)
 {
     const char *end = inputs->file.bytes + inputs->file.size;
+    const char *next = NULL;
     size_t number = 1;
-    for (const char *at = inputs_after_mark(&inputs->file); at < end; number++) {
-        struct line line = line_at(at, end);
-        if (!is_blank(&line))
-            add_text(inputs, line.bytes, line.size, number);
-        at = line.next;
+    for (const char *line = inputs_after_mark(&inputs->file); line < end; line = next, number++) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        size_t size = (size_t)((newline ? newline : end) - line);
+        size_t blanks = 0;
+        next = newline ? newline + 1 : end;
+        if (size && line[size - 1] == '\r')
+            size--;
+        while (blanks < size && (line[blanks] == ' ' || line[blanks] == '\t'))
+            blanks++;
+        if (blanks < size)
+            add_text(inputs, line, size, number);
     }
 }
 

@@ -40,31 +40,33 @@ __attribute__((format(printf, 2, 3))) static void value_tell(struct value *value
 
 /* --- lists that are tables elsewhere ---------------------------------------------------------- */
 
-/* The rows of a table whose names, and what is said of them, stand in these fields. */
-#define ROWS(list, title, remark, rows, count, name_field, about_field) \
-    static bool list##_at(struct value *value, size_t index)            \
-    {                                                                   \
-        if (index >= (size_t)(count))                                   \
-            return false;                                               \
-        value->name = (rows)[index].name_field;                         \
-        value->about = (rows)[index].about_field;                       \
-        return true;                                                    \
-    }                                                                   \
+/* So many values, each with a name and what is said of it, by its `index`. */
+#define EACH(list, title, remark, count, name_of, about_of)  \
+    static bool list##_at(struct value *value, size_t index) \
+    {                                                        \
+        if (index >= (size_t)(count))                        \
+            return false;                                    \
+        value->name = (name_of);                             \
+        value->about = (about_of);                           \
+        return true;                                         \
+    }                                                        \
     LIST(list, title, remark)
 
-ROWS(commands, NULL, NULL, command_rows, command_count, name, about)
-ROWS(formats, "Formats", NULL, format_rows, format_count, name, about)
-ROWS(explain_formats, "Formats", NULL, explain_formats, explain_format_count, name, about)
-ROWS(compare_formats, "Formats", NULL, comparison_formats, comparison_format_count, name, about)
-ROWS(measured_formats, "Formats", NULL, measured_forms, measured_form_count, name, about)
-ROWS(reduction_formats, "Formats of reductions", NULL, measured_forms, measured_form_count, name,
-     about)
-ROWS(palettes, "Palettes", NULL, palette_rows, palette_count, name, about)
-ROWS(reductions, "Reductions", ", of each head over all texts", measure_rows, MEASURE_COUNT, name,
-     about)
-ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KINDS, name, about)
-ROWS(scores, "Scores", NULL, score_rows, SCORES, name, about)
-ROWS(attention_parts, NULL, NULL, attention_parts, attention_part_count, name, words)
+/* The rows of a table. */
+#define ROWS(list, title, remark, rows, count, about_field) \
+    EACH(list, title, remark, count, (rows)[index].name, (rows)[index].about_field)
+
+ROWS(commands, NULL, NULL, command_rows, command_count, about)
+ROWS(formats, "Formats", NULL, format_rows, format_count, about)
+ROWS(explain_formats, "Formats", NULL, explain_formats, explain_format_count, about)
+ROWS(compare_formats, "Formats", NULL, comparison_formats, comparison_format_count, about)
+ROWS(measured_formats, "Formats", NULL, measured_forms, measured_form_count, about)
+ROWS(reduction_formats, "Formats of reductions", NULL, measured_forms, measured_form_count, about)
+ROWS(palettes, "Palettes", NULL, palette_rows, palette_count, about)
+ROWS(reductions, "Reductions", ", of each head over all texts", measure_rows, MEASURE_COUNT, about)
+ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KINDS, about)
+ROWS(scores, "Scores", NULL, score_rows, SCORES, about)
+ROWS(attention_parts, NULL, NULL, attention_parts, attention_part_count, words)
 
 /* Names that need no explanation, with NULL after the last. */
 #define PLAIN_NAMES(list, names)                             \
@@ -94,23 +96,8 @@ static const struct value_list list_models = {
     .at = models_at,
 };
 
-static bool precisions_at(struct value *value, size_t index)
-{
-    if (index >= PRECISIONS)
-        return false;
-    value->name = precision_name((enum precision)index);
-    return true;
-}
-LIST(precisions, NULL, NULL)
-
-static bool block_parts_at(struct value *value, size_t index)
-{
-    if (index >= BLOCK_PARTS)
-        return false;
-    value->name = block_part_name((enum block_part)index);
-    return true;
-}
-LIST(block_parts, NULL, NULL)
+EACH(precisions, NULL, NULL, PRECISIONS, precision_name((enum precision)index), NULL)
+EACH(block_parts, NULL, NULL, BLOCK_PARTS, block_part_name((enum block_part)index), NULL)
 
 static bool attention_at(struct value *value, size_t index)
 {
@@ -170,16 +157,8 @@ struct word {
 };
 
 #define WORDS(list, title, ...)                              \
-    static bool list##_at(struct value *value, size_t index) \
-    {                                                        \
-        static const struct word words[] = {__VA_ARGS__};    \
-        if (index >= sizeof words / sizeof *words)           \
-            return false;                                    \
-        value->name = words[index].name;                     \
-        value->about = words[index].about;                   \
-        return true;                                         \
-    }                                                        \
-    LIST(list, title, NULL)
+    static const struct word list##_words[] = {__VA_ARGS__}; \
+    ROWS(list, title, NULL, list##_words, sizeof list##_words / sizeof *list##_words, about)
 
 WORDS(page_formats, NULL, {"text", "a page to read"}, {"json", "for programs"})
 WORDS(bench_formats, NULL, {"text", "a page to read"}, {"json", "for programs"},
