@@ -18,7 +18,6 @@
 #include "model_maker.h"
 
 enum {
-    ROUNDS = 5,
     LENGTHS_MAX = 64,
     TOKENS_MAX = 1000000, /* more than any model's context */
 };
@@ -102,7 +101,7 @@ static int measure_growth(struct job *job, struct err *err)
     struct growth_plan plan = {
         .folder = &job->folder,
         .threads = (size_t)options->model.threads,
-        .rounds = options->bench.repeat ? (size_t)options->bench.repeat : ROUNDS,
+        .rounds = (size_t)options->bench.repeat,
         .lengths = job->plan.choice.lengths, /* NULL: the usual ones */
         .length_count = job->plan.choice.length_count,
         .progress = show_growth,
@@ -219,7 +218,7 @@ static int measure(struct job *job, struct err *err)
     struct progress progress;
     struct stream out = {0};
     job->plan.threads = (size_t)options->model.threads;
-    job->plan.rounds = options->bench.repeat ? (size_t)options->bench.repeat : ROUNDS;
+    job->plan.rounds = (size_t)options->bench.repeat;
     progress_begin(&progress, NULL);
     job->plan.progress = show_progress;
     job->plan.progress_context = &progress;

@@ -9,8 +9,6 @@
 #include "session.h"
 #include "progress.h"
 
-enum { ROUNDS = 5 };
-
 struct job {
     const struct options *options;
     const struct comparison_format *format;
@@ -80,7 +78,7 @@ static int compare(struct job *job, struct err *err)
     job->plan.pair_count = job->session.inputs.count;
     job->plan.ways = job->ways;
     job->plan.selection = &job->selection;
-    job->plan.rounds = options->bench.repeat ? (size_t)options->bench.repeat : ROUNDS;
+    job->plan.rounds = (size_t)options->bench.repeat;
     progress_begin(&progress, NULL);
     job->plan.progress = &progress.sink;
     int failed = comparison_make(&comparison, &job->plan, &job->session.arena, err);

@@ -15,8 +15,6 @@
 #include "write/choices.h"
 #include "write/json_origin.h"
 
-enum { TOKENS = 32 }; /* where nobody says how many */
-
 struct job {
     const struct options *options;
     struct session session;
@@ -117,7 +115,7 @@ static int begin_text(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct generation_config generation = {
-        .tokens = options->generate.tokens ? (size_t)options->generate.tokens : TOKENS,
+        .tokens = (size_t)options->generate.tokens,
         .sampling = {options->generate.temperature, (size_t)options->generate.top_k,
                      options->generate.top_p, (uint64_t)options->mechanism.seed},
         .past_end = options->generate.no_stop,
@@ -202,9 +200,8 @@ static void write_json(struct job *job, const struct choices *choices, const str
     json_origin_write(&json, report);
     json_put_integer(&json, "\n prompt_tokens", job->text.prompt_count);
     json_put_text(&json, "\n end_of", ends[job->text.end]);
-    if (job->choices) {
+    if (job->choices)
         choices_write_json(&json, "\n logprobs", choices);
-    }
     json_put_close(&json, '}');
     stream_char(out, '\n');
 }

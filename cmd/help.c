@@ -221,7 +221,7 @@ int help_command(const struct options *options, struct err *err)
         command = command_find(operands->items[0], err);
     if (operands->count && !command)
         return -1;
-    if (options->manual.completion)
-        return write_completion(options->manual.completion, err);
-    return options->manual.man ? write_page(PAGE_MANUAL, command, err) : help_of(command, err);
+    if (options->learn.completion)
+        return write_completion(options->learn.completion, err);
+    return options->learn.man ? write_page(PAGE_MANUAL, command, err) : help_of(command, err);
 }

@@ -111,9 +111,9 @@ static int write_list(const struct tour *tour, struct err *err)
 static int choose_steps(struct tour *tour, struct err *err)
 {
     const struct texts *operands = &tour->options->input.operands;
-    const char *name = operands->count              ? operands->items[0]
-                       : tour->options->manual.list ? "all"
-                                                    : "1";
+    const char *name = operands->count             ? operands->items[0]
+                       : tour->options->learn.list ? "all"
+                                                   : "1";
     long long step = 0;
     if (operands->count > 1)
         return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
@@ -136,8 +136,8 @@ int lesson_command(const struct options *options, struct err *err)
         return -1;
     pager_begin();
     tour.columns = page_columns(&options->looks);
-    int failed = options->manual.list ? write_list(&tour, err) : 0;
-    for (size_t step = tour.first; !options->manual.list && !failed && step < tour.end; step++)
+    int failed = options->learn.list ? write_list(&tour, err) : 0;
+    for (size_t step = tour.first; !options->learn.list && !failed && step < tour.end; step++)
         failed = show_step(&tour, step, err);
     arena_release(&tour.arena);
     return pager_end(failed, err);

@@ -229,10 +229,10 @@ const struct option_row option_rows[] = {
          "from; json has them anyway"),
     INTEGER("tokens", 'n', "N", tokens.sizes, FOR_INFO, 1, 100000000,
             "sizes for a text of N tokens"),
-    FLAG("list", 0, manual.list, FOR_LESSON, "the steps with their command lines, and no more"),
-    FLAG("man", 0, manual.man, FOR_HELP,
+    FLAG("list", 0, learn.list, FOR_LESSON, "the steps with their command lines, and no more"),
+    FLAG("man", 0, learn.man, FOR_HELP,
          "a page of the manual, for man: that of a command, or of all"),
-    STRING("completion", 0, "SHELL", manual.completion, FOR_HELP,
+    STRING("completion", 0, "SHELL", learn.completion, FOR_HELP,
            "a completion script for bash, zsh or fish"),
     FLAG("quiet", 'q', quiet,
          FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_TOKENIZE | FOR_INIT | FOR_COMPARE | FOR_VOCAB |

@@ -149,13 +149,13 @@ static int read_long(struct reader *reader, char *argument)
         return unknown_name(reader->command, name, size, reader->err);
     if (row->kind == OPTION_FLAG && value)
         return err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value);
-    if (row->kind != OPTION_FLAG && !value)
-        value = *reader->next ? *reader->next++ : NULL;
-    if (row->kind != OPTION_FLAG && !value)
+    if (row->kind == OPTION_FLAG)
+        return give_option(reader, row, NULL);
+    if (!value && *reader->next)
+        value = *reader->next++;
+    if (!value)
         return missing_value(reader, row);
-    if (row->kind != OPTION_FLAG && check_sign(reader, row, name[size] == '=', value))
-        return -1;
-    return give_option(reader, row, value);
+    return check_sign(reader, row, name[size] == '=', value) ? -1 : give_option(reader, row, value);
 }
 
 /* `-q`, `-qv`, `-m life`, `-mlife`. */

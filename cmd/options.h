@@ -148,20 +148,20 @@ struct options {
         const char *sort, *map;
         long long seed;
     } heads;
-    struct {
+    struct { /* of help and lesson */
         const char *completion;
-        bool man, list; /* list: of a lesson's steps */
-    } manual;
-    struct {
+        bool man, list;
+    } learn;
+    struct { /* of tokenize and info */
         bool only_ids, decode;
-        long long sizes; /* of info: for a text of so many */
+        long long sizes; /* for a text of so many */
     } tokens;
 };
 
 #define OPTIONS_DEFAULT                                                                          \
     {                                                                                            \
-        .mechanism.temperature = 1, .generate.top_p = 1, .corpus.count = 1,                      \
-        .make.seed = ORIGIN_SEED,                                                                \
+        .mechanism.temperature = 1, .generate = {.tokens = 32, .top_p = 1}, .bench.repeat = 5,   \
+        .corpus.count = 1, .make.seed = ORIGIN_SEED,                                             \
         .train.settings = {                                                                      \
             .steps = 1000, .texts = 32, .accumulate = 1, .rate = 1e-3, .decay = 0.1, .clip = 1}, \
     }
