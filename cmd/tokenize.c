@@ -292,9 +292,10 @@ static int decode_ids(const struct input_options *options, const struct tokenize
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* --decode goes the other way. */
-static int check_decode(const struct options *options, struct err *err)
+static int check_options(struct job *job, struct err *err)
 {
+    const struct options *options = job->options;
+    bool json = false;
     const char *other = options->tokens.only_ids         ? "--ids"
                         : options->output.format         ? "--format"
                         : options->input.sentences.count ? "--sentence"
@@ -303,15 +304,6 @@ static int check_decode(const struct options *options, struct err *err)
                                                          : NULL;
     if (options->tokens.decode && other)
         return err_usage(err, "--decode: prints the bytes of ids, found %s as well", other);
-    return 0;
-}
-
-static int check_options(struct job *job, struct err *err)
-{
-    const struct options *options = job->options;
-    bool json = false;
-    if (check_decode(options, err))
-        return -1;
     if (options->tokens.only_ids && options->output.format)
         return err_usage(err, "--ids: prints the ids alone, found --format %s as well",
                          options->output.format);
