@@ -30,7 +30,7 @@ MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_models.c \
 	lib/draw/page_template.c)
-CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c cmd/*/*.c))
+CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c cmd/*/*.c) cmd/completion_scripts.c)
 UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c tests/unit/*/*.c))
 FUZZ_OBJECTS := $(call objects,$(wildcard tests/fuzz/*.c))
 FAULT_OBJECTS := $(call objects,$(wildcard tests/faults/*.c))
@@ -101,6 +101,14 @@ $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
 $(BUILD)/lib/draw/page_template.c: lib/draw/page/embed.sh $(wildcard lib/draw/page/*)
 	@mkdir -p $(@D)
 	$(call SAY,embed,page) sh $< >$@.part; mv $@.part $@
+
+# The scripts of help --completion, too.
+$(BUILD)/cmd/completion_scripts.c: cmd/completion/embed.sh $(wildcard cmd/completion/*)
+	@mkdir -p $(@D)
+	$(call SAY,embed,completion) sh $< >$@.part; mv $@.part $@
+
+$(BUILD)/cmd/completion_scripts.o: $(BUILD)/cmd/completion_scripts.c $(BUILD)/flags
+	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@
 
 $(BUILD)/lib/draw/page_template.o: $(BUILD)/lib/draw/page_template.c $(BUILD)/flags
 	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@

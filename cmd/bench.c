@@ -14,14 +14,29 @@
 #include "model/new_model.h"
 #include "output.h"
 #include "progress.h"
-#include "request.h"
+#include "session.h"
 #include "model_maker.h"
 
 enum {
-    ROUNDS = 5,
     LENGTHS_MAX = 64,
     TOKENS_MAX = 1000000, /* more than any model's context */
 };
+
+/* Of --attention: how it grows with a text, in several ways. */
+static const struct form {
+    const char *name, *ending;
+    bool for_files, is_picture;
+    int (*check)(struct err *err);
+    int (*write)(struct stream *out, const struct growth *growth, struct err *err);
+} forms[] = {
+    {"text", ".txt", false, false, NULL, growth_page_write},
+    {"json", ".json", false, false, NULL, growth_json_write},
+    {"svg", ".svg", false, true, NULL, growth_svg_write},
+    {"png", ".png", true, true, drawing_check, growth_png_write},
+    {"pdf", ".pdf", true, true, drawing_check, growth_pdf_write},
+};
+
+enum { FORMS = sizeof forms / sizeof *forms };
 
 struct job {
     const struct options *options;
@@ -30,55 +45,28 @@ struct job {
     size_t lengths[LENGTHS_MAX];
     struct bench_plan plan;
     bool json;
+    const struct form *form; /* of --attention */
     struct arena arena;
 };
 
-static size_t rounds_of(const struct options *options)
-{
-    return options->repeat ? (size_t)options->repeat : ROUNDS;
-}
-
 /* --- --attention: how it grows with a text, in several ways ----------------------------------- */
 
-static const struct form {
-    const char *name, *ending;
-    bool for_files, is_picture, needs_cairo;
-    int (*write)(struct stream *out, const struct growth *growth, struct err *err);
-} forms[] = {
-    {"text", ".txt", false, false, false, growth_page_write},
-    {"json", ".json", false, false, false, growth_json_write},
-    {"svg", ".svg", false, true, false, growth_svg_write},
-    {"png", ".png", true, true, true, growth_png_write},
-    {"pdf", ".pdf", true, true, true, growth_pdf_write},
-};
-
-enum { FORMS = sizeof forms / sizeof *forms };
-
-/* --json or --format, else the ending of -o, else text for people. */
-static const struct form *find_form(const struct options *options, struct err *err)
+/* What can be known before a model is opened. */
+static int choose_form(struct job *job, struct err *err)
 {
     static const struct format_table table = FORMAT_TABLE(forms, FORMS);
-    size_t index = 0;
-    const char *name = options->json ? "json" : options->format;
-    return format_choose(&index, &table, name, options->output, err) ? NULL : &forms[index];
-}
-
-/* What can be known before a model is opened. */
-static int check_growth(const struct options *options, struct err *err)
-{
-    const char *other = options->only        ? "only"
-                        : options->save      ? "save"
-                        : options->precision ? "precision"
-                                             : NULL;
+    const struct options *options = job->options;
+    const char *other = options->bench.only        ? "only"
+                        : options->bench.save      ? "save"
+                        : options->model.precision ? "precision"
+                                                   : NULL;
     if (other)
         return err_usage(err,
                          "--%s: expected no --attention beside it, which measures attention "
                          "alone",
                          other);
-    const struct form *form = find_form(options, err);
-    if (!form)
-        return -1;
-    return form->needs_cairo ? drawing_check(err) : 0;
+    job->form = format_choose(&table, &options->output, err);
+    return job->form ? 0 : -1;
 }
 
 /* 512 tokens, window:64 */
@@ -91,47 +79,44 @@ static void show_growth(void *context, const struct growth_progress *here)
 }
 
 /* A picture needs a line. */
-static int check_lengths(const struct options *options, const struct growth_plan *plan,
-                         struct err *err)
+static int check_lengths(const struct job *job, struct err *err)
 {
-    const struct form *form = find_form(options, err);
-    for (size_t i = 1; i < plan->length_count; i++)
-        if (plan->lengths[i] <= plan->lengths[i - 1])
+    const struct task_choice *choice = &job->plan.choice;
+    for (size_t i = 1; i < choice->length_count; i++)
+        if (choice->lengths[i] <= choice->lengths[i - 1])
             return err_usage(err, "--tokens: expected rising lengths, found %zu after %zu",
-                             plan->lengths[i], plan->lengths[i - 1]);
-    if (form->is_picture && plan->length_count == 1)
+                             choice->lengths[i], choice->lengths[i - 1]);
+    if (job->form->is_picture && choice->length_count == 1)
         return err_usage(err, "--tokens: expected at least two lengths for a picture, found one");
     return 0;
 }
 
-/* `lengths` NULL: the usual ones. */
-static int measure_growth(const struct options *options, const struct folder *folder,
-                          const size_t *lengths, size_t length_count, struct err *err)
+static int measure_growth(struct job *job, struct err *err)
 {
-    struct arena arena = {0};
+    const struct options *options = job->options;
     struct growth growth;
     struct mechanism *ways = NULL;
     struct progress progress;
     struct stream out = {0};
     struct growth_plan plan = {
-        .folder = folder,
-        .threads = (size_t)options->threads,
-        .rounds = rounds_of(options),
-        .lengths = lengths,
-        .length_count = length_count,
+        .folder = &job->folder,
+        .threads = (size_t)options->model.threads,
+        .rounds = (size_t)options->bench.repeat,
+        .lengths = job->plan.choice.lengths, /* NULL: the usual ones */
+        .length_count = job->plan.choice.length_count,
         .progress = show_growth,
         .progress_context = &progress,
     };
-    int failed = mechanism_options_list(&ways, &plan.way_count, options, &arena, err) ||
-                 check_lengths(options, &plan, err);
+    int failed =
+        mechanism_options_list(&ways, &plan.way_count, &options->mechanism, &job->arena, err) ||
+        check_lengths(job, err);
     plan.ways = ways;
-    progress_begin(&progress, options, NULL);
-    failed = failed || growth_measure(&growth, &plan, &arena, err);
+    progress_begin(&progress, NULL);
+    failed = failed || growth_measure(&growth, &plan, &job->arena, err);
     progress_end(&progress);
-    failed = failed || output_to(&out, options->output, err) ||
-             find_form(options, err)->write(&out, &growth, err) || stream_commit(&out, err);
+    failed = failed || output_to(&out, options->output.path, err) ||
+             job->form->write(&out, &growth, err) || stream_commit(&out, err);
     stream_discard(&out);
-    arena_release(&arena);
     return failed ? -1 : 0;
 }
 
@@ -140,7 +125,7 @@ static int measure_growth(const struct options *options, const struct folder *fo
 static int read_lengths(struct job *job, struct err *err)
 {
     struct task_choice *choice = &job->plan.choice;
-    const char *item = job->options->lengths;
+    const char *item = job->options->bench.lengths;
     choice->lengths = item ? job->lengths : NULL;
     for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
         char text[32];
@@ -159,7 +144,7 @@ static int read_lengths(struct job *job, struct err *err)
 
 static int read_only(struct job *job, struct err *err)
 {
-    const char *item = job->options->only;
+    const char *item = job->options->bench.only;
     job->plan.choice.kinds = item ? 0 : TASKS_ALL;
     for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
         size = strcspn(item, ",");
@@ -174,23 +159,25 @@ static int read_only(struct job *job, struct err *err)
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    bool named = options->model || options->operands.count;
-    if (options->shape && named)
+    bool named = options->model.name || options->input.operands.count;
+    if (options->bench.shape && named)
         return err_usage(err, "--shape: stands in place of a model, found '%s' as well",
-                         options->model ? options->model : options->operands.items[0]);
-    if (options->save && !options->shape)
+                         options->model.name ? options->model.name
+                                             : options->input.operands.items[0]);
+    if (options->bench.save && !options->bench.shape)
         return err_usage(err, "--save: writes the model of --shape, found no --shape");
-    if (options->force && !options->save)
+    if (options->output.force && !options->bench.save)
         return err_usage(err, "--force: goes with --save, found no --save");
-    if (options->json && options->format && strcmp(options->format, "json") != 0)
+    if (options->output.json && options->output.format &&
+        strcmp(options->output.format, "json") != 0)
         return err_usage(err, "--json: means --format json, found --format %s as well",
-                         options->format);
-    if (options->attention)
-        return check_growth(options, err);
-    if (options->output)
+                         options->output.format);
+    if (options->mechanism.attention)
+        return choose_form(job, err);
+    if (options->output.path)
         return err_usage(err, "--output: expected --attention beside it: all else is printed");
-    return options_choose_page(&job->json, options, err) ||
-                   options_precision(&job->plan.choice.precision, options, err)
+    return options_choose_page(&job->json, &options->output, err) ||
+                   options_precision(&job->plan.choice.precision, &options->model, err)
                ? -1
                : 0;
 }
@@ -199,12 +186,12 @@ static int find_folder(struct job *job, struct err *err)
 {
     const char *name = NULL;
     const struct options *options = job->options;
-    bool named = options->operands.count || chosen_model(options);
+    bool named = options->input.operands.count || chosen_model(options->model.name);
     job->plan.folder = &job->folder;
-    if (!options->shape && (!options->attention || named))
+    if (!options->bench.shape && (!options->mechanism.attention || named))
         return only_model(&name, options, err) || model_find(&job->folder, name, err) ? -1 : 0;
-    if (options->shape ? shape_make(&job->new_model, options->shape, err)
-                       : shape_make_head(&job->new_model, err))
+    if (options->bench.shape ? shape_make(&job->new_model, options->bench.shape, err)
+                             : shape_make_head(&job->new_model, err))
         return -1;
     job->folder = job->new_model.folder;
     return 0;
@@ -230,9 +217,9 @@ static int measure(struct job *job, struct err *err)
     struct bench_report report;
     struct progress progress;
     struct stream out = {0};
-    job->plan.threads = (size_t)options->threads;
-    job->plan.rounds = rounds_of(options);
-    progress_begin(&progress, options, NULL);
+    job->plan.threads = (size_t)options->model.threads;
+    job->plan.rounds = (size_t)options->bench.repeat;
+    progress_begin(&progress, NULL);
     job->plan.progress = show_progress;
     job->plan.progress_context = &progress;
     int failed = benchmark(&report, &job->plan, &job->arena, err);
@@ -249,14 +236,15 @@ int bench_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
     int failed = check_options(&job, err) || read_lengths(&job, err) || read_only(&job, err) ||
-                 (options->save && target_folder_check(options->save, options->force, err));
-    const struct task_choice *choice = &job.plan.choice;
+                 (options->bench.save &&
+                  target_folder_check(options->bench.save, options->output.force, err));
     failed = failed || find_folder(&job, err);
-    if (!failed && options->attention)
-        failed = measure_growth(options, &job.folder, choice->lengths, choice->length_count, err);
+    if (!failed && options->mechanism.attention)
+        failed = measure_growth(&job, err);
     else if (!failed)
-        failed = options->save ? save_folder(&job.folder, options->save, options, err)
-                               : measure(&job, err);
+        failed = options->bench.save
+                     ? save_folder(&job.folder, options->bench.save, options->output.force, err)
+                     : measure(&job, err);
     new_model_release(&job.new_model);
     arena_release(&job.arena);
     return failed ? -1 : 0;

@@ -1,8 +1,5 @@
 #include "catalog.h"
 
-#include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- commands --------------------------------------------------------------------------------- */
@@ -107,24 +104,14 @@ const struct option_row *option_walk_next(struct option_walk *walk, const char *
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-void value_tell(struct value *value, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int size = vsnprintf(value->text, sizeof value->text, format, args);
-    va_end(args);
-    assert(size >= 0 && (size_t)size < sizeof value->text); /* the tables are ours */
-    (void)size;
-    value->about = value->text;
-}
-
 bool value_at(struct value *value, const struct value_list *list, size_t index)
 {
     *value = (struct value){0};
     return list->at(value, index);
 }
 
-bool value_use_serves(const struct value_use *use, const struct command *command)
+/* True when the command has the option, or the operand, that the row is about. */
+static bool serves(const struct value_use *use, const struct command *command)
 {
     if (!(use->commands & command->bit))
         return false;
@@ -140,7 +127,7 @@ const struct value_use *value_use_find(const char *option, const struct command 
         const struct value_use *use = &value_uses[i];
         bool same =
             option && use->option ? strcmp(option, use->option) == 0 : option == use->option;
-        if (same && !use->only_help && value_use_serves(use, command))
+        if (same && !use->only_help && serves(use, command))
             return use;
     }
     return NULL;
@@ -162,17 +149,16 @@ enum value_paths value_paths(const char *argument)
     return PATHS_NONE;
 }
 
-static bool is_told_of(const struct value_use *use, const struct command *command)
+const struct value_use *value_use_next(const struct value_use *use, const struct command *command)
 {
-    return use->list->title && value_use_serves(use, command);
-}
-
-bool value_use_opens(const struct value_use *use, const struct command *command)
-{
-    for (const struct value_use *earlier = value_uses; earlier < use; earlier++)
-        if (earlier->list == use->list && is_told_of(earlier, command))
-            return false;
-    return is_told_of(use, command);
+    for (use = use ? use + 1 : value_uses; use < value_uses + value_use_count; use++) {
+        const struct value_use *first = value_uses;
+        while (first < use && (first->list != use->list || !serves(first, command)))
+            first++;
+        if (first == use && use->list->title && serves(use, command))
+            return use;
+    }
+    return NULL;
 }
 
 void value_use_title(struct stream *out, const struct value_use *use, const struct command *command)
@@ -182,24 +168,11 @@ void value_use_title(struct stream *out, const struct value_use *use, const stru
     for (size_t i = 0; i < value_use_count; i++) {
         const struct value_use *other = &value_uses[i];
         if (other->list != use->list || !other->option || other->only_help ||
-            !value_use_serves(other, command))
+            !serves(other, command))
             continue;
         stream_format(out, "%s%s", gap, other->option);
         gap = ", --";
     }
     stream_format(out, "%s%s", gap[0] == ',' ? ")" : "",
                   use->list->remark ? use->list->remark : "");
-}
-
-void value_lists_write(struct stream *out,
-                       void (*write)(struct stream *out, const struct value_list *list))
-{
-    for (size_t i = 0; i < value_use_count; i++) {
-        const struct value_use *use = &value_uses[i];
-        bool is_new = !use->only_help;
-        for (size_t k = 0; k < i && is_new; k++)
-            is_new = value_uses[k].list != use->list;
-        if (is_new)
-            write(out, use->list);
-    }
 }

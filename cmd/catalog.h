@@ -2,12 +2,10 @@
  * the manual and the completions walk these rows.
  *
  *     struct option_walk walk = {.command = command};
- *     const char *title;
  *     for (const struct option_row *row; (row = option_walk_next(&walk, &title));)
  *         ... title, where another group begins; row ...
  *
  *     const struct value_use *use = value_use_find("show", command);
- *     struct value value;
  *     for (size_t i = 0; use && value_at(&value, use->list, i); i++)
  *         ... value.name, value.about ...
  */
@@ -32,8 +30,6 @@ extern const size_t command_group_count;
 
 /* The row of a command that there is, by its FOR_…. */
 const struct command *command_of(int bit);
-
-/* --- options under headings ------------------------------------------------------------------- */
 
 struct option_walk {
     const struct command *command;
@@ -78,19 +74,19 @@ struct value_use {
 extern const struct value_use value_uses[];
 extern const size_t value_use_count;
 
+/* That of --sweep: options of one item, whose own values follow. */
+extern const struct value_list value_settings;
+
 /* The value at a place of a list; false after the last. */
 bool value_at(struct value *value, const struct value_list *list, size_t index);
 
 /* What an option of a command (NULL: its operand) takes its values from; NULL: they are free. */
 const struct value_use *value_use_find(const char *option, const struct command *command);
 
-/* True when the command has the option, or the operand, that the row is about. */
-bool value_use_serves(const struct value_use *use, const struct command *command);
-
-/* True for the first row of a list that the command's help tells of, under one heading. */
-bool value_use_opens(const struct value_use *use, const struct command *command);
-
-/* Write that heading, with the options that take the values: "Scores (--sort, --map)". */
+/* The next of the rows after `use` (NULL: the first) whose lists the command's help tells of, each
+ * list once; NULL after the last. Its heading names the options that take it: "Scores (--sort,
+ * --map)". */
+const struct value_use *value_use_next(const struct value_use *use, const struct command *command);
 void value_use_title(struct stream *out, const struct value_use *use,
                      const struct command *command);
 
@@ -98,25 +94,29 @@ void value_use_title(struct stream *out, const struct value_use *use,
 enum value_paths { PATHS_NONE, PATHS_FILES, PATHS_FOLDERS };
 enum value_paths value_paths(const char *argument);
 
-/* Write every list once: `write` is called for the first row that uses it. */
-void value_lists_write(struct stream *out,
-                       void (*write)(struct stream *out, const struct value_list *list));
+/* --- what is made of it ------------------------------------------------------------------------
+ */
 
-/* For lists: make what is said of a value, in its own room. */
-void value_tell(struct value *value, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* That of --sweep: options of one item, whose own values follow. */
-extern const struct value_list value_settings;
-
-/* That of --show; what is shown without it; and of which layers where only --layer is missing. */
-extern const struct value_list value_tensors, value_defaults, value_layer_defaults;
-
-/* --- what is made of it: a page of the manual in roff, of a command or of them all (NULL); the
- * completion scripts of the shells, each in the file of its name ------------------------------- */
-
+/* A page of the manual in roff, of a command or of them all (NULL). */
 void manual_write(struct stream *out, const struct command *command);
-void completion_bash_write(struct stream *out);
-void completion_zsh_write(struct stream *out);
-void completion_fish_write(struct stream *out);
+
+/* The completion script of a shell. */
+enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
+void completion_write(struct stream *out, enum shell shell);
+
+/* --- the guided tour: a row a step -------------------------------------------------------------
+ */
+
+/* Numbers with decimals in what is said must stand in the command's output, too: a test compares.
+ */
+struct lesson_row {
+    const char *title;
+    const char *before;  /* what the step does */
+    const char *command; /* attn-cli …; words in double quotes stay together */
+    const char *look;    /* where to look */
+};
+
+extern const struct lesson_row lesson_rows[];
+extern const size_t lesson_count;
 
 #endif

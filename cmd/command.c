@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "progress.h"
 
 const struct command command_rows[] = {
     {"run", FOR_RUN, "look at a sentence: attention, context, any tensor", "[TEXT]...",
@@ -136,9 +137,8 @@ const struct command *command_find(const char *name, struct err *err)
 }
 
 /* The way out of an error that the library cannot know, because it leads through other commands. */
-static void add_advice(struct err *err, const struct options *options)
+static void add_advice(struct err *err, const char *model)
 {
-    const char *model = chosen_model(options);
     size_t size = strlen(err->text);
     const char *gap = size && err->text[size - 1] == '?' ? "" : ":";
     if (err->about == ERR_ABOUT_WORD && model)
@@ -157,29 +157,30 @@ int command_run(const char *name, char **arguments, struct arena *arena, struct 
     const struct command *command = command_find(name, err);
     if (!command || options_parse(&options, command->bit, arguments, arena, err))
         return -1;
+    progress_set_quiet(options.quiet);
     if (options.help)
         return help_of(command, err);
     if (!command->run(&options, err))
         return 0;
-    add_advice(err, &options);
+    add_advice(err, chosen_model(options.model.name));
     return -1;
 }
 
-const char *chosen_model(const struct options *options)
+const char *chosen_model(const char *option)
 {
     const char *environment = getenv("ATTN_MODEL");
-    if (options->model)
-        return options->model;
+    if (option)
+        return option;
     return environment && *environment ? environment : NULL;
 }
 
 int only_model(const char **name, const struct options *options, struct err *err)
 {
-    const struct texts *operands = &options->operands;
-    size_t named = operands->count + (options->model != NULL);
-    *name = operands->count ? operands->items[0] : chosen_model(options);
+    const struct texts *operands = &options->input.operands;
+    size_t named = operands->count + (options->model.name != NULL);
+    *name = operands->count ? operands->items[0] : chosen_model(options->model.name);
     if (named <= 1)
         return 0;
     return err_usage(err, "expected one model, found '%s' as well",
-                     options->model ? options->model : operands->items[1]);
+                     options->model.name ? options->model.name : operands->items[1]);
 }

@@ -6,11 +6,8 @@
 #include "measure/comparison.h"
 #include "command.h"
 #include "output.h"
-#include "request.h"
-#include "progress.h"
 #include "session.h"
-
-enum { ROUNDS = 5 };
+#include "progress.h"
 
 struct job {
     const struct options *options;
@@ -23,25 +20,20 @@ struct job {
     struct stream out;
 };
 
-/* --- options ---------------------------------------------------------------------------------- */
-
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct format_table table =
         FORMAT_TABLE_OF_TEXT(comparison_formats, comparison_format_count);
-    size_t format = 0;
-    if (!options->attention)
+    if (!options->mechanism.attention)
         return err_usage(err, "--attention: expected a list of what is to be compared with dense, "
                               "as window:8,linear");
-    if (format_choose(&format, &table, options->format, options->output, err))
+    job->format = format_choose(&table, &options->output, err);
+    if (!job->format)
         return -1;
-    job->format = &comparison_formats[format];
-    return mechanism_options_list(&job->ways, &job->plan.way_count, options, &job->session.arena,
-                                  err);
+    return mechanism_options_list(&job->ways, &job->plan.way_count, &options->mechanism,
+                                  &job->session.arena, err);
 }
-
-/* --- texts ------------------------------------------------------------------------------------ */
 
 static int read_texts(struct job *job, struct err *err)
 {
@@ -64,18 +56,17 @@ static int prepare(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct session *session = &job->session;
     const struct model *model = &session->viewer.model;
-    return check_options(job, err) || inputs_open(&session->inputs, options, err) ||
-                   session_open(session, err) || inputs_check_source(options, model, err) ||
-                   selection_layers(&job->selection, options->layer, &model->config,
+    return check_options(job, err) ||
+                   inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
+                   session_open(session, err) || inputs_check_source(&options->input, model, err) ||
+                   selection_layers(&job->selection, options->select.layer, &model->config,
                                     &session->arena, err) ||
-                   selection_heads(&job->selection, options->head, &model->config, &session->arena,
-                                   err) ||
+                   selection_heads(&job->selection, options->select.head, &model->config,
+                                   &session->arena, err) ||
                    read_texts(job, err)
                ? -1
                : 0;
 }
-
-/* --- the comparison --------------------------------------------------------------------------- */
 
 static int compare(struct job *job, struct err *err)
 {
@@ -87,12 +78,12 @@ static int compare(struct job *job, struct err *err)
     job->plan.pair_count = job->session.inputs.count;
     job->plan.ways = job->ways;
     job->plan.selection = &job->selection;
-    job->plan.rounds = options->repeat ? (size_t)options->repeat : ROUNDS;
-    progress_begin(&progress, options, NULL);
+    job->plan.rounds = (size_t)options->bench.repeat;
+    progress_begin(&progress, NULL);
     job->plan.progress = &progress.sink;
     int failed = comparison_make(&comparison, &job->plan, &job->session.arena, err);
     progress_end(&progress);
-    failed = failed || output_to(&job->out, options->output, err) ||
+    failed = failed || output_to(&job->out, options->output.path, err) ||
              job->format->write(&job->out, &comparison, err) || stream_commit(&job->out, err);
     return failed ? -1 : 0;
 }

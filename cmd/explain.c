@@ -8,7 +8,6 @@
 #include "lens/attention_part.h"
 #include "explain/explanation.h"
 #include "lens/tokenized.h"
-#include "page.h"
 #include "progress.h"
 #include "session.h"
 
@@ -28,14 +27,12 @@ struct job {
     struct stream out;
 };
 
-/* --- what is asked for ------------------------------------------------------------------------ */
-
 /* The attention that was named, or the model's first. */
 static int choose_part(struct job *job, struct err *err)
 {
     const struct model *model = &job->session.viewer.model;
     enum site_part first = attention_part_first(&model->config);
-    enum site_part part = job->options->attention_of ? job->part : first;
+    enum site_part part = job->options->explain.attention_of ? job->part : first;
     if (!attention_part_is_there(part, &model->config))
         return err_usage(err, "--attention-of: expected %s, which is all that '%s' has, found '%s'",
                          attention_parts[first].name, model->name, attention_parts[part].name);
@@ -60,10 +57,10 @@ static int choose_layer_and_head(struct job *job, struct err *err)
     const struct config *config = &job->session.viewer.model.config;
     enum site site = site_of(job->request.part, SITE_WEIGHTS);
     struct selection chosen = {.sites = site_bit(site)};
-    if (selection_layers(&chosen, options->layer ? options->layer : "0", config,
+    if (selection_layers(&chosen, options->select.layer ? options->select.layer : "0", config,
                          &job->session.arena, err) ||
-        selection_heads(&chosen, options->head ? options->head : "0", config, &job->session.arena,
-                        err))
+        selection_heads(&chosen, options->select.head ? options->select.head : "0", config,
+                        &job->session.arena, err))
         return -1;
     struct layers layers = selection_layers_of(&chosen, site);
     return only_one(&job->request.layer, "layer", layers.items, layers.count, err) ||
@@ -107,8 +104,8 @@ static int choose_all(struct job *job)
     job->request.query_count = job->text->count;
     job->several = true;
     if (tokenized_find_token(&match, job->text, all))
-        print_note(job->options, "--token %s is every token: --token %s is the one called '%s'",
-                   all, job->text->labels[match.index].exact, all);
+        print_note("--token %s is every token: --token %s is the one called '%s'", all,
+                   job->text->labels[match.index].exact, all);
     return 0;
 }
 
@@ -116,7 +113,7 @@ static int choose_all(struct job *job)
 static int choose_query(struct job *job, struct err *err)
 {
     const struct tokenized *tokenized = job->text;
-    const char *name = job->options->token;
+    const char *name = job->options->explain.token;
     struct token_match match = {.index = tokenized->count - 1};
     job->request.query_count = 1;
     if (name && strcmp(name, all) == 0)
@@ -125,27 +122,23 @@ static int choose_query(struct job *job, struct err *err)
         return unknown_token(job, name, err);
     job->request.query = match.index;
     if (name && match.place != match.index)
-        print_note(job->options,
-                   "--token %s is the token '%s' at place %zu: --token %s is the one at place %zu",
+        print_note("--token %s is the token '%s' at place %zu: --token %s is the one at place %zu",
                    name, name, match.index, tokenized->labels[match.place].exact, match.place);
     if (match.alike)
-        print_note(job->options,
-                   "'%s' stands %zu times in the %s: this is the first, --token %s "
+        print_note("'%s' stands %zu times in the %s: this is the first, --token %s "
                    "is the next",
                    name, match.alike + 1, called(job), tokenized->labels[match.next].exact);
     return 0;
 }
-
-/* --- the walk --------------------------------------------------------------------------------- */
 
 static int read_subject(struct job *job, struct err *err)
 {
     struct session *session = &job->session;
     struct viewer *viewer = &session->viewer;
     if (session_read_options(session, err) ||
-        inputs_open_one(&session->inputs, job->options, err) || session_open(session, err) ||
-        viewer_set_mechanism(viewer, &session->mechanism, err) ||
-        inputs_check_source(job->options, &viewer->model, err) ||
+        inputs_open(&session->inputs, &job->options->input, INPUTS_ONE, err) ||
+        session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
+        inputs_check_source(&job->options->input, &viewer->model, err) ||
         session_read(session, &job->pair, 0, &session->arena, err))
         return -1;
     session_count_dropped(session, &job->pair, 0);
@@ -159,14 +152,10 @@ static int check_options(struct job *job, struct err *err)
     const struct options *options = job->options;
     const struct format_table table = FORMAT_TABLE(explain_formats, explain_format_count);
     const struct names parts = NAMES(attention_parts, attention_part_count);
-    const char *name = options->attention_of;
-    size_t format = 0;
+    const char *name = options->explain.attention_of;
     size_t part = 0;
-    if (format_choose(&format, &table, options->format, options->output, err))
-        return -1;
-    job->format = &explain_formats[format];
-    if ((job->format->check && job->format->check(err)) ||
-        (name && names_choose(&part, parts, "--attention-of", name, err)))
+    job->format = format_choose(&table, &options->output, err);
+    if (!job->format || (name && names_choose(&part, parts, "--attention-of", name, err)))
         return -1;
     job->part = (enum site_part)part;
     return 0;
@@ -178,18 +167,19 @@ static int explain(struct job *job, struct err *err)
     size_t count = job->request.query_count;
     struct explanation *items = arena_alloc(&job->session.arena, count, sizeof *items, err);
     struct explanations explanations = {items, count, job->several};
-    struct explain_page page = {page_columns(job->options), job->options->full};
+    struct explain_page page = {page_columns(&job->options->looks), job->options->looks.full};
     if (!items)
         return -1;
-    job->request.digits = job->options->digits ? (int)job->options->digits : NUMERAL_DIGITS;
-    job->request.keys = page_lines(job->options);
-    progress_begin(&progress, job->options, "layers");
+    job->request.digits =
+        job->options->explain.digits ? (int)job->options->explain.digits : NUMERAL_DIGITS;
+    job->request.keys = page_lines(&job->options->looks);
+    progress_begin(&progress, "layers");
     job->session.viewer.machine.progress = &progress.sink;
     int failed = explanation_make(items, &job->session.viewer, &job->pair, &job->request,
                                   &job->session.arena, err);
     job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
-    failed = failed || output_to(&job->out, job->options->output, err) ||
+    failed = failed || output_to(&job->out, job->options->output.path, err) ||
              job->format->write(&job->out, &explanations, &page, err) ||
              stream_commit(&job->out, err);
     return failed ? -1 : 0;

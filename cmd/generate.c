@@ -10,14 +10,10 @@
 #include "base/num.h"
 #include "command.h"
 #include "lens/continuation.h"
-#include "page.h"
-#include "request.h"
+#include "output.h"
 #include "session.h"
 #include "write/choices.h"
 #include "write/json_origin.h"
-#include "output.h"
-
-enum { TOKENS = 32 }; /* where nobody says how many */
 
 struct job {
     const struct options *options;
@@ -46,23 +42,25 @@ static bool is_format(const struct job *job, const char *name)
 static int check_options(const struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const char *narrow = options->layer        ? "layer"
-                         : options->head       ? "head"
-                         : options->mean       ? "mean"
-                         : options->words      ? "words"
-                         : options->hide_first ? "hide-first"
-                                               : NULL;
-    if (!options->show && narrow)
+    const char *narrow = options->select.layer        ? "layer"
+                         : options->select.head       ? "head"
+                         : options->select.mean       ? "mean"
+                         : options->select.words      ? "words"
+                         : options->select.hide_first ? "hide-first"
+                                                      : NULL;
+    if (!options->select.show && narrow)
         return err_usage(err, "--%s: expected --show beside it: there is nothing to choose from",
                          narrow);
-    if (!options->show && !is_format(job, "text") && !is_format(job, "json"))
+    if (!options->select.show && !is_format(job, "text") && !is_format(job, "json"))
         return err_usage(err, "--format %s: expected --show beside it: a text is text or json",
                          job->output.format->name);
-    if (options->show && options->logprobs && job->output.to_stdout)
+    if (options->select.show && options->generate.logprobs && job->output.to_stdout)
         return err_usage(err, "--logprobs: its table goes to standard output: give --output for "
                               "what --show shows");
-    const char *drawn = options->top_k > 0 ? "top-k" : options->top_p < 1 ? "top-p" : NULL;
-    if (drawn && options->temperature <= 0)
+    const char *drawn = options->generate.top_k > 0   ? "top-k"
+                        : options->generate.top_p < 1 ? "top-p"
+                                                      : NULL;
+    if (drawn && options->generate.temperature <= 0)
         return err_usage(err,
                          "--%s: expected --temp above 0 beside it: without, no token is drawn but "
                          "always the most likely one taken",
@@ -76,15 +74,15 @@ static int read_prompt(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct session *session = &job->session;
-    bool is_given = inputs_are_given(options);
-    bool is_read = !is_given && !options->source;
+    bool is_given = inputs_are_given(&options->input);
+    bool is_read = !is_given && !options->input.source;
     if (session_read_options(session, err) ||
-        (is_given && inputs_open_one(&session->inputs, options, err)) ||
+        (is_given && inputs_open(&session->inputs, &options->input, INPUTS_ONE, err)) ||
         session_open(session, err) ||
         viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
-        ((options->source || session->viewer.model.config.n_encoder_layer) &&
-         inputs_check_source(options, &session->viewer.model, err)) ||
-        (is_read && inputs_open_one(&session->inputs, options, err)) ||
+        ((options->input.source || session->viewer.model.config.n_encoder_layer) &&
+         inputs_check_source(&options->input, &session->viewer.model, err)) ||
+        (is_read && inputs_open(&session->inputs, &options->input, INPUTS_ONE, err)) ||
         session_read(session, &job->prompt, 0, &session->arena, err))
         return -1;
     session_count_dropped(session, &job->prompt, 0);
@@ -97,19 +95,19 @@ static int choose_selection(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct config *config = &job->session.viewer.model.config;
-    const char *layer = request_layer(job->output.format, options, &job->derivation);
-    if (!options->show)
+    const char *layer = request_layer(job->output.format, &options->select, &job->derivation);
+    if (!options->select.show)
         return 0;
-    if (selection_sites(&job->selection, options->show, config, err) ||
+    if (selection_sites(&job->selection, options->select.show, config, err) ||
         selection_layers(&job->selection, layer, config, &job->session.arena, err) ||
-        selection_heads(&job->selection, options->head, config, &job->session.arena, err))
+        selection_heads(&job->selection, options->select.head, config, &job->session.arena, err))
         return -1;
     if (job->selection.sites >> SITE_SCORES & 1)
         return err_usage(err, "--show scores: those of keys to come are not known while a text "
                               "grows: 'attn-cli run' shows them");
     if (output_check_selection(&job->output, &job->selection, err))
         return -1;
-    looks_note(options, job->output.format);
+    looks_note(&options->looks, job->output.format);
     return derive_check(&job->derivation, &job->selection, job->session.viewer.tokenizer, err);
 }
 
@@ -117,16 +115,16 @@ static int begin_text(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct generation_config generation = {
-        .tokens = options->tokens ? (size_t)options->tokens : TOKENS,
-        .sampling = {options->temperature, (size_t)options->top_k, options->top_p,
-                     (uint64_t)options->seed},
-        .past_end = options->no_stop,
-        .logits = options->logprobs,
-        .selection = options->show ? &job->selection : NULL,
+        .tokens = (size_t)options->generate.tokens,
+        .sampling = {options->generate.temperature, (size_t)options->generate.top_k,
+                     options->generate.top_p, (uint64_t)options->mechanism.seed},
+        .past_end = options->generate.no_stop,
+        .logits = options->generate.logprobs,
+        .selection = options->select.show ? &job->selection : NULL,
     };
     if (continuation_open(&job->text, &job->session.viewer, &job->prompt, &generation, err))
         return -1;
-    if (!options->logprobs)
+    if (!options->generate.logprobs)
         return 0;
     size_t most = job->text.room - job->text.count + 1; /* the end of the text is a choice, too */
     job->choices = arena_alloc(&job->session.arena, most, sizeof *job->choices, err);
@@ -169,7 +167,7 @@ static int step(struct job *job, bool *more, struct err *err)
 static int type_text(struct job *job, struct err *err)
 {
     bool more = true;
-    bool has_report = job->options->show != NULL;
+    bool has_report = job->options->select.show != NULL;
     int failed = 0;
     if (!has_report && is_format(job, "text")) {
         job->typed = &job->output.stream;
@@ -202,9 +200,8 @@ static void write_json(struct job *job, const struct choices *choices, const str
     json_origin_write(&json, report);
     json_put_integer(&json, "\n prompt_tokens", job->text.prompt_count);
     json_put_text(&json, "\n end_of", ends[job->text.end]);
-    if (job->choices) {
+    if (job->choices)
         choices_write_json(&json, "\n logprobs", choices);
-    }
     json_put_close(&json, '}');
     stream_char(out, '\n');
 }
@@ -215,13 +212,13 @@ static int write_report(struct job *job, struct err *err)
     const struct choices choices = {job->choices, job->choice_count, job->text.prompt_count,
                                     job->session.viewer.tokenizer};
     struct report report;
-    struct place place = page_place(job->options, &job->style);
+    struct place place = page_place(&job->options->looks, &job->style);
     if (job->choices && job->typed) {
         stream_char(job->typed, '\n');
         if (choices_write_table(job->typed, &choices, place.columns, err))
             return -1;
     }
-    if (!job->options->show && is_format(job, "text"))
+    if (!job->options->select.show && is_format(job, "text"))
         return 0;
     if (continuation_report(&job->text, &report, &job->session.arena, err) ||
         derive(&report, &job->derivation, job->session.viewer.tokenizer, &job->session.arena,
@@ -229,7 +226,7 @@ static int write_report(struct job *job, struct err *err)
         output_open(&job->output, err))
         return -1;
     place.show_tokens = job->selection.tokens;
-    if (job->options->show)
+    if (job->options->select.show)
         return output_write(&job->output, &report, &place, err);
     write_json(job, &choices, &report);
     return 0;
@@ -250,7 +247,6 @@ static void note_work(const struct job *job)
                                     text->source_cache.count));
     num_size(kept, text->arena.taken_bytes);
     print_note(
-        job->options,
         "%zu + %zu tokens, threads: %zu, %s kernels, %s: the first after %.1f ms, then %.1f a "
         "second; cache %s, kept %s",
         text->prompt_count, steps, pool_threads(job->session.viewer.machine.pool),
@@ -272,8 +268,7 @@ static int generate(struct job *job, struct err *err)
         return -1;
     const struct continuation *text = &job->text;
     if (text->end == END_OF_CONTEXT)
-        print_note(job->options,
-                   "the text ends with the model's context of %zu tokens: %zu new ones of %zu",
+        print_note("the text ends with the model's context of %zu tokens: %zu new ones of %zu",
                    text->room, text->count - text->prompt_count, text->generation.tokens);
     return 0;
 }
@@ -281,9 +276,10 @@ static int generate(struct job *job, struct err *err)
 int generate_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
-    int failed = output_choose(&job.output, options, err) || check_options(&job, err) ||
-                 read_derivation(&job.derivation, options, job.output.format->can_show_all, err) ||
-                 looks_read(&job.style, options, err);
+    int failed =
+        output_choose(&job.output, &options->output, err) || check_options(&job, err) ||
+        read_derivation(&job.derivation, &options->select, job.output.format->can_show_all, err) ||
+        looks_read(&job.style, options, err);
     failed = failed || read_prompt(&job, err) || choose_selection(&job, err) ||
              begin_text(&job, err) || generate(&job, err);
     output_discard(&job.output);

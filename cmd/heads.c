@@ -11,19 +11,12 @@
 #include "command.h"
 #include "output.h"
 #include "measure/head_scores.h"
-#include "page.h"
 #include "draw/measured_form.h"
 #include "write/text_line.h"
 #include "progress.h"
 #include "session.h"
 
 enum { ORIGIN_BYTES = 160 };
-
-/* A head on its way into the table. */
-struct row {
-    struct head_line line;
-    enum score sort; /* SCORES: by layer and head */
-};
 
 struct job {
     const struct options *options;
@@ -54,20 +47,18 @@ static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
-    size_t index = 0;
-    if (find_score(&job->sort, "--sort", options->sort, err) ||
-        find_score(&job->map, "--map", options->map, err) ||
-        format_choose(&index, &table, options->format, options->output, err))
+    if (find_score(&job->sort, "--sort", options->heads.sort, err) ||
+        find_score(&job->map, "--map", options->heads.map, err))
         return -1;
-    job->form = &measured_forms[index];
-    if (job->form->check && job->form->check(err))
+    job->form = format_choose(&table, &options->output, err);
+    if (!job->form)
         return -1;
     job->csv = strcmp(job->form->name, "csv") == 0;
     job->table = job->map == SCORES && (job->csv || strcmp(job->form->name, "text") == 0);
     if (job->sort < SCORES && !job->table)
         return err_usage(err, "--sort: it is for the lines of text and csv, found %s%s",
                          job->map < SCORES ? "--map " : "--format ",
-                         job->map < SCORES ? options->map : job->form->name);
+                         job->map < SCORES ? options->heads.map : job->form->name);
     return looks_read(&job->style, options, err);
 }
 
@@ -86,14 +77,14 @@ static int add_text(struct job *job, size_t index, struct err *err)
 
 static int measure(struct job *job, struct err *err)
 {
-    uint64_t seed = (uint64_t)job->options->seed;
+    uint64_t seed = (uint64_t)job->options->heads.seed;
     if (head_survey_open(&job->survey, &job->session.viewer, seed, &job->session.arena, err))
         return -1;
-    if (inputs_open_any(&job->session.inputs, job->options, err))
+    if (inputs_open(&job->session.inputs, &job->options->input, INPUTS_ANY, err))
         return -1;
     if (job->session.inputs.count)
-        print_note_of_tokenizer(job->options, job->session.viewer.tokenizer);
-    progress_begin(&job->progress, job->options, "texts");
+        print_note_of_tokenizer(job->session.viewer.tokenizer);
+    progress_begin(&job->progress, "texts");
     size_t count = HEAD_SURVEY_REPEATS + job->session.inputs.count;
     for (size_t i = 0; i < HEAD_SURVEY_REPEATS; i++) {
         if (head_survey_add_repeat(&job->survey, i, err))
@@ -121,50 +112,48 @@ static void note_material(const struct job *job)
     struct stat status;
     bool is_device = !fstat(STDIN_FILENO, &status) && S_ISCHR(status.st_mode);
     if (inputs->path && !inputs->count && !is_device)
-        print_note(job->options, "standard input is empty: measured on repeated random tokens");
+        print_note("standard input is empty: measured on repeated random tokens");
     if (!inputs->count || is_said_below(job))
         return;
     if (job->map == SCORES)
-        print_note(job->options, "duplicate-token, induction: measured on repeated random tokens, "
+        print_note("duplicate-token, induction: measured on repeated random tokens, "
                                  "the others on the texts given");
     else if (score_rows[job->map].of_repeats)
-        print_note(job->options, "%s: measured on repeated random tokens, not on the texts given",
+        print_note("%s: measured on repeated random tokens, not on the texts given",
                    score_rows[job->map].name);
 }
 
 /* --- a line a head --------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+/* By the score that `context` points to, the highest first; SCORES: by layer and head. */
+static int compare(const void *a, const void *b, void *context)
 {
-    const struct row *one = a;
-    const struct row *other = b;
-    if (one->sort < SCORES && one->line.scores[one->sort] != other->line.scores[one->sort])
-        return one->line.scores[one->sort] < other->line.scores[one->sort] ? 1 : -1;
-    if (one->line.layer != other->line.layer)
-        return one->line.layer < other->line.layer ? -1 : 1;
-    return (one->line.head > other->line.head) - (one->line.head < other->line.head);
+    const struct head_line *one = a;
+    const struct head_line *other = b;
+    enum score sort = *(const enum score *)context;
+    if (sort < SCORES && one->scores[sort] != other->scores[sort])
+        return one->scores[sort] < other->scores[sort] ? 1 : -1;
+    if (one->layer != other->layer)
+        return one->layer < other->layer ? -1 : 1;
+    return (one->head > other->head) - (one->head < other->head);
 }
 
 static int make_lines(struct job *job, struct err *err)
 {
     const struct config *c = &job->session.viewer.model.config;
     job->count = c->n_layer * c->n_head;
-    struct row *rows = arena_alloc(&job->session.arena, job->count, sizeof *rows, err);
     job->lines = arena_alloc(&job->session.arena, job->count, sizeof *job->lines, err);
-    if (!rows || !job->lines)
+    if (!job->lines)
         return -1;
     for (size_t i = 0; i < job->count; i++) {
-        struct head_line *line = &rows[i].line;
-        rows[i].sort = job->sort;
+        struct head_line *line = &job->lines[i];
         line->layer = i / c->n_head;
         line->head = i % c->n_head;
         for (int score = 0; score < SCORES; score++)
             line->scores[score] =
                 head_survey_score(&job->survey, line->layer, line->head, (enum score)score);
     }
-    qsort(rows, job->count, sizeof *rows, compare);
-    for (size_t i = 0; i < job->count; i++)
-        job->lines[i] = rows[i].line;
+    qsort_r(job->lines, job->count, sizeof *job->lines, compare, &job->sort);
     return 0;
 }
 
@@ -174,7 +163,7 @@ static void write_origin(struct stream *out, const struct job *job)
 {
     char text[ORIGIN_BYTES];
     size_t texts = job->survey.texts;
-    size_t columns = page_columns(job->options);
+    size_t columns = page_columns(&job->options->looks);
     if (texts)
         snprintf(text, sizeof text,
                  "duplicate, induction: %d texts of repeated random tokens; the others: "
@@ -223,11 +212,12 @@ int heads_command(const struct options *options, struct err *err)
     struct viewer *viewer = &job.session.viewer;
     struct stream out = {0};
     int failed = check_options(&job, err) ||
-                 viewer_open(viewer, chosen_model(options), (size_t)options->threads, err) ||
-                 measure(&job, err) || output_to(&out, options->output, err);
+                 viewer_open(viewer, chosen_model(options->model.name),
+                             (size_t)options->model.threads, err) ||
+                 measure(&job, err) || output_to(&out, options->output.path, err);
     if (!failed)
         note_material(&job);
-    struct place place = page_place(options, &job.style);
+    struct place place = page_place(&options->looks, &job.style);
     failed = failed || (job.table ? write_table : write_maps)(&out, &job, &place, err) ||
              stream_commit(&out, err);
     stream_discard(&out);

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "math/kernel.h"
 #include "write/text_line.h"
-#include "page.h"
+#include "output.h"
 
 #ifdef __clang__
 #define COMPILER __VERSION__ /* names clang itself */
@@ -154,9 +154,8 @@ static void help_command_write(struct stream *out, const struct command *command
     stream_format(out, "\nUsage: attn-cli %s [options]%s%s\n", command->name,
                   *command->operands ? " " : "", command->operands);
     write_options(out, command);
-    for (size_t i = 0; i < value_use_count; i++)
-        if (value_use_opens(&value_uses[i], command))
-            write_list(out, &value_uses[i], command);
+    for (const struct value_use *use = NULL; (use = value_use_next(use, command));)
+        write_list(out, use, command);
 }
 
 static void version(struct stream *out)
@@ -170,7 +169,7 @@ static void version(struct stream *out)
     stream_text(out, "built:   " COMPILER "\n");
 }
 
-enum page { PAGE_HELP, PAGE_VERSION, PAGE_MANUAL, PAGE_BASH, PAGE_ZSH, PAGE_FISH };
+enum page { PAGE_HELP, PAGE_VERSION, PAGE_MANUAL };
 
 /* Of help and the manual `command` may be NULL: the page of them all. */
 static int write_page(enum page page, const struct command *command, struct err *err)
@@ -178,26 +177,14 @@ static int write_page(enum page page, const struct command *command, struct err 
     struct stream out;
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    switch (page) {
-    case PAGE_HELP:
-        command ? help_command_write(&out, command) : overview(&out);
-        break;
-    case PAGE_VERSION:
+    if (page == PAGE_VERSION)
         version(&out);
-        break;
-    case PAGE_MANUAL:
+    else if (page == PAGE_MANUAL)
         manual_write(&out, command);
-        break;
-    case PAGE_BASH:
-        completion_bash_write(&out);
-        break;
-    case PAGE_ZSH:
-        completion_zsh_write(&out);
-        break;
-    case PAGE_FISH:
-        completion_fish_write(&out);
-        break;
-    }
+    else if (command)
+        help_command_write(&out, command);
+    else
+        overview(&out);
     return stream_commit(&out, err);
 }
 
@@ -212,21 +199,29 @@ int help_version(struct err *err)
     return write_page(PAGE_VERSION, NULL, err);
 }
 
+static int write_completion(const char *shell, struct err *err)
+{
+    static const char *const shells[] = {"bash", "zsh", "fish"}; /* by enum shell */
+    struct stream out;
+    size_t index = 0;
+    if (names_choose(&index, NAMES_LIST(shells), "--completion", shell, err) ||
+        stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    completion_write(&out, (enum shell)index);
+    return stream_commit(&out, err);
+}
+
 int help_command(const struct options *options, struct err *err)
 {
-    static const char *const shells[] = {"bash", "zsh", "fish"};
-    const struct texts *operands = &options->operands;
+    const struct texts *operands = &options->input.operands;
     const struct command *command = NULL;
-    size_t shell = 0;
     if (operands->count > 1)
         return err_usage(err, "expected one command, found '%s' as well", operands->items[1]);
     if (operands->count)
         command = command_find(operands->items[0], err);
     if (operands->count && !command)
         return -1;
-    if (!options->completion)
-        return options->man ? write_page(PAGE_MANUAL, command, err) : help_of(command, err);
-    return names_choose(&shell, NAMES_LIST(shells), "--completion", options->completion, err)
-               ? -1
-               : write_page(PAGE_BASH + (enum page)shell, NULL, err);
+    if (options->learn.completion)
+        return write_completion(options->learn.completion, err);
+    return options->learn.man ? write_page(PAGE_MANUAL, command, err) : help_of(command, err);
 }

@@ -13,7 +13,7 @@
 #include "model/parameter_table.h"
 #include "model/pass.h"
 #include "model/site.h"
-#include "page.h"
+#include "output.h"
 #include "text/label.h"
 #include "text/tokenizer.h"
 #include "write/table.h"
@@ -292,8 +292,7 @@ static void write_json(struct stream *out, const struct facts *facts)
     stream_char(out, '\n');
 }
 
-static int write_info(const struct options *options, bool json, const struct facts *facts,
-                      struct err *err)
+static int write_info(size_t columns, bool json, const struct facts *facts, struct err *err)
 {
     struct stream out = {0};
     struct table table = {.out = &out};
@@ -306,8 +305,7 @@ static int write_info(const struct options *options, bool json, const struct fac
         write_summary(&out, facts);
         write_sizes(&table, facts);
         write_tensors(&table, facts);
-        failed = table_close(&table, err) ||
-                 write_words(&out, facts->tokenizer, page_columns(options), err);
+        failed = table_close(&table, err) || write_words(&out, facts->tokenizer, columns, err);
     }
     if (!failed)
         failed = stream_commit(&out, err);
@@ -322,11 +320,13 @@ int info_command(const struct options *options, struct err *err)
     const char *name = NULL;
     bool json = false;
     struct facts facts = {.model = &model};
-    if (options_choose_page(&json, options, err) || only_model(&name, options, err) ||
+    if (options_choose_page(&json, &options->output, err) || only_model(&name, options, err) ||
         model_open(&model, name, err))
         return -1;
     size_t positions = model.config.n_positions; /* --tokens, else as many as the model takes */
-    facts.tokens = options->tokens ? (size_t)options->tokens : positions ? positions : TOKENS_SHOWN;
+    facts.tokens = options->tokens.sizes ? (size_t)options->tokens.sizes
+                   : positions           ? positions
+                                         : TOKENS_SHOWN;
     int failed = 0;
     if (positions && facts.tokens > positions)
         failed = err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu",
@@ -337,7 +337,7 @@ int info_command(const struct options *options, struct err *err)
     if (!failed) {
         facts.tokenizer = tokenizer;
         count_tensors(&facts);
-        failed = write_info(options, json, &facts, err);
+        failed = write_info(page_columns(&options->looks), json, &facts, err);
     }
     tokenizer_free(tokenizer);
     model_release(&model);

@@ -22,18 +22,17 @@ struct job {
     struct model_maker model;
 };
 
-/* --- options --------------------------------------------------------------------------------- */
-
 /* Sizes come from one place, and words do. */
 static int check_sources(const struct options *options, struct err *err)
 {
-    const char *text = options->file              ? options->file
-                       : options->sentences.count ? *options->sentences.items
-                                                  : NULL;
-    const struct source_option sizes[] = {
-        {"--like", options->like}, {"--shape", options->shape}, {"--config", options->config}};
-    const struct source_option words[] = {{"--vocab", options->vocab},
-                                          {options->file ? "--file" : "--sentence", text}};
+    const char *text = options->input.file              ? options->input.file
+                       : options->input.sentences.count ? *options->input.sentences.items
+                                                        : NULL;
+    const struct source_option sizes[] = {{"--like", options->make.like},
+                                          {"--shape", options->make.shape},
+                                          {"--config", options->make.config}};
+    const struct source_option words[] = {{"--vocab", options->make.vocab},
+                                          {options->input.file ? "--file" : "--sentence", text}};
     const char *found = NULL;
     if (model_maker_source(&found, sizes, sizeof sizes / sizeof *sizes, "sizes come", err))
         return -1;
@@ -41,7 +40,7 @@ static int check_sources(const struct options *options, struct err *err)
         return err_usage(err, "expected words or sizes: --sentence TEXT, --like MODEL, --shape "
                               "NAME or --config FILE");
     return model_maker_source(&found, words, sizeof words / sizeof *words, "words come", err) ||
-                   new_words_check_merges(options, err)
+                   new_words_check_merges(&options->make, err)
                ? -1
                : 0;
 }
@@ -50,15 +49,16 @@ static int check_options(struct job *job, struct err *err)
 {
     static const char *const ways[] = {"rand", "linear"};
     const struct options *options = job->options;
-    if (options->operands.count)
+    if (options->input.operands.count)
         return err_usage(
             err, "unexpected argument '%s': words are given by --sentence, a directory by --output",
-            options->operands.items[0]);
+            options->input.operands.items[0]);
     if (check_sources(options, err))
         return -1;
-    if (options->draw && names_choose(&job->way, NAMES_LIST(ways), "--draw", options->draw, err))
+    if (options->make.draw &&
+        names_choose(&job->way, NAMES_LIST(ways), "--draw", options->make.draw, err))
         return -1;
-    if (!options->output || !*options->output)
+    if (!options->output.path || !*options->output.path)
         return err_usage(err, "expected a directory to write: --output DIR");
     if (model_maker_read_sets(&job->model, err))
         return -1;
@@ -66,25 +66,19 @@ static int check_options(struct job *job, struct err *err)
     return 0;
 }
 
-/* --- the config ------------------------------------------------------------------------------ */
-
 /* Words alone make a model of the sizes of the simplest example. */
 static int find_config(struct job *job, struct err *err)
 {
-    const char *name = job->options->like ? job->options->like : "life";
-    struct buf label = {0};
-    if (job->options->shape)
+    const char *name = job->options->make.like ? job->options->make.like : "life";
+    if (job->options->make.shape)
         return model_maker_take_shape(&job->model, err);
-    job->model.label = job->options->config;
+    job->model.label = job->options->make.config;
     if (job->model.label)
         return file_map(&job->model.config, job->model.label, err);
     if (model_find(&job->like, name, err) ||
         folder_open(&job->model.config, &job->like, "config.json", err))
         return -1;
-    buf_format(&label, "%s/config.json", name);
-    job->model.label =
-        buf_check(&label, err) ? NULL : arena_text(&job->model.arena, label.bytes, label.size, err);
-    buf_release(&label);
+    job->model.label = arena_format(&job->model.arena, err, "%s/config.json", name);
     return job->model.label ? 0 : -1;
 }
 
@@ -95,7 +89,7 @@ static int find_vocab_size(bool *says, const struct job *job, struct err *err)
     struct json *root = NULL;
     struct err wrong = {0};
     *says = false;
-    if (!job->options->config)
+    if (!job->options->make.config)
         return 0;
     if (json_parse(&root, job->model.config.bytes, job->model.config.size, &wrong))
         return wrong.out_of_memory ? err_adopt(err, &wrong) : 0;
@@ -117,8 +111,6 @@ static int make_text(struct job *job, struct err *err)
     return config_edit_apply(&job->model.text, &job->model.edit, job->model.config.bytes,
                              job->model.config.size, err);
 }
-
-/* --- the model ------------------------------------------------------------------------------- */
 
 /* Every word that was named has a row. (In a model that is copied that is not for us to say.) */
 static int check_rows(const struct job *job, struct err *err)
@@ -144,7 +136,7 @@ static int check_model(const struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct config *config = &job->model.new_model.config;
-    const char *option = options->draw ? "--draw" : options->table ? "--table" : NULL;
+    const char *option = options->make.draw ? "--draw" : options->make.table ? "--table" : NULL;
     if (config_edit_check(&job->model.edit, config, err))
         return -1;
     if (option && config->kind != MODEL_ATTENTION)
@@ -158,7 +150,7 @@ static int check_settings(const struct job *job, struct err *err)
 {
     struct config config;
     struct err wrong = {0};
-    if (!job->options->sets.count ||
+    if (!job->options->make.sets.count ||
         config_parse(&config, job->model.text.bytes, job->model.text.size, &wrong) == 0 ||
         config_parse(&config, job->model.config.bytes, job->model.config.size, NULL) != 0)
         return 0;
@@ -167,7 +159,7 @@ static int check_settings(const struct job *job, struct err *err)
 
 static int open_draft(struct job *job, struct err *err)
 {
-    const char *path = job->options->output;
+    const char *path = job->options->output.path;
     if (make_text(job, err))
         return err_prefix(err, "'%s'", job->model.label);
     return check_settings(job, err) || model_maker_open(&job->model, path, err) ||
@@ -194,8 +186,7 @@ static int keep_given(struct job *job, struct err *err)
     }
     safetensors_release(&given);
     if (kept == job->model.new_model.count && options_are_given(job->options, "seed"))
-        print_note(job->options,
-                   "the numbers of '%s' were given, not drawn: --seed changes nothing",
+        print_note("the numbers of '%s' were given, not drawn: --seed changes nothing",
                    job->like.path);
     return 0;
 }
@@ -208,13 +199,13 @@ static int fill_draft(struct job *job, struct err *err)
     const struct origin *origin = same ? origin_find(job->like.path) : NULL; /* it has its words */
     struct progress progress;
     const struct weight_init init = {
-        .seed = (uint64_t)options->torch_seed,
+        .seed = (uint64_t)options->make.seed,
         .way = job->way ? WEIGHT_INIT_LINEAR : WEIGHT_INIT_RAND,
-        .table_rows = (size_t)options->table,
+        .table_rows = (size_t)options->make.table,
         .source_rows = origin ? origin->source_rows : 0,
         .progress = &progress.sink,
     };
-    progress_begin(&progress, options, "layers");
+    progress_begin(&progress, "layers");
     int failed = weight_init_draw(&job->model.new_model, &init, err);
     progress_end(&progress);
     if (failed)
@@ -225,15 +216,16 @@ static int fill_draft(struct job *job, struct err *err)
 int init_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .model.options = options};
-    int failed = check_options(&job, err) ||
-                 target_folder_check(options->output, options->force, err) ||
-                 find_config(&job, err) ||
-                 new_words_find(&job.model.words, options, options->like ? &job.like : NULL, err) ||
-                 open_draft(&job, err) || fill_draft(&job, err) ||
-                 save_folder(&job.model.new_model.folder, options->output, options, err);
-    if (!failed && bundled_find(options->output))
-        print_note(options, "--model %s is the bundled model, this one is --model ./%s",
-                   options->output, options->output);
+    int failed =
+        check_options(&job, err) ||
+        target_folder_check(options->output.path, options->output.force, err) ||
+        find_config(&job, err) ||
+        new_words_find(&job.model.words, options, options->make.like ? &job.like : NULL, err) ||
+        open_draft(&job, err) || fill_draft(&job, err) ||
+        save_folder(&job.model.new_model.folder, options->output.path, options->output.force, err);
+    if (!failed && bundled_find(options->output.path))
+        print_note("--model %s is the bundled model, this one is --model ./%s",
+                   options->output.path, options->output.path);
     model_maker_release(&job.model);
     return failed ? -1 : 0;
 }

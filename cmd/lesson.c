@@ -9,9 +9,9 @@
 #include "base/num.h"
 #include "base/stream.h"
 #include "command.h"
-#include "lesson.h"
+#include "catalog.h"
 #include "write/text_line.h"
-#include "page.h"
+#include "output.h"
 
 enum {
     WORDS_MAX = 32, /* of a command line */
@@ -26,47 +26,28 @@ struct tour {
     struct arena arena;
 };
 
-/* --- a command line --------------------------------------------------------------------------- */
-
-/* The words of a line, a NULL after them; quotes keep blanks together and go. */
-static int split(char *words[WORDS_MAX + 1], const char *line, struct arena *arena, struct err *err)
-{
-    size_t count = 0;
-    while (*line && count < WORDS_MAX) {
-        bool quoted = *line == '"';
-        line += quoted;
-        size_t size = strcspn(line, quoted ? "\"" : " ");
-        words[count] = arena_text(arena, line, size, err);
-        if (!words[count])
-            return -1;
-        count++;
-        line += size + (quoted && line[size]);
-        line += strspn(line, " ");
-    }
-    assert(!*line); /* the table is ours */
-    words[count] = NULL;
-    return 0;
-}
-
 /* Run the step's line as if it had been typed, on a page of the tour's width. */
 static int run_line(struct tour *tour, const char *line, struct err *err)
 {
     char width[WIDTH_BYTES];
-    char *words[WORDS_MAX + 3];
-    if (split(words, line, &tour->arena, err))
-        return -1;
+    char *words[WORDS_MAX + 2] = {NULL};
     size_t count = 0;
-    while (words[count])
-        count++;
-    if (tour->options->width) {
-        snprintf(width, sizeof width, "--width=%zu", tour->columns);
-        words[count++] = width;
-        words[count] = NULL;
+    while (*line) {
+        assert(count < WORDS_MAX);  /* the table is ours */
+        bool quoted = *line == '"'; /* quotes keep blanks together and go */
+        line += quoted;
+        size_t size = strcspn(line, quoted ? "\"" : " ");
+        words[count] = arena_text(&tour->arena, line, size, err);
+        if (!words[count++])
+            return -1;
+        line += size + quoted;
+        line += strspn(line, " ");
     }
+    snprintf(width, sizeof width, "--width=%zu", tour->columns);
+    if (tour->options->looks.width)
+        words[count] = width;
     return command_run(words[1], words + 2, &tour->arena, err);
 }
-
-/* --- a step ----------------------------------------------------------------------------------- */
 
 /* What stands before the command's output, and the command itself. */
 static void write_before(struct stream *out, const struct tour *tour, size_t step)
@@ -115,8 +96,6 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     return stream_commit(&out, err);
 }
 
-/* --- the tour --------------------------------------------------------------------------------- */
-
 static int write_list(const struct tour *tour, struct err *err)
 {
     struct stream out;
@@ -131,8 +110,10 @@ static int write_list(const struct tour *tour, struct err *err)
 /* The step that is named, or all; the first where none is, of a list all. */
 static int choose_steps(struct tour *tour, struct err *err)
 {
-    const struct texts *operands = &tour->options->operands;
-    const char *name = operands->count ? operands->items[0] : tour->options->list ? "all" : "1";
+    const struct texts *operands = &tour->options->input.operands;
+    const char *name = operands->count             ? operands->items[0]
+                       : tour->options->learn.list ? "all"
+                                                   : "1";
     long long step = 0;
     if (operands->count > 1)
         return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
@@ -154,9 +135,9 @@ int lesson_command(const struct options *options, struct err *err)
     if (choose_steps(&tour, err))
         return -1;
     pager_begin();
-    tour.columns = page_columns(options);
-    int failed = options->list ? write_list(&tour, err) : 0;
-    for (size_t step = tour.first; !options->list && !failed && step < tour.end; step++)
+    tour.columns = page_columns(&options->looks);
+    int failed = options->learn.list ? write_list(&tour, err) : 0;
+    for (size_t step = tour.first; !options->learn.list && !failed && step < tour.end; step++)
         failed = show_step(&tour, step, err);
     arena_release(&tour.arena);
     return pager_end(failed, err);

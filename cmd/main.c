@@ -10,7 +10,6 @@
 #include "base/arena.h"
 #include "base/names.h"
 #include "command.h"
-#include "signals.h"
 
 /* A stream that was closed before we began leaves its number to the first file we open: a note
  * would be written into a result. /dev/null takes the place, opened so that using it still fails.

@@ -50,15 +50,6 @@ static void write_head(struct stream *out, const struct command *command, const 
         stream_text(out, "\n.I COMMAND\n[options]\n.br\n.B attn\\-cli \\-\\-version\n");
 }
 
-static void write_examples(struct stream *out, const struct command *command)
-{
-    stream_text(out, ".SH EXAMPLES\n.nf\n");
-    write_roff(out, command->examples);
-    stream_text(out, ".fi\n");
-}
-
-/* --- a command -------------------------------------------------------------------------------- */
-
 static void write_option(struct stream *out, const struct option_row *row)
 {
     stream_text(out, ".TP\n");
@@ -111,15 +102,6 @@ static void write_list(struct stream *out, const struct value_use *use,
         stream_format(out, ".PP\n%s\n", use->list->note);
 }
 
-static void write_lists(struct stream *out, const struct command *command)
-{
-    for (size_t i = 0; i < value_use_count; i++)
-        if (value_use_opens(&value_uses[i], command))
-            write_list(out, &value_uses[i], command);
-}
-
-/* --- all of them ------------------------------------------------------------------------------ */
-
 static void write_commands(struct stream *out)
 {
     stream_text(out, ".SH COMMANDS\n");
@@ -138,12 +120,16 @@ void manual_write(struct stream *out, const struct command *command)
 {
     const char *program = "run a GPT-style decoder and show what every head looks at";
     write_head(out, command, command ? command->about : program);
-    write_examples(out, command ? command : &command_rows[0]);
+    stream_text(out, ".SH EXAMPLES\n.nf\n");
+    write_roff(out, command ? command->examples : command_rows[0].examples);
+    stream_text(out, ".fi\n");
     if (command)
         write_options(out, command);
     else
         write_commands(out);
-    write_lists(out, command ? command : command_of(FOR_HELP)); /* help's goes for all */
+    const struct command *lists = command ? command : command_of(FOR_HELP); /* help's go for all */
+    for (const struct value_use *use = NULL; (use = value_use_next(use, lists));)
+        write_list(out, use, lists);
     stream_text(out, ".SH SEE ALSO\n");
     for (size_t i = 0; i < command_count && !command; i++)
         stream_format(out, ".BR attn\\-cli\\-%s (1)%s\n", command_rows[i].name,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "inputs.h"
+#include "session.h"
 #include "model/new_model.h"
 #include "progress.h"
 #include "text/label.h"
@@ -17,15 +17,15 @@ static const char *const file_names[NEW_WORDS_FILES] = {
 
 static bool has_texts(const struct options *options)
 {
-    return options->sentences.count || options->file;
+    return options->input.sentences.count || options->input.file;
 }
 
 bool new_words_are_given(const struct options *options)
 {
-    return has_texts(options) || options->vocab;
+    return has_texts(options) || options->make.vocab;
 }
 
-int new_words_check_merges(const struct options *options, struct err *err)
+int new_words_check_merges(const struct make_options *options, struct err *err)
 {
     if (options->merges && !options->vocab)
         return err_usage(err, "--merges: goes with --vocab, found no --vocab");
@@ -46,14 +46,12 @@ static int map_file(struct new_words *words, const char *name, const char *path,
     return 0;
 }
 
-int new_words_json(struct buf *json, struct word_list *list, const struct options *options,
-                   struct err *err)
+int new_words_json(struct buf *json, struct word_list *list, struct err *err)
 {
     const struct word *run = &list->unspaced;
     char shown[LABEL_EXCERPT_BYTES];
     if (run->size)
-        print_note(options,
-                   "'%s' has no blanks between its words: each character is one (with blanks "
+        print_note("'%s' has no blanks between its words: each character is one (with blanks "
                    "between them, words are what they separate)",
                    label_excerpt(shown, run->bytes, run->size));
     word_list_sort(list);
@@ -65,10 +63,10 @@ int new_words_json(struct buf *json, struct word_list *list, const struct option
 static int list_words(struct word_list *list, struct new_words *words,
                       const struct options *options, struct err *err)
 {
-    const struct texts *sentences = &options->sentences;
-    if (options->file && inputs_read_file(&words->text, options->file, err))
+    const struct texts *sentences = &options->input.sentences;
+    if (options->input.file && inputs_read_file(&words->text, options->input.file, err))
         return -1;
-    if (options->file && word_list_add(list, words->text.bytes, words->text.size, err))
+    if (options->input.file && word_list_add(list, words->text.bytes, words->text.size, err))
         return err_prefix(err, "--file");
     for (size_t i = 0; i < sentences->count; i++)
         if (word_list_add(list, sentences->items[i], strlen(sentences->items[i]), err))
@@ -105,13 +103,12 @@ int new_words_find(struct new_words *words, const struct options *options,
 {
     struct word_list list = {0};
     int failed = 0;
-    words->folder = (struct folder){options->output, words->files, 0};
-    if (options->vocab)
-        failed = map_file(words, "vocab.json", options->vocab, err) ||
-                 (options->merges && map_file(words, "merges.txt", options->merges, err));
+    words->folder = (struct folder){options->output.path, words->files, 0};
+    if (options->make.vocab)
+        failed = map_file(words, "vocab.json", options->make.vocab, err) ||
+                 (options->make.merges && map_file(words, "merges.txt", options->make.merges, err));
     else if (has_texts(options))
-        failed = list_words(&list, words, options, err) ||
-                 new_words_json(&words->json, &list, options, err);
+        failed = list_words(&list, words, options, err) || new_words_json(&words->json, &list, err);
     else if (like)
         failed = copy_files(words, like, err);
     word_list_release(&list);
@@ -120,16 +117,14 @@ int new_words_find(struct new_words *words, const struct options *options,
     if (words->json.size)
         add_file(words, "vocab.json", words->json.bytes, words->json.size);
     if (count_words(words, err)) /* the message names a file that is not there yet */
-        return options->vocab ? err_prefix(err, "'%s'", options->vocab) : -1;
-    if (options->vocab && words->lacks_merges) /* its pieces are no words */
+        return options->make.vocab ? err_prefix(err, "'%s'", options->make.vocab) : -1;
+    if (options->make.vocab && words->lacks_merges) /* its pieces are no words */
         return err_usage(err,
                          "'%s': expected a list of words, found the vocabulary of a byte-level "
                          "BPE: give its merges, too (--merges merges.txt)",
-                         options->vocab);
+                         options->make.vocab);
     return 0;
 }
-
-/* --- the model -------------------------------------------------------------------------------- */
 
 int model_maker_source(const char **found, const struct source_option *options, size_t count,
                        const char *what, struct err *err)
@@ -146,7 +141,7 @@ int model_maker_source(const char **found, const struct source_option *options, 
 
 int model_maker_read_sets(struct model_maker *model, struct err *err)
 {
-    const struct texts *sets = &model->options->sets;
+    const struct texts *sets = &model->options->make.sets;
     for (size_t i = 0; i < sets->count; i++)
         if (config_edit_read(&model->edit, sets->items[i], &model->arena, err))
             return -1;
@@ -155,7 +150,7 @@ int model_maker_read_sets(struct model_maker *model, struct err *err)
 
 int model_maker_take_shape(struct model_maker *model, struct err *err)
 {
-    const struct shape_row *row = shape_find(model->options->shape, err);
+    const struct shape_row *row = shape_find(model->options->make.shape, err);
     if (!row)
         return -1;
     shape_config(&model->shape, row);
@@ -191,8 +186,6 @@ void model_maker_release(struct model_maker *model)
     arena_release(&model->arena);
 }
 
-/* --- the folder ------------------------------------------------------------------------------- */
-
 int save_folder_check(const struct folder *folder, const char *path, struct err *err)
 {
     const struct folder target = {.path = path};
@@ -205,15 +198,13 @@ int save_folder_check(const struct folder *folder, const char *path, struct err 
     return 0;
 }
 
-int save_folder(const struct folder *folder, const char *path, const struct options *options,
-                struct err *err)
+int save_folder(const struct folder *folder, const char *path, bool replaces, struct err *err)
 {
     struct target_folder target = {0};
     struct progress progress;
-    if (save_folder_check(folder, path, err) ||
-        target_folder_open(&target, path, options->force, err))
+    if (save_folder_check(folder, path, err) || target_folder_open(&target, path, replaces, err))
         return -1;
-    progress_begin(&progress, options, NULL);
+    progress_begin(&progress, NULL);
     int failed = folder_save(folder, &target, &progress.sink, err);
     progress_end(&progress);
     target_folder_close(&target);

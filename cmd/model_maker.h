@@ -2,7 +2,7 @@
  * and the folder that they are written to.
  *
  *     struct model_maker model = {.options = options};
- *     if (model_maker_read_sets(&model, err) || target_folder_check(options->output, ...) ||
+ *     if (model_maker_read_sets(&model, err) ||
  *         new_words_find(&model.words, options, &like, err) ||
  *         model_maker_take_shape(&model, err) || model_maker_open(&model, path, err) ||
  *         save_folder(&model.new_model.folder, path, ...)) ...
@@ -49,43 +49,35 @@ struct model_maker {
     struct arena arena;
 };
 
-/* An option that says where something comes from. */
+/* An option that says where something comes from. Of several the one that was given; NULL: none.
+ * Two are refused: "--like: sizes come from one place, found --shape as well". */
 struct source_option {
     const char *name, *value;
 };
-
-/* Of several places the one that was given; NULL: none. Two are refused: "--like: sizes come from
- * one place, found --shape as well". */
 int model_maker_source(const char **found, const struct source_option *options, size_t count,
                        const char *what, struct err *err);
 
-/* True when the options name words, so that those of another model are not asked for; and that
- * --merges does not stand alone. */
+/* True when the options name words, so that those of another model are not asked for. */
 bool new_words_are_given(const struct options *options);
-int new_words_check_merges(const struct options *options, struct err *err);
+int new_words_check_merges(const struct make_options *options, struct err *err);
 
 /* `like` is NULL where no model lends its own. */
 int new_words_find(struct new_words *words, const struct options *options,
                    const struct folder *like, struct err *err);
 
 /* Append the vocab.json of a list; where it has characters for words, a note says why. */
-int new_words_json(struct buf *json, struct word_list *list, const struct options *options,
-                   struct err *err);
+int new_words_json(struct buf *json, struct word_list *list, struct err *err);
 
-/* --set; the config of --shape; the new model of the changed config, with the files of the words.
- */
+/* --set; the config of --shape; the new model of the changed config, with the words' files. */
 int model_maker_read_sets(struct model_maker *model, struct err *err);
 int model_maker_take_shape(struct model_maker *model, struct err *err);
 int model_maker_open(struct model_maker *model, const char *path, struct err *err);
 void model_maker_release(struct model_maker *model);
 
-/* Refuse a directory with a file of another tokenizer, which would be read with those that are to
- * be written there. save_folder does so, too; this is for what takes long before it. */
+/* Write the files of a new model, or of a vocabulary, and show how far it is. Refused is a
+ * directory with a file of another tokenizer, which would be read with them; save_folder_check says
+ * so before what takes long. */
 int save_folder_check(const struct folder *folder, const char *path, struct err *err);
-
-/* Write the files of a new model, or of a vocabulary, into the directory of -o or --save, and show
- * how far it is. target_folder_check says before anything else whether it may. */
-int save_folder(const struct folder *folder, const char *path, const struct options *options,
-                struct err *err);
+int save_folder(const struct folder *folder, const char *path, bool replaces, struct err *err);
 
 #endif

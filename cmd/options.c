@@ -90,7 +90,7 @@ static int set_option(struct reader *reader, const struct option_row *row, const
         *(bool *)field = true;
         return 0;
     case OPTION_TEXT:
-        if (*(const char **)field && row->offset == offsetof(struct options, file))
+        if (*(const char **)field && row->offset == offsetof(struct options, input.file))
             return err_usage(reader->err,
                              "--%s: expected one file, found '%s' as well: 'cat' joins files, and "
                              "--%s - reads what it prints",
@@ -149,13 +149,13 @@ static int read_long(struct reader *reader, char *argument)
         return unknown_name(reader->command, name, size, reader->err);
     if (row->kind == OPTION_FLAG && value)
         return err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value);
-    if (row->kind != OPTION_FLAG && !value)
-        value = *reader->next ? *reader->next++ : NULL;
-    if (row->kind != OPTION_FLAG && !value)
+    if (row->kind == OPTION_FLAG)
+        return give_option(reader, row, NULL);
+    if (!value && *reader->next)
+        value = *reader->next++;
+    if (!value)
         return missing_value(reader, row);
-    if (row->kind != OPTION_FLAG && check_sign(reader, row, name[size] == '=', value))
-        return -1;
-    return give_option(reader, row, value);
+    return check_sign(reader, row, name[size] == '=', value) ? -1 : give_option(reader, row, value);
 }
 
 /* `-q`, `-qv`, `-m life`, `-mlife`. */
@@ -191,7 +191,7 @@ int options_parse(struct options *options, int command, char **arguments, struct
         if (failed)
             return -1;
         if (only_operands || argument[0] != '-' || argument[1] == '\0')
-            failed = add_text(&reader, &options->operands, argument);
+            failed = add_text(&reader, &options->input.operands, argument);
         else if (strcmp(argument, "--") == 0)
             only_operands = true;
         else if (is_long)
@@ -212,7 +212,8 @@ bool options_are_given(const struct options *options, const char *name)
     return false;
 }
 
-int options_precision(enum precision *precision, const struct options *options, struct err *err)
+int options_precision(enum precision *precision, const struct model_options *options,
+                      struct err *err)
 {
     *precision = PRECISION_FP32;
     if (!options->precision)
@@ -236,7 +237,7 @@ int options_set(struct options *options, int command, const char *name, const ch
     return 0;
 }
 
-int options_choose_page(bool *json, const struct options *options, struct err *err)
+int options_choose_page(bool *json, const struct output_options *options, struct err *err)
 {
     static const char *const formats[] = {"text", "json"};
     size_t index = options->json;

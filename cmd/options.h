@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "math/precision.h"
 #include "model/weight_init.h"
+#include "train/trainer.h"
 
 /* The commands an option belongs to. */
 enum {
@@ -51,76 +52,118 @@ struct texts {
     size_t count;
 };
 
-/* Numbers are 0 where they were not given, but for OPTIONS_DEFAULT. */
-struct options {
-    struct texts operands;
-    struct texts given; /* the long names of all options on the command line, in its order */
-
-    /* the model, and the way it attends */
-    const char *model;
-    const char *precision;
-    const char *attention, *attention_of, *mask_method, *scale, *without;
-    double softness; /* --temperature of the scores */
-    double dropout;
-    long long seed;
-
-    /* texts */
+/* What the command line says, by what reads it. Numbers are 0 where they were not given, but for
+ * OPTIONS_DEFAULT. */
+struct input_options {
+    struct texts operands; /* of most commands texts, too; of others a model, a file, a step */
     struct texts sentences;
     const char *file, *ids, *source;
     bool bos, no_special;
-    bool only_ids, decode; /* of tokenize */
-
-    /* what is shown, and where */
-    const char *show, *layer, *head, *mean;
-    const char *token;      /* of explain */
-    const char *sort, *map; /* of heads */
-    bool words, hide_first, full;
-    const char *format, *output;
-    bool json, force;
-    long long width, digits;
-
-    /* how pictures and pages look */
-    const char *view, *cells, *color_scale, *range, *palette, *color, *title;
-
-    /* how the program runs */
-    long long threads;
-    bool quiet, verbose, help;
-    bool list, man; /* of lesson; of help */
-    const char *completion;
-
-    /* of generate: how the text goes on */
-    long long tokens; /* of info, too */
-    double temperature, top_p;
-    long long top_k;
-    bool no_stop, logprobs;
-
-    /* of batch */
-    const char *input; /* what kind of file it is read from */
-    struct texts sweeps;
-    long long repeat; /* of bench and compare, too */
-    const char *reduce, *shard;
-    bool per_item, dry_run, resume, fail_fast;
-
-    /* of bench */
-    const char *lengths, *only, *save;
-
-    /* of init, train, vocab and corpus: what is made */
-    const char *shape, *like, *config, *vocab, *merges, *draw;
-    struct texts sets;
-    long long table, torch_seed, size, count;
-    const char *rule; /* of a grammar */
-
-    /* of train */
-    struct texts data;
-    const char *resume_from;
-    long long steps, batch, context, accumulate, save_every, warmup;
-    double rate, decay, clip, drills;
 };
 
-#define OPTIONS_DEFAULT                                                                  \
-    {                                                                                    \
-        .top_p = 1, .rate = 1e-3, .decay = 0.1, .clip = 1, .softness = 1, .steps = 1000, \
-        .batch = 32, .accumulate = 1, .count = 1, .torch_seed = ORIGIN_SEED,             \
+struct model_options {
+    const char *name;
+    const char *precision;
+    long long threads;
+};
+
+/* The way a model attends; `seed` is that of generate's tokens, too. */
+struct mechanism_options {
+    const char *attention, *mask_method, *scale, *without;
+    double temperature, dropout;
+    long long seed;
+};
+
+struct select_options {
+    const char *show, *layer, *head, *mean;
+    bool words, hide_first;
+};
+
+struct output_options {
+    const char *format, *path;
+    bool json, force;
+};
+
+/* How pages and pictures look. */
+struct looks_options {
+    const char *view, *cells, *color_scale, *range, *palette, *color, *title;
+    long long width;
+    bool full;
+};
+
+struct generate_options {
+    long long tokens, top_k;
+    double temperature, top_p;
+    bool no_stop, logprobs;
+};
+
+struct batch_options {
+    const char *kind; /* of the file that it is read from */
+    struct texts sweeps;
+    long long repeat;
+    const char *reduce, *shard;
+    bool per_item, dry_run, resume, fail_fast;
+};
+
+/* What init, train and vocab make. */
+struct make_options {
+    const char *shape, *like, *config, *vocab, *merges, *draw;
+    struct texts sets;
+    long long table, seed, size;
+};
+
+struct train_options {
+    struct texts data;
+    const char *resume;
+    struct trainer_settings settings; /* but for the seed */
+    long long seed;
+};
+
+struct options {
+    struct texts given; /* the long names of all options on the command line, in its order */
+    bool quiet, verbose, help;
+    struct input_options input;
+    struct model_options model;
+    struct mechanism_options mechanism;
+    struct select_options select;
+    struct output_options output;
+    struct looks_options looks;
+    struct generate_options generate;
+    struct batch_options batch;
+    struct make_options make;
+    struct train_options train;
+    struct {
+        const char *lengths, *only, *save, *shape;
+        long long repeat; /* of compare, too */
+    } bench;
+    struct {
+        const char *rule; /* of a grammar */
+        long long count, seed;
+    } corpus;
+    struct {
+        const char *token, *attention_of;
+        long long digits;
+    } explain;
+    struct {
+        const char *sort, *map;
+        long long seed;
+    } heads;
+    struct { /* of help and lesson */
+        const char *completion;
+        bool man, list;
+    } learn;
+    struct { /* of tokenize and info */
+        bool only_ids, decode;
+        long long sizes; /* for a text of so many */
+    } tokens;
+};
+
+#define OPTIONS_DEFAULT                                                                          \
+    {                                                                                            \
+        .mechanism.temperature = 1, .generate = {.tokens = 32, .top_p = 1}, .bench.repeat = 5,   \
+        .corpus.count = 1, .make.seed = ORIGIN_SEED,                                             \
+        .train.settings = {                                                                      \
+            .steps = 1000, .texts = 32, .accumulate = 1, .rate = 1e-3, .decay = 0.1, .clip = 1}, \
     }
 
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER, OPTION_REAL };
@@ -136,8 +179,6 @@ struct option_row {
     const char *about;
 };
 
-enum { OPTIONS_MAX = 256 }; /* rows of the table */
-
 extern const struct option_row option_rows[];
 extern const size_t option_count;
 
@@ -148,31 +189,27 @@ int options_parse(struct options *options, int command, char **arguments, struct
 /* Whether a long name is one that the command line had, be it with the value that it has anyway. */
 bool options_are_given(const struct options *options, const char *name);
 
-/* Set one option by its long name, as a command line would: the value of a flag is true or false.
- * `value` is borrowed. */
+/* Set one option by its long name, as a command line would: the value, which is borrowed, of a flag
+ * is true or false. */
 int options_set(struct options *options, int command, const char *name, const char *value,
                 struct arena *arena, struct err *err);
 
 /* True when one of these commands has the option; the option of a long name of `size` bytes, or of
- * a letter, that one of them has, or NULL. */
+ * a letter, that one of them has, or NULL; whether an argument, `-s` or `--layer=0`, begins one. */
 bool option_serves(const struct option_row *row, int commands);
 const struct option_row *option_find(int commands, const char *name, size_t size);
 const struct option_row *option_find_letter(int commands, char letter);
 bool option_has_name(int commands, const char *name);
-
-/* True when one of these commands has the option that an argument, `-s` or `--layer=0`, begins. */
 bool option_is_known(int commands, const char *argument);
 
-/* --precision: fp32, where it is not given. */
-int options_precision(enum precision *precision, const struct options *options, struct err *err);
+/* --precision: fp32, where it is not given. And --format, or --json, of pages: text or JSON. */
+int options_precision(enum precision *precision, const struct model_options *options,
+                      struct err *err);
+int options_choose_page(bool *json, const struct output_options *options, struct err *err);
 
-/* --format, or --json, of commands that print a page, text, or JSON. */
-int options_choose_page(bool *json, const struct options *options, struct err *err);
-
-/* --- what was meant by an option that a command does not have ----------------------------------
- *
- * In this order: the same thing under this command's name for it ("--prompt" is "--sentence"), an
- * option of other commands, a slip of the finger. */
+/* --- what was meant by an option that a command does not have: its name of the same thing
+ * ("--prompt" is "--sentence"), an option of other commands, a slip of the finger ---------------
+ */
 
 /* Refuse a long name, where the command has no such option; one that it has not, of `size` bytes
  * without its dashes; and a letter. */
@@ -191,15 +228,13 @@ bool unknown_may_mean(const char *name, const char *option);
  * five letters or more one letter; or NULL. */
 const char *unknown_slip(int command, const char *name);
 
-/* --- settings: what makes one item of a batch different from another ---------------------------
- */
+/* --- settings: what makes one item of a batch different from another -------------------------- */
 
 /* True for options that an item may set over what `batch` says for all; for those among them that
  * change what is computed: a model, a mechanism, not a source or a format. */
 bool settings_may_vary(const struct option_row *row);
 bool settings_compute(const struct option_row *row);
 
-/* True when the option has the same value in both. */
 bool settings_same(const struct option_row *row, const struct options *a, const struct options *b);
 
 /* Append the option's value as a command line has it: nothing where it was not given. */

@@ -8,18 +8,15 @@
 #include "base/file.h"
 #include "write/folder_out.h"
 
-bool output_is_standard(const char *path)
+static bool is_standard(const char *path)
 {
     return !path || strcmp(path, "-") == 0;
 }
 
 int output_to(struct stream *out, const char *path, struct err *err)
 {
-    return output_is_standard(path) ? stream_to(out, STDOUT_FILENO, err)
-                                    : stream_open(out, path, err);
+    return is_standard(path) ? stream_to(out, STDOUT_FILENO, err) : stream_open(out, path, err);
 }
-
-/* --- formats ---------------------------------------------------------------------------------- */
 
 /* What others write, or call what we write; of several the first that the table has. */
 static const struct synonym synonyms[] = {
@@ -82,62 +79,59 @@ static int unknown_ending(const struct format_table *table, const char *path, st
     return -1;
 }
 
-static bool for_files(const struct format_table *table, size_t index)
-{
-    const char *first = (const char *)table->first_for_files;
-    return first && *(const bool *)(const void *)(first + index * table->names.stride);
-}
-
 int format_choose_name(size_t *index, const struct format_table *table, const char *name,
                        struct err *err)
 {
     return names_choose(index, names_of(table), "--format", name, err);
 }
 
-int format_choose(size_t *index, const struct format_table *table, const char *name,
-                  const char *path, struct err *err)
+const void *format_choose(const struct format_table *table, const struct output_options *options,
+                          struct err *err)
 {
-    *index = 0;
-    if (path && !*path)
-        return err_usage(err, "--output: expected a path, found ''");
-    if (name && format_choose_name(index, table, name, err))
-        return -1;
-    if (!name && !output_is_standard(path) && !format_find_ending(index, table, path))
-        return unknown_ending(table, path, err);
-    if (!path && for_files(table, *index) && isatty(STDOUT_FILENO))
-        return err_usage(err,
-                         "--format %s: expected a file (-o FILE) or a pipe, found a terminal: -o - "
-                         "writes there all the same",
-                         name);
-    return 0;
+    size_t index = 0;
+    const char *path = options->path;
+    const char *name = options->json ? "json" : options->format;
+    if (path && !*path) {
+        err_usage(err, "--output: expected a path, found ''");
+        return NULL;
+    }
+    if (name && format_choose_name(&index, table, name, err))
+        return NULL;
+    if (!name && !is_standard(path) && !format_find_ending(&index, table, path)) {
+        unknown_ending(table, path, err);
+        return NULL;
+    }
+    size_t row = index * table->names.stride;
+    const char *for_files = (const char *)table->for_files;
+    if (!path && for_files && *(const bool *)(const void *)(for_files + row) &&
+        isatty(STDOUT_FILENO)) {
+        err_usage(err,
+                  "--format %s: expected a file (-o FILE) or a pipe, found a terminal: -o - writes "
+                  "there all the same",
+                  name);
+        return NULL;
+    }
+    const char *checks = (const char *)table->check;
+    int (*check)(struct err *) =
+        checks ? *(int (*const *)(struct err *))(const void *)(checks + row) : NULL;
+    return check && check(err) ? NULL : (const char *)table->rows + row;
 }
 
-/* --- reports ---------------------------------------------------------------------------------- */
-
-static int find_format(struct output *output, const struct options *options, struct err *err)
+int output_choose(struct output *output, const struct output_options *options, struct err *err)
 {
     const struct format_table table = FORMAT_TABLE(format_rows, format_count);
-    const char *path = options->output;
-    size_t index = 0;
+    const char *path = options->path;
     output->path = path;
-    output->to_stdout = output_is_standard(path);
+    output->replaces = options->force;
+    output->to_stdout = is_standard(path);
     output->to_folder =
         !output->to_stdout && *path && (path[strlen(path) - 1] == '/' || file_is_directory(path));
     if (output->to_folder && !options->format)
         return err_usage(err, "--output: a folder needs --format, for example --format csv");
-    if (format_choose(&index, &table, options->format, path, err))
+    output->format = format_choose(&table, options, err);
+    if (!output->format)
         return -1;
-    output->format = &format_rows[index];
-    return 0;
-}
-
-int output_choose(struct output *output, const struct options *options, struct err *err)
-{
-    output->replaces = options->force;
-    if (find_format(output, options, err) ||
-        (output->to_folder && target_folder_check(output->path, output->replaces, err)))
-        return -1;
-    return output->format->check ? output->format->check(err) : 0;
+    return output->to_folder ? target_folder_check(path, output->replaces, err) : 0;
 }
 
 int output_check_selection(const struct output *output, const struct selection *selection,

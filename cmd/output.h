@@ -1,12 +1,11 @@
-/* output.h: in which format results are written, and where to: standard output, a file or a folder.
+/* output.h: in which format results are written, where to, and how pages and pictures look.
  *
  * A table of formats has rows with a name and an ending of files; the row is --format's, else that
  * of the ending of -o, else the first, which is for people.
  *
  *     const struct format_table table = FORMAT_TABLE(rows, ROWS);
- *     size_t index = 0;
- *     if (format_choose(&index, &table, options->format, options->output, err)) ...
- *     if (output_to(&stream, options->output, err) || rows[index].write(...)) ...
+ *     const struct row *row = format_choose(&table, &options->output, err);
+ *     if (!row || output_to(&stream, options->output.path, err) || row->write(...)) ...
  */
 #ifndef ATTN_CMD_OUTPUT_H
 #define ATTN_CMD_OUTPUT_H
@@ -23,45 +22,38 @@
 #include "write/format.h"
 
 struct format_table {
+    const void *rows;
     struct names names, endings; /* endings with their dots */
-    const bool *first_for_files; /* the first row's field; NULL: no row is */
+    const bool *for_files;       /* the first row's field; NULL: no row is for files alone */
+    int (*const *check)(struct err *err); /* … what refuses a row that cannot be written here */
 };
 
-/* Rows with the fields `name`, `ending` and `for_files`; rows without the last. */
-#define FORMAT_TABLE(rows, count)                                                \
-    {                                                                            \
-        {&(rows)->name, (count), sizeof *(rows), NULL},                          \
-            {&(rows)->ending, (count), sizeof *(rows), NULL}, &(rows)->for_files \
+/* Rows with the fields `name`, `ending`, `for_files` and `check`; rows without the last two. */
+#define FORMAT_TABLE(rows, count)                                                                \
+    {                                                                                            \
+        (rows), {&(rows)->name, (count), sizeof *(rows), NULL},                                  \
+            {&(rows)->ending, (count), sizeof *(rows), NULL}, &(rows)->for_files, &(rows)->check \
     }
-#define FORMAT_TABLE_OF_TEXT(rows, count)                          \
-    {                                                              \
-        {&(rows)->name, (count), sizeof *(rows), NULL},            \
-            {&(rows)->ending, (count), sizeof *(rows), NULL}, NULL \
+#define FORMAT_TABLE_OF_TEXT(rows, count)                                \
+    {                                                                    \
+        (rows), {&(rows)->name, (count), sizeof *(rows), NULL},          \
+            {&(rows)->ending, (count), sizeof *(rows), NULL}, NULL, NULL \
     }
 
-/* `name` and `path` are NULL where they were not given. Refused as usage are names and endings that
- * are none, and bytes on a terminal that `-` did not ask for. */
-int format_choose(size_t *index, const struct format_table *table, const char *name,
-                  const char *path, struct err *err);
+/* The row, or NULL. Refused as usage are names and endings that are none, and bytes on a terminal
+ * that `-` did not ask for. */
+const void *format_choose(const struct format_table *table, const struct output_options *options,
+                          struct err *err);
 
-/* The same for a name alone, wherever it goes. */
+/* The place of a row by its name alone; by the ending of a path: false where it has none. */
 int format_choose_name(size_t *index, const struct format_table *table, const char *name,
                        struct err *err);
-
-/* The row whose ending a path has; false where it has none of them. */
 bool format_find_ending(size_t *index, const struct format_table *table, const char *path);
 
-/* True for standard output: no path, or `-`. Open that, or the file that a commit puts there. */
-bool output_is_standard(const char *path);
+/* Standard output (no path, or `-`), or the file that a commit puts there. */
 int output_to(struct stream *out, const char *path, struct err *err);
 
-/* Reports: one file, or a folder of files.
- *
- *     if (output_choose(&output, options, err)) ...
- *     if (output_open(&output, err) || output_write(&output, &report, &place, err) ||
- *         output_commit(&output, err)) ...
- *     output_discard(&output);          (does nothing after a commit)
- */
+/* Reports: one file, or a folder of files. */
 struct output {
     const char *path; /* NULL or "-": standard output */
     const struct format *format;
@@ -73,18 +65,42 @@ struct output {
 };
 
 /* A folder that holds anything is refused without --force. */
-int output_choose(struct output *output, const struct options *options, struct err *err);
+int output_choose(struct output *output, const struct output_options *options, struct err *err);
 
 /* What was asked for must have a place in the format. */
 int output_check_selection(const struct output *output, const struct selection *selection,
                            struct err *err);
 
 /* Begin, if that is not done yet; write reports; finish, so that the file is there under its name;
- * or give up, so that it is not. */
+ * or give up, so that it is not: nothing after a commit. */
 int output_open(struct output *output, struct err *err);
 int output_write(struct output *output, const struct report *report, const struct place *place,
                  struct err *err);
 int output_commit(struct output *output, struct err *err);
 void output_discard(struct output *output);
+
+/* --- the page that people read -----------------------------------------------------------------
+ */
+
+/* Columns: --width, else the terminal's, else 80; rows of a matrix that are shown before its middle
+ * is left out. 0 with --full: endless. */
+size_t page_columns(const struct looks_options *options);
+size_t page_lines(const struct looks_options *options);
+
+/* A page of one report, so wide and long. */
+struct place page_place(const struct looks_options *options, const struct style *style);
+
+/* Read --palette, --range, --view and the like; --color auto depends on standard output. */
+int looks_read(struct style *style, const struct options *options, struct err *err);
+
+/* Say of each of them that was given, and of --width, where the format makes nothing of it. */
+void looks_note(const struct looks_options *options, const struct format *format);
+
+/* Between these, standard output is a page in memory, if it was a terminal; what is longer than
+ * that is shown by $ATTN_PAGER, else $PAGER, else less, as git does it. Where TERM is dumb, and
+ * where the pager is blank, cat or not there, the page is as it would be without. pager_end returns
+ * `failed`, or -1 with `err` where the page cannot be written. */
+void pager_begin(void);
+int pager_end(int failed, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "page.h"
+#include "output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,17 @@ enum {
     NOT_FOUND = 127,    /* … or is not there */
 };
 
-size_t page_columns(const struct options *options)
+/* While standard output is a page: the terminal that it was, and the page; else -1. */
+static int tty = -1;
+static int page = -1;
+
+/* Where what is written will stand. */
+static int page_terminal(void)
+{
+    return tty >= 0 ? tty : STDOUT_FILENO;
+}
+
+size_t page_columns(const struct looks_options *options)
 {
     struct winsize window;
     long long columns = 0;
@@ -36,20 +46,20 @@ size_t page_columns(const struct options *options)
         return 0;
     if (options->width)
         return (size_t)options->width;
-    if (isatty(pager_terminal()) && environment &&
+    if (isatty(page_terminal()) && environment &&
         num_parse_integer(environment, NARROWEST, WIDEST, &columns))
         return (size_t)columns;
-    if (ioctl(pager_terminal(), TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST)
+    if (ioctl(page_terminal(), TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST)
         return window.ws_col;
     return PAGE_COLUMNS;
 }
 
-size_t page_lines(const struct options *options)
+size_t page_lines(const struct looks_options *options)
 {
     return options->full ? 0 : PAGE_LINES;
 }
 
-struct place page_place(const struct options *options, const struct style *style)
+struct place page_place(const struct looks_options *options, const struct style *style)
 {
     return (struct place){
         .count = 1,
@@ -82,7 +92,7 @@ static bool wants_colour(const struct options *options)
 {
     const char *terminal = getenv("TERM");
     const char *refused = getenv("NO_COLOR");
-    return !options->output && isatty(pager_terminal()) && !(refused && *refused) && terminal &&
+    return !options->output.path && isatty(page_terminal()) && !(refused && *refused) && terminal &&
            *terminal && strcmp(terminal, "dumb") != 0;
 }
 
@@ -95,7 +105,7 @@ static int read_colour(struct style *style, const struct options *options, struc
     struct names names = NAMES_LIST(times);
     size_t when = AUTO;
     names.synonyms = synonyms;
-    if (options->color && names_choose(&when, names, "--color", options->color, err))
+    if (options->looks.color && names_choose(&when, names, "--color", options->looks.color, err))
         return -1;
     bool coloured = when == ALWAYS || (when == AUTO && wants_colour(options));
     style->depth = coloured ? depth_of_terminal() : DEPTH_NONE;
@@ -107,24 +117,24 @@ int looks_read(struct style *style, const struct options *options, struct err *e
     const char *colours = getenv("COLORFGBG"); /* it ends in the ground's: 7 and 15 are white */
     const char *ground = colours ? strrchr(colours, ';') : NULL;
     *style = (struct style){
-        .title = options->title,
-        .hide_first = options->hide_first,
+        .title = options->looks.title,
+        .hide_first = options->select.hide_first,
         .dark = !ground || (strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0),
     };
-    if (options->color_scale && style_read_scale(style, options->color_scale, err))
+    if (options->looks.color_scale && style_read_scale(style, options->looks.color_scale, err))
         return -1;
-    if (options->range && style_read_range(style, options->range, err))
+    if (options->looks.range && style_read_range(style, options->looks.range, err))
         return -1;
-    if (options->view && style_read_view(style, options->view, err))
+    if (options->looks.view && style_read_view(style, options->looks.view, err))
         return -1;
-    if (options->cells && style_read_cells(style, options->cells, err))
+    if (options->looks.cells && style_read_cells(style, options->looks.cells, err))
         return -1;
-    if (options->palette && style_read_palette(style, options->palette, err))
+    if (options->looks.palette && style_read_palette(style, options->looks.palette, err))
         return -1;
     return read_colour(style, options, err);
 }
 
-void looks_note(const struct options *options, const struct format *format)
+void looks_note(const struct looks_options *options, const struct format *format)
 {
     const struct {
         const char *name;
@@ -155,20 +165,11 @@ void looks_note(const struct options *options, const struct format *format)
         buf_char(&idle, ')');
     }
     if (idle.size && !idle.out_of_memory)
-        print_note(options, "no effect on --format %s: %s", format->name, idle.bytes);
+        print_note("no effect on --format %s: %s", format->name, idle.bytes);
     buf_release(&idle);
 }
 
 /* --- the pager -------------------------------------------------------------------------------- */
-
-/* While standard output is a page: the terminal that it was, and the page; else -1. */
-static int terminal = -1;
-static int page = -1;
-
-int pager_terminal(void)
-{
-    return terminal >= 0 ? terminal : STDOUT_FILENO;
-}
 
 /* The shell's command; NULL: there shall be none. Nothing is said where less is not installed. */
 static const char *find_command(void)
@@ -197,14 +198,14 @@ void pager_begin(void)
     page = memfd_create("page", MFD_CLOEXEC);
     if (page < 0)
         return;
-    terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE);
-    if (terminal >= 0 && dup2(page, STDOUT_FILENO) >= 0) {
+    tty = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE);
+    if (tty >= 0 && dup2(page, STDOUT_FILENO) >= 0) {
         terminal_stands_in(STDOUT_FILENO);
         return;
     }
-    if (terminal >= 0)
-        close(terminal);
-    terminal = -1;
+    if (tty >= 0)
+        close(tty);
+    tty = -1;
     close_page();
 }
 
@@ -281,9 +282,9 @@ int pager_end(int failed, struct err *err)
     struct err ignored;
     if (page < 0)
         return failed;
-    dup2(terminal, STDOUT_FILENO);
-    close(terminal);
-    terminal = -1;
+    dup2(tty, STDOUT_FILENO);
+    close(tty);
+    tty = -1;
     terminal_stands_in(-1);
     if (!(is_long() && show_by(find_command())) && show_plainly(failed ? &ignored : err))
         failed = -1;

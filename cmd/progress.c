@@ -19,20 +19,31 @@ static const double FIRST_SECONDS = 1; /* what takes less needs no bar */
 static const double NEXT_SECONDS = 0.1;
 
 static volatile sig_atomic_t visible; /* a line stands on the terminal */
+static bool quiet;
+
+void progress_set_quiet(bool set)
+{
+    quiet = set;
+}
+
+bool progress_is_quiet(void)
+{
+    return quiet;
+}
 
 static void tell(void *context, size_t done, size_t count)
 {
     progress_show(context, done, count, NULL);
 }
 
-void progress_begin(struct progress *progress, const struct options *options, const char *things)
+void progress_begin(struct progress *progress, const char *things)
 {
     double now = clock_seconds();
     const char *terminal = getenv("TERM");
     bool has_lines =
         isatty(STDERR_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
     *progress = (struct progress){
-        .shows = !options->quiet && has_lines,
+        .shows = !quiet && has_lines,
         .things = things,
         .begin = now,
         .shown = now + FIRST_SECONDS - NEXT_SECONDS,
@@ -40,13 +51,12 @@ void progress_begin(struct progress *progress, const struct options *options, co
     };
 }
 
-void progress_begin_beside(struct progress *progress, const struct options *options,
-                           const char *things)
+void progress_begin_beside(struct progress *progress, const char *output, const char *things)
 {
     struct stat status;
-    bool to_stdout = !options->output || strcmp(options->output, "-") == 0;
+    bool to_stdout = !output || strcmp(output, "-") == 0;
     bool to_file = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode);
-    progress_begin(progress, options, things);
+    progress_begin(progress, things);
     progress->shows = progress->shows && (!to_stdout || to_file);
 }
 

@@ -3,14 +3,13 @@
  * Options, model, tokens, selection; then groups of sentences, each one ragged batch; the output is
  * only begun when the first group is computed.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "command.h"
-#include "request.h"
 #include "session.h"
-#include "page.h"
 #include "output.h"
 #include "write/text_line.h"
 #include "progress.h"
@@ -19,6 +18,7 @@
 enum {
     GROUP_TOKENS = 1024, /* of the sentences that share a pass */
     GROUP_SENTENCES = 256,
+    HINT_BYTES = 160,
 };
 
 struct job {
@@ -51,18 +51,20 @@ static int prepare(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct session *session = &job->session;
     struct request *request = &job->request;
-    if (session_read_options(session, err) || output_choose(&job->output, options, err) ||
-        read_derivation(&request->derivation, options, job->output.format->can_show_all, err) ||
-        looks_read(&job->style, options, err) || inputs_open(&session->inputs, options, err) ||
+    if (session_read_options(session, err) || output_choose(&job->output, &options->output, err) ||
+        read_derivation(&request->derivation, &options->select, job->output.format->can_show_all,
+                        err) ||
+        looks_read(&job->style, options, err) ||
+        inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
         session_open(session, err))
         return -1;
     const struct format *format = job->output.format;
-    looks_note(options, format);
+    looks_note(&options->looks, format);
     if (request_make(request, options, format, &session->viewer, &session->arena, err) ||
         viewer_set_mechanism(&session->viewer, &request->mechanism, err) ||
-        inputs_check_source(options, &session->viewer.model, err) || check_format(job, err))
+        inputs_check_source(&options->input, &session->viewer.model, err) || check_format(job, err))
         return -1;
-    job->place = page_place(options, &job->style);
+    job->place = page_place(&options->looks, &job->style);
     job->place.count = session->inputs.count;
     job->place.show_tokens = request->selection.tokens;
     return 0;
@@ -113,8 +115,8 @@ static int check_inputs(struct job *job, struct err *err)
     session_note_dropped(&job->session);
     bool labelled = job->request.selection.sites && job->output.format->looks;
     if (job->parts && labelled && !job->request.derivation.words)
-        print_note(job->options, "tokens that are parts of a character are shown as their bytes, "
-                                 "\\xNN: --words joins them");
+        print_note("tokens that are parts of a character are shown as their bytes, "
+                   "\\xNN: --words joins them");
     return 0;
 }
 
@@ -174,37 +176,28 @@ static int run_group(struct job *job, size_t *done, struct err *err)
     return 0;
 }
 
-static int write_wrapped(struct job *job, struct buf *line, struct err *err)
-{
-    if (buf_check(line, err))
-        return -1;
-    if (line->size)
-        text_wrap(&job->output.stream, line->bytes, 0, 0, job->place.columns);
-    buf_clear(line);
-    return 0;
-}
-
 /* Below a page that shows a part: how to see the rest. Files hold results alone. */
-static int write_hint(struct job *job, struct err *err)
+static void write_hint(struct job *job)
 {
     const struct config *config = &job->session.viewer.model.config;
-    struct buf line = {0};
-    if (job->request.chosen || !job->output.to_stdout)
-        return 0;
-    stream_char(&job->output.stream, '\n');
+    struct stream *out = &job->output.stream;
     bool more = config->n_layer > 1 || config->n_encoder_layer > 1;
-    if (config->n_encoder_layer && more)
-        buf_format(&line, "These are the last layers of %zu in the encoder, %zu in the decoder.",
-                   config->n_encoder_layer, config->n_layer);
-    else if (more)
-        buf_format(&line, "This is layer %zu, the last of %zu.", config->n_layer - 1,
-                   config->n_layer);
-    int failed = write_wrapped(job, &line, err);
-    buf_format(&line, "More: %s%s--show all, --format csv; 'attn-cli help run'.",
-               more ? "--layer all, " : "", config->n_head > 1 ? "--head 0, " : "");
-    failed = failed || write_wrapped(job, &line, err);
-    buf_release(&line);
-    return failed ? -1 : 0;
+    char line[HINT_BYTES];
+    if (job->request.chosen || !job->output.to_stdout)
+        return;
+    stream_char(out, '\n');
+    if (config->n_encoder_layer)
+        snprintf(line, sizeof line,
+                 "These are the last layers of %zu in the encoder, %zu in the decoder.",
+                 config->n_encoder_layer, config->n_layer);
+    else
+        snprintf(line, sizeof line, "This is layer %zu, the last of %zu.", config->n_layer - 1,
+                 config->n_layer);
+    if (more)
+        text_wrap(out, line, 0, 0, job->place.columns);
+    snprintf(line, sizeof line, "More: %s%s--show all, --format csv; 'attn-cli help run'.",
+             more ? "--layer all, " : "", config->n_head > 1 ? "--head 0, " : "");
+    text_wrap(out, line, 0, 0, job->place.columns);
 }
 
 static void note_work(const struct job *job, double seconds)
@@ -212,8 +205,8 @@ static void note_work(const struct job *job, double seconds)
     const struct viewer *viewer = &job->session.viewer;
     size_t texts = job->session.inputs.count;
     size_t threads = pool_threads(viewer->machine.pool);
-    print_note(job->options, "%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms",
-               texts, texts == 1 ? "" : "s", viewer->model.name, threads, threads == 1 ? "" : "s",
+    print_note("%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms", texts,
+               texts == 1 ? "" : "s", viewer->model.name, threads, threads == 1 ? "" : "s",
                kernels_target(viewer->machine.kernels),
                precision_name(viewer->model.weights.precision), 1e3 * seconds);
 }
@@ -224,9 +217,9 @@ static int run_all(struct job *job, struct err *err)
     double start = clock_seconds();
     bool one = job->session.inputs.count == 1;
     if (one) /* nothing is written before it is done */
-        progress_begin(&progress, job->options, "layers");
+        progress_begin(&progress, "layers");
     else
-        progress_begin_beside(&progress, job->options, "texts");
+        progress_begin_beside(&progress, job->options->output.path, "texts");
     job->session.viewer.machine.progress = one ? &progress.sink : NULL;
     for (size_t done = 0; done < job->session.inputs.count;) {
         if (run_group(job, &done, err))
@@ -236,8 +229,7 @@ static int run_all(struct job *job, struct err *err)
     }
     job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
-    if (write_hint(job, err))
-        return -1;
+    write_hint(job);
     if (job->options->verbose)
         note_work(job, clock_seconds() - start);
     return output_commit(&job->output, err);

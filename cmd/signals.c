@@ -1,4 +1,4 @@
-#include "signals.h"
+#include "command.h"
 
 #include <errno.h>
 #include <signal.h>

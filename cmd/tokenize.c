@@ -12,7 +12,7 @@
 #include "base/stream.h"
 #include "command.h"
 #include "format/json_writer.h"
-#include "inputs.h"
+#include "session.h"
 #include "lens/tokenized.h"
 #include "model/model.h"
 #include "text/token_list.h"
@@ -149,17 +149,18 @@ static void add_texts(struct job *job, const struct texts *texts)
 static int gather(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    bool named = options->file || options->operands.count || options->sentences.count;
-    const char *path = named ? options->file : "-";
-    size_t most = 1 + options->operands.count + options->sentences.count;
+    bool named =
+        options->input.file || options->input.operands.count || options->input.sentences.count;
+    const char *path = named ? options->input.file : "-";
+    size_t most = 1 + options->input.operands.count + options->input.sentences.count;
     job->inputs = arena_alloc(&job->arena, most, sizeof *job->inputs, err);
     job->tallies = arena_alloc(&job->arena, most, sizeof *job->tallies, err);
     if (!job->inputs || !job->tallies || (path && inputs_read_file(&job->file, path, err)))
         return -1;
     if (path)
         job->inputs[job->count++] = (struct input){.text = job->file.bytes, .size = job->file.size};
-    add_texts(job, &options->sentences);
-    add_texts(job, &options->operands);
+    add_texts(job, &options->input.sentences);
+    add_texts(job, &options->input.operands);
     return 0;
 }
 
@@ -214,7 +215,7 @@ static int read_all(struct job *job, struct err *err)
     for (size_t i = 0; i < job->count; i++)
         if (read_text(job, i, &dropped, err))
             return place_of(job, i, place) ? err_prefix(err, "%s", place) : -1;
-    dropped_note(&dropped, job->options, place_of(job, dropped.input, place));
+    dropped_note(&dropped, place_of(job, dropped.input, place));
     return 0;
 }
 
@@ -271,7 +272,7 @@ static int write_all(struct decoder *decoder, const struct texts *lists, struct 
 
 /* Write the bytes of the ids that the operands, the file or standard input give: all of them are
  * looked at before the first byte is written. */
-static int decode_ids(const struct options *options, const struct tokenizer *tokenizer,
+static int decode_ids(const struct input_options *options, const struct tokenizer *tokenizer,
                       struct err *err)
 {
     struct decoder decoder = {.tokenizer = tokenizer};
@@ -290,53 +291,45 @@ static int decode_ids(const struct options *options, const struct tokenizer *tok
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* --decode goes the other way. */
-static int check_decode(const struct options *options, struct err *err)
-{
-    const char *other = options->only_ids          ? "--ids"
-                        : options->format          ? "--format"
-                        : options->sentences.count ? "--sentence"
-                        : options->bos             ? "--bos"
-                        : options->no_special      ? "--no-special"
-                                                   : NULL;
-    if (options->decode && other)
-        return err_usage(err, "--decode: prints the bytes of ids, found %s as well", other);
-    return 0;
-}
-
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     bool json = false;
-    if (check_decode(options, err))
-        return -1;
-    if (options->only_ids && options->format)
+    const char *other = options->tokens.only_ids         ? "--ids"
+                        : options->output.format         ? "--format"
+                        : options->input.sentences.count ? "--sentence"
+                        : options->input.bos             ? "--bos"
+                        : options->input.no_special      ? "--no-special"
+                                                         : NULL;
+    if (options->tokens.decode && other)
+        return err_usage(err, "--decode: prints the bytes of ids, found %s as well", other);
+    if (options->tokens.only_ids && options->output.format)
         return err_usage(err, "--ids: prints the ids alone, found --format %s as well",
-                         options->format);
-    if (options_choose_page(&json, options, err))
+                         options->output.format);
+    if (options_choose_page(&json, &options->output, err))
         return -1;
-    job->mode = options->only_ids ? MODE_IDS : json ? MODE_JSON : MODE_TABLE;
+    job->mode = options->tokens.only_ids ? MODE_IDS : json ? MODE_JSON : MODE_TABLE;
     return 0;
 }
 
 static int open_tokenizer(struct job *job, struct err *err)
 {
-    if (model_find(&job->folder, chosen_model(job->options), err) ||
+    if (model_find(&job->folder, chosen_model(job->options->model.name), err) ||
         tokenizer_open(&job->tokenizer, &job->folder, err))
         return -1;
     if (!job->tokenizer)
         return err_set(err, "'%s': expected a tokenizer (tokenizer.json or vocab.json), found none",
                        job->folder.path);
-    print_note_of_tokenizer(job->options, job->tokenizer);
-    return inputs_set_tokenizer(job->tokenizer, &job->folder, job->options, err);
+    print_note_of_tokenizer(job->tokenizer);
+    return inputs_set_tokenizer(job->tokenizer, &job->folder, &job->options->input, err);
 }
 
 int tokenize_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
     int failed = check_options(&job, err) || open_tokenizer(&job, err);
-    if (!failed && options->decode)
-        failed = decode_ids(options, job.tokenizer, err);
+    if (!failed && options->tokens.decode)
+        failed = decode_ids(&options->input, job.tokenizer, err);
     else if (!failed)
         failed = gather(&job, err) || read_all(&job, err) || print_all(&job, err);
     tokenizer_free(job.tokenizer);

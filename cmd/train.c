@@ -7,12 +7,11 @@
 #include "base/clock.h"
 #include "base/stream.h"
 #include "command.h"
-#include "inputs.h"
+#include "session.h"
 #include "model/model.h"
 #include "model/weight_init.h"
 #include "model_maker.h"
 #include "progress.h"
-#include "signals.h"
 #include "train/trainer.h"
 
 enum { TEST_EVERY = 100, LOSS_BYTES = 64 };
@@ -47,38 +46,38 @@ struct job {
 /* A model comes from one place. */
 static int check_sources(const struct options *options, struct err *err)
 {
-    const struct source_option sources[] = {{"--resume", options->resume_from},
-                                            {"--model", options->model},
-                                            {"--shape", options->shape},
-                                            {"--config", options->config}};
+    const struct source_option sources[] = {{"--resume", options->train.resume},
+                                            {"--model", options->model.name},
+                                            {"--shape", options->make.shape},
+                                            {"--config", options->make.config}};
     const char *found = NULL;
     if (model_maker_source(&found, sources, sizeof sources / sizeof *sources, "a model comes", err))
         return -1;
     if (!found)
         return err_usage(err, "expected a model: --config FILE or --shape NAME with --vocab FILE, "
                               "--model DIR or --resume DIR");
-    bool fresh = options->config || options->shape;
-    if (fresh != (options->vocab != NULL))
+    bool fresh = options->make.config || options->make.shape;
+    if (fresh != (options->make.vocab != NULL))
         return err_usage(err,
                          fresh ? "--vocab: expected the vocabulary of a new model"
                                : "--vocab: is for new models, found %s",
                          found);
-    if (options->resume_from && options->sets.count)
+    if (options->train.resume && options->make.sets.count)
         return err_usage(err, "--resume: goes on with the settings it has, found --set");
-    return new_words_check_merges(options, err);
+    return new_words_check_merges(&options->make, err);
 }
 
 static int check_options(struct job *job, struct err *err)
 {
     struct stat from, to;
     const struct options *options = job->options;
-    const char *output = options->output ? options->output : options->resume_from;
-    if (options->operands.count)
+    const char *output = options->output.path ? options->output.path : options->train.resume;
+    if (options->input.operands.count)
         return err_usage(err, "unexpected argument '%s': texts are given by --data",
-                         options->operands.items[0]);
+                         options->input.operands.items[0]);
     if (check_sources(options, err))
         return -1;
-    if (!options->data.count)
+    if (!options->train.data.count)
         return err_usage(err, "expected texts: --data FILE");
     if (!output || !*output)
         return err_usage(err, "expected a directory to write: --output DIR");
@@ -86,24 +85,19 @@ static int check_options(struct job *job, struct err *err)
         return -1;
     job->output = output;
     /* a training that goes on where it was saved replaces its own files */
-    bool in_place = options->resume_from && stat(options->resume_from, &from) == 0 &&
+    bool in_place = options->train.resume && stat(options->train.resume, &from) == 0 &&
                     stat(output, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
-    job->replaces = options->force || in_place || (options->resume_from && !options->output);
+    job->replaces =
+        options->output.force || in_place || (options->train.resume && !options->output.path);
     return target_folder_check(output, job->replaces, err);
 }
 
 /* What the line says, and what is usual. */
 static struct trainer_settings settings_of(const struct options *options)
 {
-    struct trainer_settings settings = {.beta_2 = 0.99};
-    for (size_t i = 0; i < trainer_setting_count; i++) {
-        const struct trainer_setting *row = &trainer_setting_rows[i];
-        if (!row->option)
-            continue;
-        const struct option_row *option = option_find(FOR_TRAIN, row->option, strlen(row->option));
-        memcpy((char *)&settings + row->offset, (const char *)options + option->offset,
-               row->whole ? sizeof(long long) : sizeof(double));
-    }
+    struct trainer_settings settings = options->train.settings;
+    settings.seed = (uint64_t)options->train.seed;
+    settings.beta_2 = 0.99;
     if (!options_are_given(options, "warmup"))
         settings.warmup = settings.steps / 20;
     return settings;
@@ -122,7 +116,7 @@ static int check_settings(const struct trainer_settings *saved, const struct opt
             return err_usage(err,
                              "--%s: expected %.16g, which '%s' was begun with, found %.16g: leave "
                              "it out, or begin anew with --model",
-                             row->option, expected, options->resume_from, found);
+                             row->option, expected, options->train.resume, found);
     }
     return 0;
 }
@@ -131,7 +125,7 @@ static int take_settings(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct trainer_settings *settings = &job->state.settings;
-    if (options->resume_from)
+    if (options->train.resume)
         return train_checkpoint_open(&job->state, &job->source, err) ||
                        check_settings(settings, options, err)
                    ? -1
@@ -165,11 +159,11 @@ static int open_model(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct model_maker *model = &job->model;
     int failed = 0;
-    model->label = job->source.path ? job->source.path : options->config;
+    model->label = job->source.path ? job->source.path : options->make.config;
     if (job->source.path)
         failed = folder_open(&model->config, &job->source, "config.json", err);
-    else if (options->config)
-        failed = file_map(&model->config, options->config, err);
+    else if (options->make.config)
+        failed = file_map(&model->config, options->make.config, err);
     else
         failed = model_maker_take_shape(model, err) ||
                  config_edit_add_words(&model->edit, model->words.count, &model->arena, err);
@@ -183,14 +177,14 @@ static int open_model(struct job *job, struct err *err)
         return err_prefix(err, "'%s'", model->label);
     if (save_folder_check(&model->words.folder, job->output, err))
         return -1;
-    const struct weight_init init = {.seed = (uint64_t)options->seed};
+    const struct weight_init init = {.seed = (uint64_t)options->train.seed};
     return job->source.path ? train_checkpoint_weights(&model->new_model, &job->source, err)
                             : weight_init_draw(&model->new_model, &init, err);
 }
 
 static int read_texts(struct job *job, struct err *err)
 {
-    const struct texts *paths = &job->options->data;
+    const struct texts *paths = &job->options->train.data;
     struct trainer_settings *settings = &job->state.settings;
     struct tokenizer *tokenizer = NULL;
     int failed = tokenizer_open(&tokenizer, &job->model.words.folder, err);
@@ -280,8 +274,8 @@ static void note_duration(struct job *job)
         return;
     job->noted = true;
     if (all >= NOTE_LEAST)
-        print_note(job->options, "%lld steps will take about %s; Ctrl-C saves, --resume goes on",
-                   steps, progress_time(whole, all));
+        print_note("%lld steps will take about %s; Ctrl-C saves, --resume goes on", steps,
+                   progress_time(whole, all));
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -319,7 +313,7 @@ static int run_steps(struct job *job, struct err *err)
             sigaction(ending[i], &action, &usual);
     job->began = clock_seconds();
     job->first_step = step_of(job);
-    progress_begin(&job->progress, job->options, "steps");
+    progress_begin(&job->progress, "steps");
     job->progress.before = (size_t)job->first_step;
     while (step_of(job) < job->trainer.settings.steps && !interrupted) {
         if (!trainer_step(&job->trainer, &report, err) && !report_step(job, &report, err))
@@ -344,11 +338,11 @@ static int open_course(struct job *job, struct err *err)
 {
     const struct trainer_settings *settings = &job->trainer.settings;
     job->saved_step = -1;
-    if (machine_open(&job->machine, (size_t)job->options->threads, err) ||
+    if (machine_open(&job->machine, (size_t)job->options->model.threads, err) ||
         trainer_open(&job->trainer, &job->state.settings, &job->machine, &job->model.new_model,
                      &job->texts, err))
         return -1;
-    if (!job->options->resume_from)
+    if (!job->options->train.resume)
         buf_text(&job->log, "step,tokens,loss,held_out,rate,gradient_norm,tokens_per_second\n");
     else if (train_checkpoint_resume(&job->trainer, &job->state, &job->log, &job->source, err))
         return -1;
@@ -371,7 +365,7 @@ static int open_course(struct job *job, struct err *err)
 int train_command(const struct options *options, struct err *err)
 {
     static struct job job;
-    const char *name = options->resume_from ? options->resume_from : options->model;
+    const char *name = options->train.resume ? options->train.resume : options->model.name;
     job = (struct job){.options = options, .model.options = options};
     int failed = check_options(&job, err) || (name && model_find(&job.source, name, err)) ||
                  take_settings(&job, err) ||

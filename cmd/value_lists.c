@@ -1,6 +1,9 @@
 #include "catalog.h"
 
+#include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "measure/comparison.h"
 #include "bench/benchmark.h"
@@ -9,47 +12,61 @@
 #include "lens/attention_part.h"
 #include "measure/head_scores.h"
 #include "lens/measure.h"
-#include "lesson.h"
-#include "model/model.h"
 #include "model/config_edit.h"
 #include "model/mechanism.h"
+#include "model/model.h"
 #include "model/new_model.h"
+#include "model/site.h"
 #include "explain/explanation.h"
 #include "write/format.h"
 #include "draw/measured_form.h"
-#include "options.h"
 
 /* A list of a name for scripts, a title of its part of the help, or NULL, and what follows that. */
 #define LIST(list, title, remark) \
     static const struct value_list list_##list = {#list, title, remark, NULL, list##_at};
 
+/* Make what is said of a value, in its own room. */
+__attribute__((format(printf, 2, 3))) static void value_tell(struct value *value,
+                                                             const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(value->text, sizeof value->text, format, args);
+    va_end(args);
+    assert(size >= 0 && (size_t)size < sizeof value->text); /* the tables are ours */
+    (void)size;
+    value->about = value->text;
+}
+
 /* --- lists that are tables elsewhere ---------------------------------------------------------- */
 
-/* The rows of a table whose names, and what is said of them, stand in these fields. */
-#define ROWS(list, title, remark, rows, count, name_field, about_field) \
-    static bool list##_at(struct value *value, size_t index)            \
-    {                                                                   \
-        if (index >= (size_t)(count))                                   \
-            return false;                                               \
-        value->name = (rows)[index].name_field;                         \
-        value->about = (rows)[index].about_field;                       \
-        return true;                                                    \
-    }                                                                   \
+/* So many values, each with a name and what is said of it, by its `index`. */
+#define EACH(list, title, remark, count, name_of, about_of)  \
+    static bool list##_at(struct value *value, size_t index) \
+    {                                                        \
+        if (index >= (size_t)(count))                        \
+            return false;                                    \
+        value->name = (name_of);                             \
+        value->about = (about_of);                           \
+        return true;                                         \
+    }                                                        \
     LIST(list, title, remark)
 
-ROWS(commands, NULL, NULL, command_rows, command_count, name, about)
-ROWS(formats, "Formats", NULL, format_rows, format_count, name, about)
-ROWS(explain_formats, "Formats", NULL, explain_formats, explain_format_count, name, about)
-ROWS(compare_formats, "Formats", NULL, comparison_formats, comparison_format_count, name, about)
-ROWS(measured_formats, "Formats", NULL, measured_forms, measured_form_count, name, about)
-ROWS(reduction_formats, "Formats of reductions", NULL, measured_forms, measured_form_count, name,
-     about)
-ROWS(palettes, "Palettes", NULL, palette_rows, palette_count, name, about)
-ROWS(reductions, "Reductions", ", of each head over all texts", measure_rows, MEASURE_COUNT, name,
-     about)
-ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KINDS, name, about)
-ROWS(scores, "Scores", NULL, score_rows, SCORES, name, about)
-ROWS(attention_parts, NULL, NULL, attention_parts, attention_part_count, name, words)
+/* The rows of a table. */
+#define ROWS(list, title, remark, rows, count, about_field) \
+    EACH(list, title, remark, count, (rows)[index].name, (rows)[index].about_field)
+
+ROWS(commands, NULL, NULL, command_rows, command_count, about)
+ROWS(formats, "Formats", NULL, format_rows, format_count, about)
+ROWS(explain_formats, "Formats", NULL, explain_formats, explain_format_count, about)
+ROWS(compare_formats, "Formats", NULL, comparison_formats, comparison_format_count, about)
+ROWS(measured_formats, "Formats", NULL, measured_forms, measured_form_count, about)
+ROWS(reduction_formats, "Formats of reductions", NULL, measured_forms, measured_form_count, about)
+ROWS(palettes, "Palettes", NULL, palette_rows, palette_count, about)
+ROWS(reductions, "Reductions", ", of each head over all texts", measure_rows, MEASURE_COUNT, about)
+ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KINDS, about)
+ROWS(scores, "Scores", NULL, score_rows, SCORES, about)
+ROWS(attention_parts, NULL, NULL, attention_parts, attention_part_count, words)
 
 /* Names that need no explanation, with NULL after the last. */
 #define PLAIN_NAMES(list, names)                             \
@@ -79,23 +96,8 @@ static const struct value_list list_models = {
     .at = models_at,
 };
 
-static bool precisions_at(struct value *value, size_t index)
-{
-    if (index >= PRECISIONS)
-        return false;
-    value->name = precision_name((enum precision)index);
-    return true;
-}
-LIST(precisions, NULL, NULL)
-
-static bool block_parts_at(struct value *value, size_t index)
-{
-    if (index >= BLOCK_PARTS)
-        return false;
-    value->name = block_part_name((enum block_part)index);
-    return true;
-}
-LIST(block_parts, NULL, NULL)
+EACH(precisions, NULL, NULL, PRECISIONS, precision_name((enum precision)index), NULL)
+EACH(block_parts, NULL, NULL, BLOCK_PARTS, block_part_name((enum block_part)index), NULL)
 
 static bool attention_at(struct value *value, size_t index)
 {
@@ -155,16 +157,8 @@ struct word {
 };
 
 #define WORDS(list, title, ...)                              \
-    static bool list##_at(struct value *value, size_t index) \
-    {                                                        \
-        static const struct word words[] = {__VA_ARGS__};    \
-        if (index >= sizeof words / sizeof *words)           \
-            return false;                                    \
-        value->name = words[index].name;                     \
-        value->about = words[index].about;                   \
-        return true;                                         \
-    }                                                        \
-    LIST(list, title, NULL)
+    static const struct word list##_words[] = {__VA_ARGS__}; \
+    ROWS(list, title, NULL, list##_words, sizeof list##_words / sizeof *list##_words, about)
 
 WORDS(page_formats, NULL, {"text", "a page to read"}, {"json", "for programs"})
 WORDS(bench_formats, NULL, {"text", "a page to read"}, {"json", "for programs"},
@@ -201,6 +195,108 @@ static bool steps_at(struct value *value, size_t index)
 }
 LIST(steps, "Steps", NULL)
 
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+static const char *heading_of(const struct site_row *row)
+{
+    if (row->part == PART_CROSS)
+        return "In its decoder, as the sentence looks at the source:";
+    if (row->part == PART_SOURCE && row != &site_rows[SITE_SOURCE_EMBEDDING])
+        return "In an encoder, of the source:";
+    return NULL;
+}
+
+/* First those that are no tensors; then those of a part stand together, as help prints them. */
+static bool tensors_at(struct value *value, size_t index)
+{
+    static const struct value words[] = {
+        {.name = "all", .about = "all tensors that the model has"},
+        {.name = "tokens", .about = "the table of tokens, in a text page"},
+    };
+    static const enum site_part parts[] = {PART_SENTENCE, PART_SOURCE, PART_CROSS};
+    enum { WORDS = sizeof words / sizeof *words, PARTS = sizeof parts / sizeof *parts };
+    if (index < WORDS) {
+        *value = words[index];
+        return true;
+    }
+    index -= WORDS;
+    for (size_t part = 0; part < PARTS; part++) {
+        for (size_t site = 0; site < SITE_COUNT; site++) {
+            const struct site_row *row = &site_rows[site];
+            bool apart = heading_of(row) != NULL;
+            if ((apart ? row->part : PART_SENTENCE) != parts[part] || index--)
+                continue;
+            value->name = row->name;
+            value->about = row->about;
+            value->heading = heading_of(row);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- what is shown where --show and --layer name nothing -------------------------------------- */
+
+static bool is_usual(const struct format *format)
+{
+    return strcmp(format_show(format, false), format_show(NULL, false)) == 0 &&
+           strcmp(format_show(format, true), format_show(NULL, true)) == 0 &&
+           strcmp(format_layer(format), format_layer(NULL)) == 0;
+}
+
+/* Formats with a choice of their own, then all others in one; NULL: there are no more. */
+static const struct format *default_format(struct value *value, size_t index)
+{
+    static const struct format others = {.name = "all others"};
+    for (size_t i = 0; i < format_count; i++) {
+        if (is_usual(&format_rows[i]) || index--)
+            continue;
+        value->name = format_rows[i].name;
+        return &format_rows[i];
+    }
+    value->name = others.name;
+    return index ? NULL : &others;
+}
+
+/* "q,k" as a text that can be broken into lines: "q, k". */
+static const char *spaced(char text[VALUE_TEXT_BYTES], const char *list)
+{
+    size_t used = 0;
+    for (; *list; list++) {
+        assert(used + 3 < VALUE_TEXT_BYTES); /* the tables are ours */
+        text[used++] = *list;
+        if (*list == ',')
+            text[used++] = ' ';
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static bool defaults_at(struct value *value, size_t index)
+{
+    char plain[VALUE_TEXT_BYTES];
+    char encoder[VALUE_TEXT_BYTES];
+    const struct format *format = default_format(value, index);
+    if (format)
+        value_tell(value, "layer %s: %s; with an encoder: %s", format_layer(format),
+                   spaced(plain, format_show(format, false)),
+                   spaced(encoder, format_show(format, true)));
+    return format;
+}
+
+static bool layer_defaults_at(struct value *value, size_t index)
+{
+    const struct format *format = default_format(value, index);
+    value->about = format ? format_layer(format) : NULL;
+    return format;
+}
+
+LIST(tensors, "Tensors", ", in the order of the forward pass")
+
+LIST(defaults, "What is shown without --show and --layer", NULL)
+
+LIST(layer_defaults, "Without --layer, beside --show", NULL)
+
 /* --- which option takes which ----------------------------------------------------------------- */
 
 /* What `run`, `generate` and `batch` have in common. */
@@ -209,9 +305,9 @@ enum { REPORTS = FOR_RUN | FOR_GENERATE | FOR_BATCH };
 const struct value_use value_uses[] = {
     {"attention", FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH, &list_attention, "+", false},
     {"attention", FOR_COMPARE | FOR_BENCH, &list_attention, ",+", false},
-    {"show", REPORTS, &value_tensors, ",", false},
-    {"show", FOR_RUN | FOR_BATCH, &value_defaults, NULL, true},
-    {"show", FOR_GENERATE, &value_layer_defaults, NULL, true},
+    {"show", REPORTS, &list_tensors, ",", false},
+    {"show", FOR_RUN | FOR_BATCH, &list_defaults, NULL, true},
+    {"show", FOR_GENERATE, &list_layer_defaults, NULL, true},
     {"format", REPORTS, &list_formats, NULL, false},
     {"format", FOR_BATCH, &list_reduction_formats, NULL, true},
     {"format", FOR_EXPLAIN, &list_explain_formats, NULL, false},

@@ -8,9 +8,8 @@
 #include "base/heap.h"
 #include "batch_work.h"
 #include "../command.h"
-#include "../page.h"
+#include "../output.h"
 #include "manifest.h"
-#include "../signals.h"
 #include "text/label.h"
 #include "work_names.h"
 
@@ -20,19 +19,19 @@ static void note_looks(const struct batch_work *work)
     const struct store_plan *plan = &work->plan;
     const struct format *format = plan->form ? format_find(plan->form->name) : plan->format;
     if (format)
-        looks_note(work->options, format);
+        looks_note(&work->options->looks, format);
 }
 
 static void note_tokenizers(const struct batch_work *work)
 {
     for (const struct open_model *model = work->models.first; model; model = model->next)
-        print_note_of_tokenizer(work->options, model->readings[0]);
+        print_note_of_tokenizer(model->readings[0]);
 }
 
 static int prepare(struct batch_work *work, struct err *err)
 {
     const struct options *options = work->options;
-    work->models.threads = (size_t)options->threads;
+    work->models.threads = (size_t)options->model.threads;
     if (store_choose(&work->plan, options, err) || tallies_open(&work->tallies, options, err) ||
         jobs_open(&work->jobs, options, err))
         return -1;
@@ -87,7 +86,7 @@ static void note_dropped(const struct batch_work *work)
 {
     size_t count = work->survey.dropped;
     if (count)
-        print_note(work->options, "%zu mark%s not in the vocabulary %s left out", count,
+        print_note("%zu mark%s not in the vocabulary %s left out", count,
                    count == 1 ? " that is" : "s that are", count == 1 ? "was" : "were");
 }
 
@@ -139,7 +138,7 @@ int batch_command(const struct options *options, struct err *err)
     heap_give_back();
     int failed = prepare(&work, err);
     if (!failed)
-        failed = options->dry_run ? batch_print(&work, err) : run_and_store(&work, err);
+        failed = options->batch.dry_run ? batch_print(&work, err) : run_and_store(&work, err);
     store_close(&work.store);
     tallies_release(&work.tallies);
     open_models_release(&work.models);

@@ -124,7 +124,7 @@ static size_t lines_of_jobs(const struct batch_work *work)
 {
     enum { BESIDE = 10, LEAST = 5 };
     struct winsize window;
-    if (work->options->full || !isatty(STDOUT_FILENO) ||
+    if (work->options->looks.full || !isatty(STDOUT_FILENO) ||
         ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) || !window.ws_row)
         return SIZE_MAX;
     return window.ws_row > BESIDE + LEAST ? window.ws_row - BESIDE : LEAST;

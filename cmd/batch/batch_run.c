@@ -339,7 +339,7 @@ static int store_round(struct round *round, struct err *err)
     struct batch_work *work = round->work;
     for (size_t i = 0; i < round->count; i++) {
         const struct entry *entry = &round->entries[i];
-        if (entry->fault.kind && work->options->fail_fast)
+        if (entry->fault.kind && work->options->batch.fail_fast)
             return store_settle(&work->store, err) ? -1 : stop_at(entry, err);
         if (entry->fault.kind)
             tell_failure(work, entry);
@@ -371,9 +371,9 @@ int batch_run(struct batch_work *work, struct err *err)
         viewer_expect(&model->viewer, model->tokens);
     size_passes(&round);
     if (work->plan.kind == STORE_LINES) /* which are printed all the while */
-        progress_begin_beside(&work->progress, work->options, "items");
+        progress_begin_beside(&work->progress, work->options->output.path, "items");
     else
-        progress_begin(&work->progress, work->options, "items");
+        progress_begin(&work->progress, "items");
     work->progress.before = work->store.done;
     while (round.next < survey->end && !failed)
         failed = run_round(&round, err);

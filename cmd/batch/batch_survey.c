@@ -3,15 +3,15 @@
 
 #include "base/utf8.h"
 #include "batch_work.h"
-#include "../page.h"
+#include "../output.h"
 
 /* Sums are of the weights as they are. */
 static int check_tallied(const struct options *options, struct err *err)
 {
-    const char *name = options->mean         ? "mean"
-                       : options->words      ? "words"
-                       : options->hide_first ? "hide-first"
-                                             : NULL;
+    const char *name = options->select.mean         ? "mean"
+                       : options->select.words      ? "words"
+                       : options->select.hide_first ? "hide-first"
+                                                    : NULL;
     if (!name)
         return 0;
     return err_usage(err, "--%s: it is for matrices, and --reduce keeps none", name);
@@ -25,7 +25,7 @@ static int make_request(struct batch_work *work, const struct job *job, struct p
     const struct viewer *viewer = &prepared->model->viewer;
     struct selection *selection = &prepared->request.selection;
     if (store_is_tallied(&work->plan)) {
-        options.show = "weights";
+        options.select.show = "weights";
         if (check_tallied(&options, err))
             return -1;
         return request_make(&prepared->request, &options, NULL, viewer, arena, err);
@@ -138,7 +138,7 @@ static int walk_jobs(struct walk *walk, uint64_t total, struct err *err)
             failed = err_adopt(err, &job_err);
         arena_clear(&arena);
         err_clear(&job_err);
-        if (walk->broken && walk->work->options->fail_fast)
+        if (walk->broken && walk->work->options->batch.fail_fast)
             break;
     }
     arena_release(&arena);
@@ -164,7 +164,7 @@ int batch_survey(struct batch_work *work, struct err *err)
     work->survey.weight = walk.weight;
     if (walk.general && walk.broken == walk.jobs && walk.jobs > 1)
         return refuse_all(&walk.first, err);
-    if (walk.broken && work->options->fail_fast)
+    if (walk.broken && work->options->batch.fail_fast)
         return err_adopt(err, &walk.first);
     if (work->plan.shard.count) {
         struct walk again = {.work = work};

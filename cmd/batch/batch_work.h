@@ -12,11 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../inputs.h"
+#include "../session.h"
 #include "jobs.h"
 #include "open_models.h"
 #include "../progress.h"
-#include "../request.h"
 #include "store.h"
 #include "store_plan.h"
 #include "tallies.h"

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "../inputs.h"
+#include "../session.h"
 #include "../options.h"
 
 enum { NUMBER_BYTES = 32 };
@@ -50,8 +50,8 @@ int item_draft_check(struct item_draft *draft)
         return condition_names_blame(item->conditions.names,
                                      "expected 'sentence' or 'ids', found neither", draft->err);
     if (draft->has_ids)
-        item->input.ids = item->options.ids;
-    return inputs_check_ids(&item->options, draft->err) ? -1 : 1;
+        item->input.ids = item->options.input.ids;
+    return inputs_check_ids(&item->options.input, draft->err) ? -1 : 1;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 #include "base/names.h"
 #include "format/json.h"
-#include "../inputs.h"
+#include "../session.h"
 #include "item_draft.h"
 
 enum {
@@ -211,12 +211,12 @@ static int read_header(struct items *items, struct err *err)
 
 static int find_path(const char **path, const struct options *options, struct err *err)
 {
-    const struct texts *operands = &options->operands;
-    const char *second = operands->count > 1 ? operands->items[1] : options->file;
-    *path = operands->count ? operands->items[0] : options->file;
+    const struct texts *operands = &options->input.operands;
+    const char *second = operands->count > 1 ? operands->items[1] : options->input.file;
+    *path = operands->count ? operands->items[0] : options->input.file;
     if (operands->count && second)
         return err_usage(err, "expected one file, found '%s' as well", second);
-    if (!*path && inputs_are_piped(options))
+    if (!*path && inputs_are_piped(&options->input))
         *path = "-";
     return 0;
 }
@@ -241,7 +241,7 @@ int items_begin(struct items *items, const char *path, struct file file,
     *items = (struct items){.path = path, .file = file, .defaults = options};
     const char *begin = inputs_after_mark(&items->file);
     items->reader = (struct csv_reader){begin, items->file.bytes + items->file.size, 1, ','};
-    if (choose_kind(items, options->input, err) || read_header(items, err) ||
+    if (choose_kind(items, options->batch.kind, err) || read_header(items, err) ||
         check_content(items, err)) {
         items_release(items);
         return -1;
@@ -258,7 +258,7 @@ int items_open(struct items *items, const struct options *options, struct err *e
     *items = (struct items){0};
     if (find_path(&path, options, err) || (path && inputs_read_file(&file, path, err)))
         return -1;
-    if (!file.size && !options->operands.count && !options->file) {
+    if (!file.size && !options->input.operands.count && !options->input.file) {
         file_release(&file);
         return err_usage(err, "expected a file of sentences, JSON lines or CSV, or a pipe; - is "
                               "standard input");

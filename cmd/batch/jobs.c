@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "../inputs.h"
+#include "../session.h"
 #include "../options.h"
 
 enum {
@@ -130,8 +130,9 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
 
 static int read_sweeps(struct jobs *jobs, struct err *err)
 {
-    const struct texts *texts = &jobs->options->sweeps;
-    jobs->of_item = jobs->repeats = jobs->options->repeat ? (size_t)jobs->options->repeat : 1;
+    const struct texts *texts = &jobs->options->batch.sweeps;
+    jobs->of_item = jobs->repeats =
+        jobs->options->batch.repeat ? (size_t)jobs->options->batch.repeat : 1;
     jobs->sweeps = arena_alloc(&jobs->arena, texts->count, sizeof *jobs->sweeps, err);
     if (!jobs->sweeps)
         return -1;
@@ -218,9 +219,9 @@ static int multiply(const struct jobs *jobs, struct job *job, size_t turn, struc
         if (options_set(options, FOR_ITEM, job->sweeps[i].name,
                         job->sweeps[i].values[job->choices[i]], arena, err))
             return -1;
-    if (!job->item.broken && inputs_check_ids(options, err))
+    if (!job->item.broken && inputs_check_ids(&options->input, err))
         return -1;
-    options->seed += (long long)job->repetition;
+    options->mechanism.seed += (long long)job->repetition;
     job->name = make_name(job, arena, err);
     return job->name ? 0 : -1;
 }

@@ -6,7 +6,7 @@
 #include "base/stream.h"
 #include "format/json_writer.h"
 #include "../command.h"
-#include "../inputs.h"
+#include "../session.h"
 #include "../options.h"
 #include "item_conditions.h"
 #include "items.h"

@@ -101,7 +101,7 @@ static int check_files(const struct merging *merging, const struct shard_manifes
             return err_set(err, "'%s': expected the files of an item in one folder, found '%s'",
                            shard->path, file.name);
     }
-    return merging->options->force ? check_hashes(shard, files, err) : 0;
+    return merging->options->output.force ? check_hashes(shard, files, err) : 0;
 }
 
 static int check_shard(const struct merging *merging, size_t index, struct err *err)
@@ -185,8 +185,8 @@ static int open_target(struct merging *merging, struct err *err)
     int failed = recorded_command(&merging->batch, command, strlen(command), &merging->arena, err);
     if (failed)
         err_prefix(err, "'%s'", shard.path);
-    merging->batch.output = merging->options->operands.items[0];
-    merging->batch.force = merging->options->force;
+    merging->batch.output.path = merging->options->input.operands.items[0];
+    merging->batch.output.force = merging->options->output.force;
     failed = failed || store_choose(&merging->plan, &merging->batch, err);
     merging->plan.begins_anew = true;
     merging->plan.names = (struct store_names){each_name, merging};
@@ -343,7 +343,7 @@ static int take_shard(struct merging *merging, size_t index, struct err *err)
 
 static int merge_all(struct merging *merging, struct err *err)
 {
-    const struct texts *operands = &merging->options->operands;
+    const struct texts *operands = &merging->options->input.operands;
     if (operands->count != 1)
         return err_usage(err,
                          "expected one place, that of the whole: what --output said, found %zu",
@@ -353,7 +353,7 @@ static int merge_all(struct merging *merging, struct err *err)
         return -1;
     struct progress progress;
     int failed = 0;
-    progress_begin(&progress, merging->options, "shards");
+    progress_begin(&progress, "shards");
     for (size_t i = 0; i < merging->shards.count && !failed; i++) {
         progress_show(&progress, i, merging->shards.count, NULL);
         failed = take_shard(merging, i, err);

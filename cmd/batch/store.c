@@ -96,17 +96,17 @@ static int open_folder(struct store *store, const struct journal_head *head, str
 {
     const struct store_plan *plan = store->plan;
     struct work_folder *folder = &store->folder;
-    if (work_folder_find(folder, plan->options->output, &plan->shard, err) ||
+    if (work_folder_find(folder, plan->options->output.path, &plan->shard, err) ||
         work_folder_open(folder, err))
         return -1;
-    if (plan->options->resume)
+    if (plan->options->batch.resume)
         return go_on(store, head, err);
     bool anew = plan->begins_anew && folder->state == WORK_BEGUN && !folder->has_target &&
-                !plan->options->force;
+                !plan->options->output.force;
     if (anew ? work_record_check(folder->journal, head, NULL, err)
-             : !plan->options->force && refuse_results(plan, folder, err))
+             : !plan->options->output.force && refuse_results(plan, folder, err))
         return -1;
-    return begin_anew(store, head, plan->options->force, err);
+    return begin_anew(store, head, plan->options->output.force, err);
 }
 
 int store_open(struct store *store, const struct store_plan *plan, struct tallies *tallies,

@@ -14,13 +14,13 @@
 int tallies_open(struct tallies *tallies, const struct options *options, struct err *err)
 {
     *tallies = (struct tallies){.defaults = options};
-    for (const char *name = options->reduce; name;) {
+    for (const char *name = options->batch.reduce; name;) {
         size_t size = strcspn(name, ",");
         size_t measure = 0;
         if (names_choose_item(&measure, NAMES(measure_rows, MEASURE_COUNT), "--reduce", name, size,
                               err))
             return -1;
-        if (options->per_item && !measure_rows[measure].of_row)
+        if (options->batch.per_item && !measure_rows[measure].of_row)
             return err_usage(err,
                              "--per-item: '%s' of one item are its weights: leave --reduce out",
                              measure_rows[measure].name);

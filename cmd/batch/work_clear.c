@@ -58,7 +58,7 @@ static int see_command(void *context, char *line, size_t size, struct err *err)
     struct tallies tallies = {0};
     int failed = 0;
     if (recorded_command_is(line, size) && !recorded_command(&options, line, size, &arena, NULL)) {
-        options.output = folder->target ? folder->target : "./";
+        options.output.path = folder->target ? folder->target : "./";
         bool known =
             !store_choose(&plan, &options, NULL) && !tallies_open(&tallies, &options, NULL);
         failed = known && see_results(walk->walk, &plan, tallies.measures, err);

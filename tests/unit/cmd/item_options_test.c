@@ -30,11 +30,11 @@ TEST(an_item_sets_the_options_of_run_by_their_long_names)
     ck_assert_int_eq(set("head", "0-3"), 0);
     ck_assert_int_eq(set("width", "100"), 0);
     ck_assert_int_eq(set("bos", "true"), 0);
-    ck_assert_str_eq(options.head, "0-3");
-    ck_assert_int_eq((int)options.width, 100);
-    ck_assert(options.bos);
+    ck_assert_str_eq(options.select.head, "0-3");
+    ck_assert_int_eq((int)options.looks.width, 100);
+    ck_assert(options.input.bos);
     ck_assert_int_eq(set("bos", "false"), 0);
-    ck_assert(!options.bos);
+    ck_assert(!options.input.bos);
 }
 
 TEST(what_an_item_may_not_set_is_named)

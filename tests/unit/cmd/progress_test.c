@@ -26,9 +26,8 @@ static const char *show(struct progress *progress, size_t done, const char *note
 /* On a terminal; begun so many seconds ago, when 1000 were done. */
 static struct progress begun(double seconds)
 {
-    struct options options = OPTIONS_DEFAULT;
     struct progress progress;
-    progress_begin(&progress, &options, "items");
+    progress_begin(&progress, "items");
     progress.before = 1000;
     progress.begin -= seconds;
     progress.shown -= seconds;
@@ -82,12 +81,12 @@ TEST(before_the_first_is_done_the_time_is_not_known)
 
 TEST(pipes_and_quiet_see_nothing)
 {
-    struct options options = OPTIONS_DEFAULT;
     struct progress progress;
-    options.quiet = true;
-    progress_begin(&progress, &options, "items");
+    progress_set_quiet(true);
+    progress_begin(&progress, "items");
     ck_assert(!progress.shows);
     progress.begin -= 10;
     progress.shown -= 10;
     ck_assert_str_eq(show(&progress, 1500, NULL), "");
+    progress_set_quiet(false);
 }
