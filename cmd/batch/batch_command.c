@@ -12,7 +12,6 @@
 #include "manifest.h"
 #include "../signals.h"
 #include "text/label.h"
-#include "work_names.h"
 
 /* Items may have a format of their own; a folder of reductions holds all. */
 static void note_looks(const struct batch_work *work)
@@ -58,7 +57,7 @@ static int each_name(void *context, int (*see)(void *seer, const char *name, str
             break;
         buf_clear(&name);
         if (i >= work->survey.first && !job_err.kind) {
-            work_names_folder(&name, job.name);
+            result_names_folder(&name, job.name);
             failed = buf_check(&name, err) || see(seer, name.bytes, err);
         }
         arena_clear(&arena);
@@ -74,7 +73,7 @@ static int open_store(struct batch_work *work, struct err *err)
 {
     struct manifest manifest = {0};
     const struct store_plan *plan = &work->plan;
-    work->plan.names = (struct store_names){each_name, work};
+    work->plan.items = (struct result_list){each_name, work};
     if (!plan->to_stdout &&
         manifest_open(&manifest, &work->jobs.items, &work->models, &plan->shard, err))
         return -1;

@@ -1,4 +1,4 @@
-#include "item_conditions.h"
+#include "items.h"
 
 #include <string.h>
 #include <strings.h>

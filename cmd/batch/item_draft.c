@@ -1,4 +1,4 @@
-#include "item_draft.h"
+#include "items.h"
 
 #include <math.h>
 #include <string.h>

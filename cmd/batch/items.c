@@ -8,7 +8,6 @@
 #include "base/names.h"
 #include "format/json.h"
 #include "../inputs.h"
-#include "item_draft.h"
 
 enum {
     NUMBER_BYTES = 32,

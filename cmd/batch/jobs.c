@@ -172,16 +172,12 @@ static size_t *choose(const struct jobs *jobs, size_t turn, struct arena *arena,
 static const char *make_name(const struct job *job, struct arena *arena, struct err *err)
 {
     struct buf name = {0};
-    const char *copy = NULL;
     buf_text(&name, job->item.id);
     for (size_t i = 0; i < job->sweep_count; i++)
         buf_format(&name, ",%s=%s", job->sweeps[i].name, job->sweeps[i].values[job->choices[i]]);
     if (job->repeats)
         buf_format(&name, ",repeat=%zu", job->repetition);
-    if (!buf_check(&name, err))
-        copy = arena_text(arena, name.bytes, name.size, err);
-    buf_release(&name);
-    return copy;
+    return buf_keep(&name, arena, err);
 }
 
 /* What multiplies items wins over what they say themselves. */

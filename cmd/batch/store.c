@@ -9,14 +9,6 @@
 #include "base/file.h"
 #include "base/listing.h"
 #include "write/folder_out.h"
-#include "result_files.h"
-#include "store_lines.h"
-#include "store_resume.h"
-#include "tallies_file.h"
-#include "work_claims.h"
-#include "work_clear.h"
-#include "work_names.h"
-#include "work_record.h"
 
 /* Sums are saved so often, or so that it takes a twentieth of the time. */
 static const double SAVE_SECONDS = 0.2;
@@ -39,22 +31,18 @@ static int refuse_results(const struct store_plan *plan, const struct work_folde
     return 0;
 }
 
-/* Nothing is in the way but what goes: asked before anything does. */
-static int check_room(struct store *store, struct err *err)
+/* All names that this batch makes. */
+static int each_name(void *context, int (*see)(void *seer, const char *name, struct err *err),
+                     void *seer, struct err *err)
 {
+    const struct store *store = context;
     const struct store_plan *plan = store->plan;
-    const struct store_names *names = &plan->names;
-    struct work_claims claims;
     struct result_file file;
-    if (work_claims_open(&claims, &store->folder, err))
-        return -1;
-    int failed = 0;
-    for (size_t i = 0; !failed && result_files_next(&file, plan, store->tallies->measures, &i);)
-        failed = work_claims_check(&claims, file.name, err);
-    if (!failed && plan->kind == STORE_ITEMS && names->each && store->folder.state != WORK_NONE)
-        failed = names->each(names->context, work_claims_check, &claims, err);
-    work_claims_release(&claims);
-    return failed;
+    for (size_t i = 0; result_names_next(&file, plan, store->tallies->measures, &i);)
+        if (see(seer, file.name, err))
+            return -1;
+    bool has_items = plan->kind == STORE_ITEMS && store->folder.state != WORK_NONE;
+    return has_items ? plan->items.each(plan->items.context, see, seer, err) : 0;
 }
 
 /* Make room: what an earlier batch left goes, where that was asked for; all else is in the way. */
@@ -62,8 +50,9 @@ static int begin_anew(struct store *store, const struct journal_head *head, bool
                       struct err *err)
 {
     struct work_folder *folder = &store->folder;
-    if (work_folder_check_replaceable(folder, err) || check_room(store, err) ||
-        work_clear(folder, err) || work_folder_consent(folder, false, err))
+    const struct result_list names = {each_name, store};
+    if (work_folder_check_replaceable(folder, err) || work_owned_check_room(folder, &names, err) ||
+        work_owned_clear(folder, err) || work_folder_consent(folder, false, err))
         return -1;
     if (store_begin(store, head, err))
         return -1;
@@ -84,12 +73,23 @@ static int go_on(struct store *store, const struct journal_head *head, struct er
         return 0;
     if (folder->state == WORK_NONE || (folder->target && store->retries))
         return begin_anew(store, head, folder->has_target, err);
-    if (work_record_is_cleared(folder->journal))
+    if (folder->cleared)
         return err_usage(err,
                          "'%s': expected a batch to go on with, found one that --force began to "
                          "remove: --force begins anew",
                          folder->path);
     return work_folder_check_target(folder, err) || store_resume(store, head, err) ? -1 : 0;
+}
+
+/* What was begun is this batch. */
+static int check_begun(const struct work_folder *folder, const struct journal_head *head,
+                       struct err *err)
+{
+    struct record record;
+    int failed =
+        record_open(&record, folder->journal, err) || record_check_head(&record, head, err);
+    record_close(&record);
+    return failed ? -1 : 0;
 }
 
 static int open_folder(struct store *store, const struct journal_head *head, struct err *err)
@@ -103,7 +103,7 @@ static int open_folder(struct store *store, const struct journal_head *head, str
         return go_on(store, head, err);
     bool anew = plan->begins_anew && folder->state == WORK_BEGUN && !folder->has_target &&
                 !plan->options->force;
-    if (anew ? work_record_check(folder->journal, head, NULL, err)
+    if (anew ? check_begun(folder, head, err)
              : !plan->options->force && refuse_results(plan, folder, err))
         return -1;
     return begin_anew(store, head, plan->options->force, err);
@@ -196,7 +196,7 @@ static int list_files(struct store *store, const char *name, struct err *err)
         buf_format(&path, "%s/%s", name, listing.names[i]);
         buf_text(&store->pieces, i ? ", " : "");
         failed = buf_check(&path, err) ||
-                 manifest_file(&store->pieces, store->folder.drafts, path.bytes, err);
+                 manifest_file(&store->pieces, store->folder.drafts, path.bytes, path.bytes, err);
     }
     buf_char(&store->pieces, ']');
     buf_release(&path);
@@ -212,7 +212,7 @@ static int write_files(struct store *store, const struct job *job, const struct 
     struct buf name = {0};
     struct buf draft = {0};
     const struct format *format = store_format(store->plan, &job->item.options, err);
-    work_names_folder(&name, job->name);
+    result_names_folder(&name, job->name);
     work_folder_draft(&draft, &store->folder, name.bytes ? name.bytes : "");
     const struct target_folder folder = {.path = draft.bytes, .replaces = true, .descriptor = -1};
     int failed = !format || buf_check(&name, err) || buf_check(&draft, err) ||
@@ -304,7 +304,7 @@ int store_adopt(struct store *store, const char *piece, size_t size, bool failed
 /* --- settle ---------------------------------------------------------------------------------- */
 
 /* The journal holds no sums: this file must be whole whatever comes. */
-int store_save_sums(struct store *store, struct err *err)
+static int save_sums(struct store *store, struct err *err)
 {
     double now = clock_seconds();
     struct buf draft = {0};
@@ -337,7 +337,7 @@ int store_settle(struct store *store, struct err *err)
     double since = clock_seconds() - store->saved;
     if (plan->kind == STORE_SUMS && !plan->to_stdout && since > SAVE_SECONDS &&
         since > SAVE_SHARE * store->saving)
-        return store_save_sums(store, err);
+        return save_sums(store, err);
     return 0;
 }
 

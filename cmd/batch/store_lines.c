@@ -1,4 +1,4 @@
-#include "store_lines.h"
+#include "store.h"
 
 #include <errno.h>
 #include <fcntl.h>

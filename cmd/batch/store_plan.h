@@ -1,4 +1,6 @@
-/* store_plan.h: where the results of a batch go and in which form: what options alone decide. */
+/* store_plan.h: where the results of a batch go, in which form, and what they are called there:
+ * what options alone decide.
+ */
 #ifndef ATTN_CMD_STORE_PLAN_H
 #define ATTN_CMD_STORE_PLAN_H
 
@@ -11,18 +13,12 @@
 #include "draw/measured_form.h"
 #include "item_form.h"
 #include "shard.h"
+#include "work_folder.h"
 
 enum store_kind {
     STORE_LINES, /* a JSON line for each item */
     STORE_ITEMS, /* files of each item, in a folder of its own */
     STORE_SUMS,  /* nothing of single items */
-};
-
-/* The folders of items that are to be made: `see` is given each name. */
-struct store_names {
-    int (*each)(void *context, int (*see)(void *seer, const char *name, struct err *err),
-                void *seer, struct err *err);
-    void *context;
 };
 
 struct store_plan {
@@ -36,7 +32,7 @@ struct store_plan {
     struct style style;                /* of tallies */
     const struct options *options;
     struct job_shard shard;
-    struct store_names names; /* of STORE_ITEMS, for who begins anew; `each` may be NULL */
+    struct result_list items; /* of STORE_ITEMS, for who begins anew; `each` may be NULL */
     bool begins_anew;         /* what was begun of the same batch, as a merge does */
 };
 
@@ -58,5 +54,30 @@ const struct format *store_format(const struct store_plan *plan, const struct op
 
 /* The page of texts in results: the same on every terminal. */
 struct place store_page(const struct options *options);
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* A file of results, which belongs to no single item. */
+struct result_file {
+    char name[64];
+    unsigned measures;                /* that are in it … */
+    const struct measured_form *form; /* … and how; NULL: lines, or sums as they are kept */
+};
+
+/* The next of those that a plan makes, from `*at` = 0 on; false at the end. */
+bool result_names_next(struct result_file *file, const struct store_plan *plan, unsigned measures,
+                       size_t *at);
+
+/* Whether any plan makes a file of results of that name. */
+bool result_names_have(const char *name);
+
+/* Append the name of a job as that of a folder, `a,head=2`: letters, digits and "-_.,=+" stay, all
+ * else is %XX, and so is the first letter of what would be a name of the batch's own. No two jobs
+ * have the same; a long one ends in a hash of it. */
+void result_names_folder(struct buf *out, const char *job);
+
+/* Whether a file that a journal or a manifest lists is one that a batch makes: ITEM/FILE, or a file
+ * of results. */
+bool result_names_list(const char *file);
 
 #endif

@@ -45,30 +45,20 @@ static int copy_texts(struct options *copy, struct arena *arena, struct err *err
     return 0;
 }
 
-static const char *copy_value(const struct option_row *row, const struct options *options,
-                              struct arena *arena, struct err *err)
-{
-    struct buf value = {0};
-    const char *copy = NULL;
-    settings_value(&value, row, options);
-    if (!buf_check(&value, err))
-        copy = arena_text(arena, value.bytes, value.size, err);
-    buf_release(&value);
-    return copy;
-}
-
 /* Name what makes the group different. */
 static int list_settings(struct tally_group *group, const struct options *defaults,
                          struct arena *arena, struct err *err)
 {
     group->settings = arena_alloc(arena, option_count, sizeof *group->settings, err);
     for (size_t i = 0; i < option_count && group->settings; i++) {
+        struct buf value = {0};
         const struct option_row *row = &option_rows[i];
         if (!settings_compute(row) || settings_same(row, &group->options, defaults))
             continue;
         struct tally_setting *setting = &group->settings[group->setting_count++];
         setting->name = row->name;
-        setting->value = copy_value(row, &group->options, arena, err);
+        settings_value(&value, row, &group->options);
+        setting->value = buf_keep(&value, arena, err);
         if (!setting->value)
             return -1;
     }

@@ -1,4 +1,4 @@
-#include "tallies_file.h"
+#include "tallies.h"
 
 #include <fcntl.h>
 #include <errno.h>

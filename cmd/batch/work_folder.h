@@ -1,5 +1,5 @@
 /* work_folder.h: the folder in which the results of a batch are put together, what in it is the
- * batch's, and what may happen to it. No other file of `batch` and `merge` decides that.
+ * batch's, and what may happen to it. No other room of the program decides that.
  *
  *     -o DIR/          DIR, which is made; its parent must be there
  *     -o FILE          FILE.part, until its one result becomes FILE; FILE.manifest stays beside it
@@ -52,6 +52,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/lock_file.h"
+#include "format/json.h"
 #include "shard.h"
 
 enum work_state {
@@ -72,6 +73,7 @@ struct work_folder {
     bool has_target;     /* the file is there */
     bool has_record;     /* and what says what it is */
     bool may_replace;    /* what an earlier process of this batch has made */
+    bool cleared;        /* the journal is of a batch that is being removed, to begin anew */
     bool worked;         /* a batch was here before, and may have left something half made */
     bool open;           /* all in .attn-cli is the batch's */
     bool made, made_own; /* the folder, or .attn-cli: they go when nothing is in them */
@@ -120,5 +122,43 @@ int work_folder_move_out(const struct work_folder *folder, const char *name, str
 
 /* All is done, and the manifest is there: the journal goes, and sums that were kept. */
 int work_folder_finish(const struct work_folder *folder, struct err *err);
+
+/* --- what is in it ---------------------------------------------------------------------------- */
+
+/* The journal, or the manifest. */
+const char *work_folder_record(const struct work_folder *folder);
+
+/* Of .attn-cli: refuse what no batch has put there, for what is in `new` goes whenever a batch
+ * begins or ends; `worked`: there was one, which may have left something. */
+int work_own_check(const struct work_folder *folder, bool worked, struct err *err);
+
+/* Whether a batch has left its lock. */
+bool work_own_has_lock(const struct work_folder *folder);
+
+/* Of a list of files in a record, which may be NULL. `*missing` becomes true where one is not
+ * there; refused is one that is something else by now. */
+int work_owned_check(bool *missing, const struct work_folder *folder, const char *record,
+                     const struct json *files, struct err *err);
+
+/* Refuse a list of what no batch makes, and what may not go: an item's folder in which anything
+ * else is. Then they may be removed. */
+int work_owned_may_go(const struct work_folder *folder, const struct json *files, struct err *err);
+int work_owned_remove(const struct work_folder *folder, const struct json *files, struct err *err);
+
+/* Names of results, which `each` gives to `see` one after another. */
+struct result_list {
+    int (*each)(void *context, int (*see)(void *seer, const char *name, struct err *err),
+                void *seer, struct err *err);
+    void *context;
+};
+
+/* Refuse, before anything goes, that not all of an earlier batch can go, or that anything else is
+ * in the way of new results. */
+int work_owned_check_room(const struct work_folder *folder, const struct result_list *results,
+                          struct err *err);
+
+/* Begin anew: all of it goes but the record, which is a journal then and is to be replaced by
+ * another: who is killed meanwhile leaves an unfinished batch. */
+int work_owned_clear(struct work_folder *folder, struct err *err);
 
 #endif
