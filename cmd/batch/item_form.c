@@ -20,8 +20,7 @@ enum {
     COLUMNS_BESIDE = 2
 };
 
-/* --- columns -----------------------------------------------------------------------------------
- */
+/* --- columns ---------------------------------------------------------------------------------- */
 
 /* Every line has its layer and head. */
 static bool is_column(const struct sweep *sweep)
@@ -68,8 +67,7 @@ static int add_columns(struct measured *measured, const struct item_measured *it
     return 0;
 }
 
-/* --- a line a head -----------------------------------------------------------------------------
- */
+/* --- a line a head ---------------------------------------------------------------------------- */
 
 /* The measures as columns. */
 struct lines {
@@ -77,7 +75,13 @@ struct lines {
     const struct item_measured *item;
     struct measured measured; /* the item's, with its columns */
     struct buf line;
+};
+
+/* What stands before the numbers of a head, a number, and the names of all columns. */
+struct line_form {
+    void (*begin)(struct lines *lines, const char *layer, const char *head);
     void (*add_number)(struct buf *line, enum measure measure, float value);
+    void (*add_names)(struct lines *lines);
 };
 
 static bool wants(const struct item_measured *item, int measure)
@@ -106,15 +110,6 @@ static const struct sheet *heads_of(const struct measured *measured)
     return NULL;
 }
 
-static void add_numbers(struct lines *lines, const char *layer, const char *head)
-{
-    size_t next = 0;
-    for (int measure = 0; measure < MEASURE_COUNT; measure++)
-        if (wants(lines->item, measure))
-            lines->add_number(&lines->line, (enum measure)measure,
-                              value_at(&lines->measured.items[next++], layer, head));
-}
-
 static int end_line(struct lines *lines, struct err *err)
 {
     while (lines->line.size && lines->line.bytes[lines->line.size - 1] == ' ')
@@ -127,27 +122,48 @@ static int end_line(struct lines *lines, struct err *err)
     return 0;
 }
 
-/* `begin` writes what stands before the numbers of a head. */
-static int write_heads(struct lines *lines,
-                       void (*begin)(struct lines *, const char *layer, const char *head),
-                       struct err *err)
+static int write_head(struct lines *lines, const struct line_form *form, const char *layer,
+                      const char *head, struct err *err)
+{
+    size_t next = 0;
+    form->begin(lines, layer, head);
+    for (int measure = 0; measure < MEASURE_COUNT; measure++)
+        if (wants(lines->item, measure))
+            form->add_number(&lines->line, (enum measure)measure,
+                             value_at(&lines->measured.items[next++], layer, head));
+    return end_line(lines, err);
+}
+
+static int write_heads(struct lines *lines, const struct line_form *form, struct err *err)
 {
     const struct sheet *sheet = lines->item->measured ? heads_of(&lines->measured) : NULL;
-    for (size_t row = 0; sheet && row < sheet->rows.size; row++) {
-        for (size_t column = 0; column < sheet->columns.size; column++) {
-            const char *layer = sheet->rows.labels[row].plain;
-            const char *head = sheet->columns.labels[column].plain;
-            begin(lines, layer, head);
-            add_numbers(lines, layer, head);
-            if (end_line(lines, err))
+    for (size_t row = 0; sheet && row < sheet->rows.size; row++)
+        for (size_t column = 0; column < sheet->columns.size; column++)
+            if (write_head(lines, form, sheet->rows.labels[row].plain,
+                           sheet->columns.labels[column].plain, err))
                 return -1;
-        }
-    }
     return 0;
 }
 
-/* --- CSV ---------------------------------------------------------------------------------------
- */
+static int write_names(struct lines *lines, const struct line_form *form, struct err *err)
+{
+    form->add_names(lines);
+    return end_line(lines, err);
+}
+
+static int write_lines(struct stream *out, const struct item_measured *item,
+                       const struct line_form *form, struct err *err)
+{
+    struct arena arena = {0};
+    struct lines lines = {.out = out, .item = item};
+    int failed = add_columns(&lines.measured, item, &arena, err) ||
+                 (item->first && write_names(&lines, form, err)) || write_heads(&lines, form, err);
+    buf_release(&lines.line);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* --- CSV -------------------------------------------------------------------------------------- */
 
 static void csv_number(struct buf *line, enum measure measure, float value)
 {
@@ -163,29 +179,22 @@ static void csv_begin(struct lines *lines, const char *layer, const char *head)
     buf_format(&lines->line, "%s,%s", layer, head);
 }
 
-static int csv_head(struct lines *lines, struct err *err)
+static void csv_names(struct lines *lines)
 {
     measured_columns(&lines->line, &lines->measured, true);
     buf_text(&lines->line, "layer,head");
     for (int measure = 0; measure < MEASURE_COUNT; measure++)
         if (wants(lines->item, measure))
             buf_format(&lines->line, ",%s", measure_rows[measure].name);
-    return end_line(lines, err);
 }
 
 static int write_csv(struct stream *out, const struct item_measured *item, struct err *err)
 {
-    struct arena arena = {0};
-    struct lines lines = {.out = out, .item = item, .add_number = csv_number};
-    int failed = add_columns(&lines.measured, item, &arena, err) ||
-                 (item->first && csv_head(&lines, err)) || write_heads(&lines, csv_begin, err);
-    buf_release(&lines.line);
-    arena_release(&arena);
-    return failed ? -1 : 0;
+    static const struct line_form form = {csv_begin, csv_number, csv_names};
+    return write_lines(out, item, &form, err);
 }
 
-/* --- text --------------------------------------------------------------------------------------
- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static int width_of(enum measure measure)
 {
@@ -207,7 +216,7 @@ static void text_begin(struct lines *lines, const char *layer, const char *head)
     buf_format(&lines->line, "  %*s  %*s", PLACE_COLUMNS, layer, PLACE_COLUMNS, head);
 }
 
-static int text_head(struct lines *lines, struct err *err)
+static void text_names(struct lines *lines)
 {
     text_left(&lines->line, "item", lines->item->name_columns);
     buf_format(&lines->line, "  %*s  %*s", PLACE_COLUMNS, "layer", PLACE_COLUMNS, "head");
@@ -215,22 +224,15 @@ static int text_head(struct lines *lines, struct err *err)
         if (wants(lines->item, measure))
             buf_format(&lines->line, "  %*s", width_of((enum measure)measure),
                        measure_rows[measure].name);
-    return end_line(lines, err);
 }
 
 static int write_text(struct stream *out, const struct item_measured *item, struct err *err)
 {
-    struct arena arena = {0};
-    struct lines lines = {.out = out, .item = item, .add_number = text_number};
-    int failed = add_columns(&lines.measured, item, &arena, err) ||
-                 (item->first && text_head(&lines, err)) || write_heads(&lines, text_begin, err);
-    buf_release(&lines.line);
-    arena_release(&arena);
-    return failed ? -1 : 0;
+    static const struct line_form form = {text_begin, text_number, text_names};
+    return write_lines(out, item, &form, err);
 }
 
-/* --- tidy --------------------------------------------------------------------------------------
- */
+/* --- tidy ------------------------------------------------------------------------------------- */
 
 static int write_tidy(struct stream *out, const struct item_measured *item, struct err *err)
 {
@@ -243,8 +245,7 @@ static int write_tidy(struct stream *out, const struct item_measured *item, stru
     return failed ? -1 : 0;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static int write_object(struct stream *out, const struct item_measured *item, struct err *err)
 {
@@ -285,8 +286,7 @@ static int write_json(struct stream *out, const struct item_measured *item, stru
     return failed;
 }
 
-/* --- the table ---------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 const struct item_form item_forms[] = {
     {"text", ".txt", false, write_text},      {"csv", ".csv", false, write_csv},
