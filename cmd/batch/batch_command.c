@@ -42,31 +42,31 @@ static int prepare(struct batch_work *work, struct err *err)
     return 0;
 }
 
-/* The folders of this shard's items, in the order of the input; a broken item has none. */
+/* Who asks for the names of items. */
+struct seer {
+    int (*see)(void *seer, const char *name, struct err *err);
+    void *context;
+};
+
+static int see_name(void *context, const struct job *job, struct arena *arena, struct err *job_err,
+                    struct err *err)
+{
+    const struct seer *seer = context;
+    struct buf name = {0};
+    if (job_err->kind) /* it has no folder */
+        return 0;
+    result_names_folder(&name, job->name);
+    const char *kept = buf_keep(&name, arena, err);
+    return kept && !seer->see(seer->context, kept, err) ? 0 : -1;
+}
+
+/* The folders of this shard's items, in the order of the input. */
 static int each_name(void *context, int (*see)(void *seer, const char *name, struct err *err),
                      void *seer, struct err *err)
 {
     struct batch_work *work = context;
-    struct arena arena = {0};
-    struct buf name = {0};
-    struct job job;
-    struct err job_err = {0};
-    int failed = 0;
-    for (size_t i = 0; !failed && i < work->survey.end; i++) {
-        if (!jobs_next(&work->jobs, &job, &arena, &job_err))
-            break;
-        buf_clear(&name);
-        if (i >= work->survey.first && !job_err.kind) {
-            result_names_folder(&name, job.name);
-            failed = buf_check(&name, err) || see(seer, name.bytes, err);
-        }
-        arena_clear(&arena);
-        err_clear(&job_err);
-    }
-    jobs_rewind(&work->jobs);
-    buf_release(&name);
-    arena_release(&arena);
-    return failed ? -1 : 0;
+    struct seer asks = {see, seer};
+    return jobs_visit(&work->jobs, work->survey.first, work->survey.end, see_name, &asks, err);
 }
 
 static int open_store(struct batch_work *work, struct err *err)

@@ -17,42 +17,17 @@
 #include "base/num.h"
 #include "base/stream.h"
 #include "batch_work.h"
-#include "model/site.h"
 #include "write/text_line.h"
 #include "text/label.h"
 
 enum { NAME_COLUMNS = 30 };
 
-/* What was counted so far. */
 struct printing {
     struct batch_work *work;
     struct stream out;
     struct buf line;
-    uint64_t bytes;
-    size_t broken;
     size_t lines, most; /* of jobs that are printed */
-    bool counts;        /* nothing is printed yet */
 };
-
-/* What the tensors of a job take; more than can be counted is the most that can. */
-static size_t job_bytes(const struct prepared *prepared)
-{
-    const struct config *config = &prepared->model->viewer.model.config;
-    const struct selection *selection = &prepared->request.selection;
-    size_t tokens = prepared->pair.sentence.count;
-    size_t source = prepared->pair.source.count;
-    size_t total = 0;
-    for (int site = 0; site < SITE_COUNT; site++) {
-        size_t count = 0;
-        if (!(selection->sites >> site & 1))
-            continue;
-        size_t layers = selection_layers_of(selection, (enum site)site).count;
-        if (!site_size(&count, config, (enum site)site, selection->head_count, tokens, source) ||
-            !num_multiply(&count, count, layers * sizeof(float)) || !num_add(&total, total, count))
-            return SIZE_MAX;
-    }
-    return total;
-}
 
 static void add_error(struct buf *line, const struct err *job_err)
 {
@@ -60,54 +35,26 @@ static void add_error(struct buf *line, const struct err *job_err)
     label_line(line, job_err->text, strlen(job_err->text));
 }
 
-static int write_line(struct printing *printing, const struct job *job, struct arena *arena,
+static int write_line(void *context, const struct job *job, struct arena *arena,
                       struct err *job_err, struct err *err)
 {
+    struct printing *printing = context;
     struct prepared prepared;
     struct buf *line = &printing->line;
     char size[NUM_SIZE_BYTES];
-    bool reduced = store_is_tallied(&printing->work->plan);
     bool broken = batch_prepare(printing->work, job, &prepared, arena, job_err);
     if (job_err->out_of_memory)
         return err_adopt(err, job_err);
-    size_t bytes = broken || reduced ? 0 : job_bytes(&prepared);
-    if (printing->counts) {
-        printing->bytes += bytes;
-        printing->broken += broken;
-        return 0;
-    }
     text_left_visible(line, job->name, NAME_COLUMNS);
     buf_format(line, "  %6zu", job->item.line);
     if (broken)
         add_error(line, job_err);
     else
         buf_format(line, "  %6zu", prepared.pair.sentence.count);
-    if (!broken && !reduced)
-        buf_format(line, "  %s", num_size(size, bytes));
+    if (!broken && !store_is_tallied(&printing->work->plan))
+        buf_format(line, "  %s", num_size(size, prepared.bytes));
     printing->lines++;
-    return text_end(&printing->out, line, err);
-}
-
-/* All jobs of this shard once: counted, or printed as far as there is room for them. */
-static int visit_jobs(struct printing *printing, struct err *err)
-{
-    const struct survey *survey = &printing->work->survey;
-    struct arena arena = {0};
-    struct job job;
-    struct err job_err = {0};
-    int failed = 0;
-    jobs_rewind(&printing->work->jobs);
-    for (size_t number = 0; number < survey->end && !failed; number++) {
-        if ((!printing->counts && printing->lines == printing->most) ||
-            !jobs_next(&printing->work->jobs, &job, &arena, &job_err))
-            break;
-        if (number >= survey->first)
-            failed = write_line(printing, &job, &arena, &job_err, err);
-        arena_clear(&arena);
-        err_clear(&job_err);
-    }
-    arena_release(&arena);
-    return failed;
+    return text_end(&printing->out, line, err) ? -1 : printing->lines == printing->most;
 }
 
 static int write_jobs(struct printing *printing, struct err *err)
@@ -119,7 +66,8 @@ static int write_jobs(struct printing *printing, struct err *err)
     buf_text(&printing->line, "    line  tokens");
     if (!store_is_tallied(&printing->work->plan))
         buf_text(&printing->line, "  float32");
-    if (text_end(&printing->out, &printing->line, err) || visit_jobs(printing, err))
+    if (text_end(&printing->out, &printing->line, err) ||
+        jobs_visit(&printing->work->jobs, survey->first, survey->end, write_line, printing, err))
         return -1;
     if (printing->lines < jobs)
         stream_format(&printing->out, "… %zu more: --full prints all\n", jobs - printing->lines);
@@ -166,12 +114,13 @@ static void write_summary(struct printing *printing)
     if (shard->count)
         stream_format(out, " of %zu in all, shard %zu of %zu", survey->jobs, shard->index,
                       shard->count);
-    stream_format(out, ", %zu for each item; %zu broken\n", work->jobs.of_item, printing->broken);
+    stream_format(out, ", %zu for each item; %zu broken\n", work->jobs.of_item,
+                  survey->broken_here);
     stream_format(out, "%llu tokens, at most %zu in a text\n", (unsigned long long)survey->tokens,
                   survey->longest);
     if (!store_is_tallied(&work->plan))
         stream_format(out, "%s as float32; csv and json take about three times that\n",
-                      num_size(size, printing->bytes));
+                      num_size(size, survey->bytes));
     for (const struct tally_group *group = work->tallies.first; group; group = group->next) {
         size_t bytes = 0;
         if (work->plan.kind == STORE_SUMS &&
@@ -185,15 +134,11 @@ static void write_summary(struct printing *printing)
 
 int batch_print(struct batch_work *work, struct err *err)
 {
-    struct printing printing = {.work = work, .most = lines_of_jobs(work), .counts = true};
+    struct printing printing = {.work = work, .most = lines_of_jobs(work)};
     if (stream_to(&printing.out, STDOUT_FILENO, err))
         return -1;
-    int failed = visit_jobs(&printing, err);
-    printing.counts = false;
-    if (!failed) {
-        write_summary(&printing);
-        failed = write_jobs(&printing, err) || stream_commit(&printing.out, err);
-    }
+    write_summary(&printing);
+    int failed = write_jobs(&printing, err) || stream_commit(&printing.out, err);
     stream_discard(&printing.out);
     buf_release(&printing.line);
     return failed;

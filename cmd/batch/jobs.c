@@ -219,3 +219,22 @@ bool jobs_next(struct jobs *jobs, struct job *job, struct arena *arena, struct e
     jobs->turn = (jobs->turn + 1) % jobs->of_item;
     return true;
 }
+
+int jobs_visit(struct jobs *jobs, size_t first, size_t end, job_visit *visit, void *context,
+               struct err *err)
+{
+    struct arena arena = {0};
+    struct job job;
+    struct err job_err = {0};
+    int over = 0;
+    jobs_rewind(jobs);
+    for (size_t i = 0; i < end && !over && jobs_next(jobs, &job, &arena, &job_err); i++) {
+        if (i >= first)
+            over = visit(context, &job, &arena, &job_err, err);
+        arena_clear(&arena);
+        err_clear(&job_err);
+    }
+    jobs_rewind(jobs);
+    arena_release(&arena);
+    return over < 0 ? -1 : 0;
+}
