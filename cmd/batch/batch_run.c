@@ -303,13 +303,15 @@ static int store_entry(struct batch_work *work, const struct entry *entry, struc
     struct place page = store_page(&entry->job.item.options);
     page.show_tokens = entry->prepared.request.selection.tokens;
     page.style = &entry->prepared.style;
-    if (entry->fault.kind)
-        return store_failure(&work->store, &entry->job, &entry->fault, err);
-    if (work->plan.item_form)
-        return store_measured(&work->store, &entry->job, &entry->prepared.pair, &entry->measured,
-                              err);
-    return store_report(&work->store, &entry->job, &entry->prepared.pair, &entry->report, &page,
-                        err);
+    const struct outcome outcome = {
+        .job = &entry->job,
+        .fault = entry->fault.kind ? &entry->fault : NULL,
+        .pair = &entry->prepared.pair,
+        .report = &entry->report,
+        .page = &page,
+        .measured = &entry->measured,
+    };
+    return store_add(&work->store, &outcome, err);
 }
 
 /* Where results have no place for what went wrong, it is said at once. */

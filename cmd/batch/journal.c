@@ -104,19 +104,10 @@ int journal_add(struct journal *journal, const char *lines, size_t size, size_t 
     return write_all(journal, lines, size, err);
 }
 
-int journal_keep(struct journal *journal, size_t count, struct err *err)
+int journal_keep(struct journal *journal, size_t count, size_t size, struct err *err)
 {
-    struct record record;
-    size_t size = journal->head_size;
-    bool more = true;
-    int failed = record_open_pieces(&record, journal, err);
-    for (size_t i = 0; i < count && more && !failed; i++) {
-        failed = line_reader_next(&record.reader, &more, err);
-        size += more && !failed ? record.reader.size + 1 : 0;
-    }
-    record_close(&record);
     journal->count = count;
-    return failed ? -1 : cut_at(journal, size, err);
+    return cut_at(journal, journal->head_size + size, err);
 }
 
 /* --- the manifest ----------------------------------------------------------------------------- */

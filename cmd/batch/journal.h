@@ -62,8 +62,8 @@ void journal_close(struct journal *journal);
 int journal_add(struct journal *journal, const char *lines, size_t size, size_t count,
                 struct err *err);
 
-/* Forget all pieces but the first ones. */
-int journal_keep(struct journal *journal, size_t count, struct err *err);
+/* Forget all pieces but the first ones, which have so many bytes. */
+int journal_keep(struct journal *journal, size_t count, size_t size, struct err *err);
 
 /* How a batch ended. */
 struct journal_end {

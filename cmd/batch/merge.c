@@ -30,7 +30,7 @@ struct merging {
     struct store_plan plan;
     struct tallies tallies;
     struct store store;
-    struct buf from, to; /* paths, for a moment */
+    struct buf path, name; /* of a file, and of an item, for a moment */
     struct arena arena;
 };
 
@@ -93,7 +93,7 @@ static int check_hash(struct merging *merging, const char *folder, const struct 
 {
     char digits[SHA256_DIGITS + 1];
     size_t size = 0;
-    const char *path = path_of(&merging->from, folder, file->name, err);
+    const char *path = path_of(&merging->path, folder, file->name, err);
     if (!path || sha256_file(path, &size, digits, err))
         return -1;
     return strcmp(digits, file->sha256) == 0 ? 0 : refuse_changed(path, err);
@@ -170,9 +170,9 @@ static int see_names(struct merging *merging, struct record *shard,
     int more = 1;
     int failed = 0;
     while (!failed && (more = record_next(shard, err)) > 0) {
-        buf_clear(&merging->to);
-        failed = name_item(&merging->to, shard, err) ||
-                 (merging->to.size && see(seer, merging->to.bytes, err));
+        buf_clear(&merging->name);
+        failed = name_item(&merging->name, shard, err) ||
+                 (merging->name.size && see(seer, merging->name.bytes, err));
     }
     return failed || more < 0 ? -1 : 0;
 }
@@ -252,10 +252,9 @@ static int copy_file(struct stream *out, const char *path, const struct listed_f
 }
 
 /* Where the files of an item are copied to before they get their name. */
-static int make_draft(struct merging *merging, const char *item, struct err *err)
+static int make_draft(struct work_folder *folder, const char *item, struct err *err)
 {
-    const struct work_folder *folder = &merging->store.folder;
-    const char *path = path_of(&merging->to, folder->drafts, item, err);
+    const char *path = work_folder_draft(folder, item, err);
     return !path || work_folder_check_free(folder, item, err) || file_make_directory(path, err) ? -1
                                                                                                 : 0;
 }
@@ -264,8 +263,8 @@ static int copy_to_draft(struct merging *merging, const char *folder,
                          const struct listed_file *file, struct err *err)
 {
     struct stream out = {0};
-    const char *from = path_of(&merging->from, folder, file->name, err);
-    const char *to = path_of(&merging->to, merging->store.folder.drafts, file->name, err);
+    const char *from = path_of(&merging->path, folder, file->name, err);
+    const char *to = work_folder_draft(&merging->store.folder, file->name, err);
     int failed = !from || !to || stream_open(&out, to, err) || copy_file(&out, from, file, err) ||
                  stream_commit(&out, err);
     stream_discard(&out);
@@ -277,7 +276,7 @@ static int copy_files(struct merging *merging, size_t index, const struct record
                       const char *item, struct err *err)
 {
     const struct json *entry = *item ? json_first(shard->files) : NULL;
-    if (entry && make_draft(merging, item, err))
+    if (entry && make_draft(&merging->store.folder, item, err))
         return -1;
     for (; entry; entry = json_next(entry)) {
         struct listed_file file;
@@ -300,7 +299,7 @@ static int take_files(struct merging *merging, size_t index, const struct record
         return 0;
     if (!entry || read_file(&file, shard, entry, err))
         return err_set(err, "'%s': expected a file of results, found none", shard->path);
-    const char *path = path_of(&merging->from, folder_of(merging, index), file.name, err);
+    const char *path = path_of(&merging->path, folder_of(merging, index), file.name, err);
     if (!path)
         return -1;
     if (merging->plan.kind == STORE_LINES)
@@ -370,8 +369,8 @@ int merge_command(const struct options *options, struct err *err)
     tallies_release(&merging.tallies);
     record_close(&merging.first);
     shard_list_release(&merging.shards);
-    buf_release(&merging.from);
-    buf_release(&merging.to);
+    buf_release(&merging.path);
+    buf_release(&merging.name);
     arena_release(&merging.arena);
     return failed;
 }

@@ -8,7 +8,7 @@
  *     struct store store = {0};
  *     if (store_open(&store, &plan, err)) ...
  *     ... skip the first store.done jobs; for each of the others, in order: ...
- *     if (store_report(&store, &job, &report, &page, err)) ...
+ *     if (store_add(&store, &outcome, err)) ...
  *     if (store_settle(&store, err)) ...                                 (after some of them)
  *     if (store_finish(&store, err)) ...
  *     store_close(&store);
@@ -57,14 +57,17 @@ struct store {
 int store_open(struct store *store, const struct store_plan *plan, struct tallies *tallies,
                const struct journal_head *head, struct err *err);
 
-/* An item is done: with a report (NULL where it was tallied), with what was measured of it alone,
- * or with what was wrong with it. */
-int store_report(struct store *store, const struct job *job, const struct text_pair *pair,
-                 const struct report *report, const struct place *page, struct err *err);
-int store_measured(struct store *store, const struct job *job, const struct text_pair *pair,
-                   const struct measured *measured, struct err *err);
-int store_failure(struct store *store, const struct job *job, const struct item_fault *fault,
-                  struct err *err);
+/* What an item came to. */
+struct outcome {
+    const struct job *job;
+    const struct item_fault *fault; /* NULL: it went well */
+    const struct text_pair *pair;
+    const struct report *report; /* where matrices are kept … */
+    const struct place *page;
+    const struct measured *measured; /* … or each item is reduced alone */
+};
+
+int store_add(struct store *store, const struct outcome *outcome, struct err *err);
 
 /* An item that another process had finished, with its piece of the journal and, of items that have
  * lines, its line. */
@@ -112,6 +115,6 @@ int store_lines_append(struct store *store, struct err *err);
 
 /* All lines were appended: results.jsonl must have them, as the journal says, and no more; another
  * process may have written to it. */
-int store_lines_check(const struct store *store, struct err *err);
+int store_lines_check(struct store *store, struct err *err);
 
 #endif

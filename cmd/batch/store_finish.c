@@ -2,6 +2,7 @@
  */
 #include <string.h>
 
+#include "../output.h"
 #include "store.h"
 
 static int write_form(struct stream *out, const struct store *store, unsigned measures,
@@ -20,7 +21,7 @@ static int write_form(struct stream *out, const struct store *store, unsigned me
 static int print_tallies(struct store *store, struct err *err)
 {
     struct stream out = {0};
-    if (store_open_stream(&out, store->plan, err))
+    if (output_to(&out, store->plan->options->output, err))
         return -1;
     int failed = write_form(&out, store, store->tallies->measures, store->plan->form, err);
     if (!failed)
@@ -40,13 +41,10 @@ static int write_sums(struct store *store, const struct result_file *file, struc
 static int make_result(struct store *store, const struct result_file *file, struct err *err)
 {
     struct stream out = {0};
-    struct buf draft = {0};
-    work_folder_draft(&draft, &store->folder, file->name);
-    int failed = buf_check(&draft, err) || stream_open(&out, draft.bytes, err) ||
-                 write_sums(store, file, &out, err) || stream_commit(&out, err) ||
-                 work_folder_place(&store->folder, file->name, err);
+    const char *draft = work_folder_draft(&store->folder, file->name, err);
+    int failed = !draft || stream_open(&out, draft, err) || write_sums(store, file, &out, err) ||
+                 stream_commit(&out, err) || work_folder_place(&store->folder, file->name, err);
     stream_discard(&out);
-    buf_release(&draft);
     return failed ? -1 : 0;
 }
 
@@ -79,15 +77,13 @@ static int finish_files(struct store *store, struct buf *files, struct err *err)
 
 static int write_manifest(struct store *store, const char *files, struct err *err)
 {
-    const struct work_folder *folder = &store->folder;
+    struct work_folder *folder = &store->folder;
     const struct journal_end end = {files, store->failed, store->to_retry, !folder->target};
-    struct buf draft = {0};
-    work_folder_draft(&draft, folder, "manifest.json");
-    int failed = buf_check(&draft, err) ||
-                 journal_finish(&store->journal, draft.bytes, &end, err) ||
-                 work_folder_place(folder, "manifest.json", err);
-    buf_release(&draft);
-    return failed ? -1 : 0;
+    const char *draft = work_folder_draft(folder, "manifest.json", err);
+    return !draft || journal_finish(&store->journal, draft, &end, err) ||
+                   work_folder_place(folder, "manifest.json", err)
+               ? -1
+               : 0;
 }
 
 static int finish_folder(struct store *store, struct err *err)

@@ -2,7 +2,6 @@
 
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "../output.h"
 #include "../page.h"
@@ -91,14 +90,6 @@ static bool is_device(const char *path)
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-int store_open_stream(struct stream *out, const struct store_plan *plan, struct err *err)
-{
-    const char *output = plan->options->output;
-    if (!output || strcmp(output, "-") == 0)
-        return stream_to(out, STDOUT_FILENO, err);
-    return stream_open(out, output, err);
-}
-
 static int check_resumable(const struct store_plan *plan, struct err *err)
 {
     const struct options *options = plan->options;
@@ -116,7 +107,7 @@ int store_choose(struct store_plan *plan, const struct options *options, struct 
     *plan = (struct store_plan){.options = options};
     if (output && !*output)
         return err_usage(err, "--output: expected a path, found ''");
-    plan->to_stdout = !output || strcmp(output, "-") == 0 || is_device(output);
+    plan->to_stdout = output_is_standard(output) || is_device(output);
     if (check_resumable(plan, err) || shard_read(&plan->shard, options->shard, err))
         return -1;
     if (options->per_item)

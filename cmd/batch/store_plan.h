@@ -7,7 +7,6 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "base/stream.h"
 #include "../options.h"
 #include "write/format.h"
 #include "draw/measured_form.h"
@@ -44,9 +43,6 @@ bool store_is_tallied(const struct store_plan *plan);
 
 /* Whether an item that failed has a place among the results. */
 bool store_has_errors(const struct store_plan *plan);
-
-/* Open standard output, or the device that stands in its place. */
-int store_open_stream(struct stream *out, const struct store_plan *plan, struct err *err);
 
 /* The format of one item. */
 const struct format *store_format(const struct store_plan *plan, const struct options *item,

@@ -13,7 +13,8 @@
 struct findings {
     size_t most;   /* pieces that may count */
     size_t count;  /* of those that do: from the first that does not on all is done again */
-    size_t failed; /* of them */
+    size_t failed; /* of them … */
+    size_t place;  /* … and their bytes in the journal */
     size_t bytes;  /* of results.jsonl that are theirs … */
     size_t listed; /* … and all pieces' … */
     size_t size;   /* … and that are there */
@@ -64,10 +65,10 @@ static int check_lines(const struct store *store, const struct findings *found, 
 }
 
 /* Take a piece into account: whether its results are there, as they were. */
-static int take_piece(const struct store *store, struct findings *found, const struct record *piece,
+static int take_piece(struct store *store, struct findings *found, const struct record *piece,
                       struct err *err)
 {
-    const struct work_folder *folder = &store->folder;
+    struct work_folder *folder = &store->folder;
     bool missing = !piece->of_item || !piece->root;
     const struct listed_file lines = missing ? (struct listed_file){0} : record_file(piece->root);
     if (!missing && (check_lines(store, found, lines.bytes, lines.sha256, err) ||
@@ -80,6 +81,7 @@ static int take_piece(const struct store *store, struct findings *found, const s
     if (found->ended) /* its files are to go */
         return work_owned_may_go(folder, piece->files, err);
     found->count++;
+    found->place += piece->size + 1;
     found->bytes = found->listed;
     found->failed += json_member(piece->root, "error") != NULL;
     return 0;
@@ -96,7 +98,7 @@ static int check_size(const struct store *store, const struct findings *found, s
 }
 
 /* Look at all pieces, before anything goes. */
-static int look(const struct store *store, struct findings *found, struct err *err)
+static int look(struct store *store, struct findings *found, struct err *err)
 {
     struct record piece = {0};
     int more = 1;
@@ -168,15 +170,11 @@ static int load_sums(struct store *store, size_t *done, struct err *err)
     return 0;
 }
 
-static int make_journal(const struct store *store, struct journal *journal,
+static int make_journal(struct store *store, struct journal *journal,
                         const struct journal_head *head, struct err *err)
 {
-    struct buf draft = {0};
-    work_folder_draft(&draft, &store->folder, "journal");
-    int failed = buf_check(&draft, err) ||
-                 journal_begin(journal, store->folder.journal, draft.bytes, head, err);
-    buf_release(&draft);
-    return failed ? -1 : 0;
+    const char *draft = work_folder_draft(&store->folder, "journal", err);
+    return draft ? journal_begin(journal, store->folder.journal, draft, head, err) : -1;
 }
 
 int store_begin(struct store *store, const struct journal_head *head, struct err *err)
@@ -197,14 +195,15 @@ int store_resume(struct store *store, const struct journal_head *head, struct er
     if (look(store, &found, err))
         return -1;
     if (found.count < store->journal.count &&
-        (clear_rest(store, found.count, err) || journal_keep(&store->journal, found.count, err)))
+        (clear_rest(store, found.count, err) ||
+         journal_keep(&store->journal, found.count, found.place, err)))
         return -1;
     store->done = found.count;
     store->failed = found.failed;
     return store->plan->kind == STORE_LINES ? truncate_lines(store, found.bytes, err) : 0;
 }
 
-int store_lines_check(const struct store *store, struct err *err)
+int store_lines_check(struct store *store, struct err *err)
 {
     struct findings found = {.most = SIZE_MAX};
     if (look(store, &found, err))

@@ -269,6 +269,8 @@ void work_folder_release(struct work_folder *folder)
         rmdir(folder->own); /* each where nothing is in it, least of all the lock of another */
     if (folder->made || (held && folder->target))
         rmdir(folder->path);
+    buf_release(&folder->path_of_name);
+    buf_release(&folder->path_of_draft);
     arena_release(&folder->arena);
     *folder = (struct work_folder){0};
 }
@@ -280,9 +282,21 @@ const char *work_folder_record(const struct work_folder *folder)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-void work_folder_draft(struct buf *out, const struct work_folder *folder, const char *name)
+static const char *path_in(struct buf *path, const char *folder, const char *name, struct err *err)
 {
-    buf_format(out, "%s/%s", folder->drafts, name);
+    buf_clear(path);
+    buf_format(path, "%s/%s", folder, name);
+    return buf_check(path, err) ? NULL : path->bytes;
+}
+
+const char *work_folder_path(struct work_folder *folder, const char *name, struct err *err)
+{
+    return path_in(&folder->path_of_name, folder->path, name, err);
+}
+
+const char *work_folder_draft(struct work_folder *folder, const char *name, struct err *err)
+{
+    return path_in(&folder->path_of_draft, folder->drafts, name, err);
 }
 
 int work_folder_refuse(const char *path, struct err *err)
@@ -293,16 +307,13 @@ int work_folder_refuse(const char *path, struct err *err)
                       path);
 }
 
-int work_folder_check_free(const struct work_folder *folder, const char *name, struct err *err)
+int work_folder_check_free(struct work_folder *folder, const char *name, struct err *err)
 {
-    struct buf path = {0};
-    buf_format(&path, "%s/%s", folder->path, name);
-    mode_t kind = 0;
-    int failed = buf_check(&path, err) || file_kind(&kind, path.bytes, err);
-    if (kind)
-        failed = work_folder_refuse(path.bytes, err);
-    buf_release(&path);
-    return failed ? -1 : 0;
+    mode_t kind;
+    const char *path = work_folder_path(folder, name, err);
+    if (!path || file_kind(&kind, path, err))
+        return -1;
+    return kind ? work_folder_refuse(path, err) : 0;
 }
 
 /* Only a file is replaced, by a file. */
@@ -320,17 +331,11 @@ static int rename_to(const char *from, const char *path, bool may_replace, struc
     return rename(from, path) ? err_output(err, "cannot write '%s': %s", path, strerror(errno)) : 0;
 }
 
-int work_folder_place(const struct work_folder *folder, const char *name, struct err *err)
+int work_folder_place(struct work_folder *folder, const char *name, struct err *err)
 {
-    struct buf from = {0};
-    struct buf path = {0};
-    work_folder_draft(&from, folder, name);
-    buf_format(&path, "%s/%s", folder->path, name);
-    int failed = buf_check(&from, err) || buf_check(&path, err) ||
-                 rename_to(from.bytes, path.bytes, folder->may_replace, err);
-    buf_release(&from);
-    buf_release(&path);
-    return failed ? -1 : 0;
+    const char *from = work_folder_draft(folder, name, err);
+    const char *path = work_folder_path(folder, name, err);
+    return from && path ? rename_to(from, path, folder->may_replace, err) : -1;
 }
 
 int work_folder_finish(const struct work_folder *folder, struct err *err)
@@ -374,19 +379,17 @@ int work_folder_check_replaceable(const struct work_folder *folder, struct err *
 }
 
 /* A process that was killed may have moved the result, and not its record. */
-int work_folder_move_out(const struct work_folder *folder, const char *name, struct err *err)
+int work_folder_move_out(struct work_folder *folder, const char *name, struct err *err)
 {
-    struct buf from = {0};
     enum record_kind record;
-    mode_t consent = 0;
-    mode_t kind = 0;
-    buf_format(&from, "%s/%s", folder->path, name);
-    int failed = buf_check(&from, err) || look_at_record(&record, folder->record, err) ||
-                 file_kind(&consent, folder->consent, err) || file_kind(&kind, from.bytes, err);
-    if (!failed && kind)
-        failed = rename_to(from.bytes, folder->target, consent != 0, err);
-    buf_release(&from);
-    return failed || rename_to(folder->manifest, folder->record, true, err) ||
+    mode_t consent;
+    mode_t kind;
+    const char *from = work_folder_path(folder, name, err);
+    if (!from || look_at_record(&record, folder->record, err) ||
+        file_kind(&consent, folder->consent, err) || file_kind(&kind, from, err))
+        return -1;
+    return (kind && rename_to(from, folder->target, consent != 0, err)) ||
+                   rename_to(folder->manifest, folder->record, true, err) ||
                    file_remove(folder->consent, err)
                ? -1
                : 0;

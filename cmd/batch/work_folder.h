@@ -78,6 +78,7 @@ struct work_folder {
     bool open;           /* all in .attn-cli is the batch's */
     bool made, made_own; /* the folder, or .attn-cli: they go when nothing is in them */
     struct lock_file lock;
+    struct buf path_of_name, path_of_draft;
     struct arena arena;
 };
 
@@ -98,14 +99,14 @@ bool work_folder_is_folder(const char *output);
 /* Refuse what has a path and is not the batch's. */
 int work_folder_refuse(const char *path, struct err *err);
 
-/* Append the path of something half made, DIR/.attn-cli/new/NAME … */
-void work_folder_draft(struct buf *out, const struct work_folder *folder, const char *name);
+/* The path of a result, DIR/NAME, or of one that is half made, DIR/.attn-cli/new/NAME, until the
+ * next is asked for. */
+const char *work_folder_path(struct work_folder *folder, const char *name, struct err *err);
+const char *work_folder_draft(struct work_folder *folder, const char *name, struct err *err);
 
-/* … and refuse a name where something else is already, … */
-int work_folder_check_free(const struct work_folder *folder, const char *name, struct err *err);
-
-/* … and give it its name, DIR/NAME. */
-int work_folder_place(const struct work_folder *folder, const char *name, struct err *err);
+/* Refuse a name where something else is already; give what is half made its name. */
+int work_folder_check_free(struct work_folder *folder, const char *name, struct err *err);
+int work_folder_place(struct work_folder *folder, const char *name, struct err *err);
 
 /* --force is given: the target that is there may be replaced, also by who goes on later; or it is
  * not. */
@@ -118,7 +119,7 @@ int work_folder_check_target(const struct work_folder *folder, struct err *err);
 int work_folder_check_replaceable(const struct work_folder *folder, struct err *err);
 
 /* The one result, DIR/NAME, becomes the target, and the manifest its record. */
-int work_folder_move_out(const struct work_folder *folder, const char *name, struct err *err);
+int work_folder_move_out(struct work_folder *folder, const char *name, struct err *err);
 
 /* All is done, and the manifest is there: the journal goes, and sums that were kept. */
 int work_folder_finish(const struct work_folder *folder, struct err *err);
@@ -142,7 +143,7 @@ int work_owned_check(bool *missing, const struct work_folder *folder, const char
 
 /* Refuse a list of what no batch makes, and what may not go: an item's folder in which anything
  * else is. Then they may be removed. */
-int work_owned_may_go(const struct work_folder *folder, const struct json *files, struct err *err);
+int work_owned_may_go(struct work_folder *folder, const struct json *files, struct err *err);
 int work_owned_remove(const struct work_folder *folder, const struct json *files, struct err *err);
 
 /* Names of results, which `each` gives to `see` one after another. */
@@ -154,7 +155,7 @@ struct result_list {
 
 /* Refuse, before anything goes, that not all of an earlier batch can go, or that anything else is
  * in the way of new results. */
-int work_owned_check_room(const struct work_folder *folder, const struct result_list *results,
+int work_owned_check_room(struct work_folder *folder, const struct result_list *results,
                           struct err *err);
 
 /* Begin anew: all of it goes but the record, which is a journal then and is to be replaced by

@@ -136,7 +136,7 @@ static int check_entries(struct buf *path, size_t root, const struct json *files
     return 0;
 }
 
-static int check_item(const struct work_folder *folder, const struct json *files, const char *name,
+static int check_item(struct work_folder *folder, const struct json *files, const char *name,
                       struct err *err)
 {
     struct arena arena = {0};
@@ -157,21 +157,18 @@ static int check_item(const struct work_folder *folder, const struct json *files
     return failed ? -1 : 0;
 }
 
-static int check_result(const struct work_folder *folder, const char *name, struct err *err)
+static int check_result(struct work_folder *folder, const char *name, struct err *err)
 {
-    struct buf path = {0};
-    buf_format(&path, "%s/%s", folder->path, name);
-    mode_t kind = 0;
-    int failed = buf_check(&path, err) || file_kind(&kind, path.bytes, err);
-    if (kind && !S_ISREG(kind))
-        failed = work_folder_refuse(path.bytes, err);
-    buf_release(&path);
-    return failed ? -1 : 0;
+    mode_t kind;
+    const char *path = work_folder_path(folder, name, err);
+    if (!path || file_kind(&kind, path, err))
+        return -1;
+    return kind && !S_ISREG(kind) ? work_folder_refuse(path, err) : 0;
 }
 
 /* What goes has its names in `going`. */
 struct claims {
-    const struct work_folder *folder;
+    struct work_folder *folder;
     struct item_ids going;
 };
 
@@ -189,7 +186,7 @@ static int note(struct claims *claims, const char *name, struct err *err)
 static int claim_files(void *context, const struct json *files, struct err *err)
 {
     struct claims *claims = context;
-    const struct work_folder *folder = claims->folder;
+    struct work_folder *folder = claims->folder;
     for (const struct json *entry = json_first(files); entry; entry = json_next(entry)) {
         const char *name = record_file(entry).name;
         if (!name)
@@ -208,7 +205,7 @@ static int claim_result(void *context, const char *name, struct err *err)
     return check_result(claims->folder, name, err) || note(claims, name, err) ? -1 : 0;
 }
 
-int work_owned_may_go(const struct work_folder *folder, const struct json *files, struct err *err)
+int work_owned_may_go(struct work_folder *folder, const struct json *files, struct err *err)
 {
     struct claims claims = {.folder = folder};
     int failed = files ? claim_files(&claims, files, err) : 0;
@@ -314,7 +311,7 @@ static int visit(const struct work_folder *folder, const char *path, const struc
     return failed ? -1 : 0;
 }
 
-int work_owned_check_room(const struct work_folder *folder, const struct result_list *results,
+int work_owned_check_room(struct work_folder *folder, const struct result_list *results,
                           struct err *err)
 {
     struct claims claims = {.folder = folder};

@@ -121,7 +121,7 @@ TEST(pieces_can_be_read_and_forgotten)
     add("one\n");
     add("two\n");
     add("three\n");
-    ck_assert_int_eq(journal_keep(&journal, 2, &err), 0);
+    ck_assert_int_eq(journal_keep(&journal, 2, strlen("one\ntwo\n"), &err), 0);
     ck_assert_uint_eq(journal.count, 2);
     add("four\n");
     ck_assert_int_eq(record_open_pieces(&record, &journal, &err), 0);
