@@ -72,10 +72,6 @@ int condition_names_blame(const struct condition_names *names, const char *what,
 int item_conditions_begin(struct item_conditions *conditions, struct condition_names *names,
                           struct arena *arena, struct err *err);
 
-/* Fill the place of that name, which is added where it is new; the value is borrowed. */
-int item_conditions_set(struct item_conditions *conditions, const struct condition *condition,
-                        struct err *err);
-
 /* --- ids -------------------------------------------------------------------------------------- */
 
 /* Which ids there are, so that no two items have the same. What is kept of each is 64 bits of its
