@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/removal.h"
 #include "base/sha256.h"
 #include "lens/measure.h"
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/removal.h"
 #include "base/replacement.h"
 #include "journal.h"
 #include "store_plan.h"

@@ -51,9 +51,25 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/lock_file.h"
 #include "format/json.h"
 #include "shard.h"
+
+/* A file that one process at a time holds, and that says which. The lock is flock's and goes with
+ * its process: what a killed one leaves is a file that the next one takes. */
+struct lock_file {
+    int descriptor;
+    const char *path; /* borrowed; NULL: not held */
+};
+
+enum { LOCK_FILE_LOST = 1 };
+
+/* Take the lock of a place without waiting; refused where another process has it, by its name.
+ * LOCK_FILE_LOST says that the folder is gone, or that others came first again and again: make it,
+ * and take it once more. */
+int lock_file_take(struct lock_file *lock, const char *path, const char *place, struct err *err);
+
+/* Remove the file and let go; nothing where it is not held. */
+void lock_file_release(struct lock_file *lock);
 
 enum work_state {
     WORK_NONE,     /* nothing is there */
@@ -161,5 +177,18 @@ int work_owned_check_room(struct work_folder *folder, const struct result_list *
 /* Begin anew: all of it goes but the record, which is a journal then and is to be replaced by
  * another: who is killed meanwhile leaves an unfinished batch. */
 int work_owned_clear(struct work_folder *folder, struct err *err);
+
+/* --- what goes -------------------------------------------------------------------------------- */
+
+/* Whether a name leads to something below a folder: not an absolute one, and without components
+ * that are empty, "." or "..". */
+bool removal_is_below(const char *name);
+
+/* Remove a file, and then those of its folders below `folder` that are empty; or a folder with its
+ * files and those of the folders in it, but no deeper ones. Never through a link: every component
+ * of a name is opened as a folder that is none, and what is no regular file is someone else's and
+ * stays. What is not there is no error, a file that may not be replaced (replacement.h) is one. */
+int removal_file(const char *folder, const char *name, struct err *err);
+int removal_folder(const char *folder, const char *name, struct err *err);
 
 #endif

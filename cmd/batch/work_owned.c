@@ -10,7 +10,6 @@
 
 #include "base/file.h"
 #include "base/listing.h"
-#include "base/removal.h"
 #include "base/sha256.h"
 #include "items.h"
 #include "journal.h"
