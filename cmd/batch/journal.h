@@ -80,7 +80,7 @@ int journal_finish(const struct journal *journal, const char *manifest,
 /* --- one that is read ------------------------------------------------------------------------- */
 
 struct record {
-    const char *path;
+    const char *path, *folder;         /* a shard's folder; borrowed, as the path of others */
     const char *lines[HEAD_LINES_MAX]; /* a shard's: its head, each line with its end */
     size_t line_count;
     const char *line; /* the one that was read last, until the next one is … */

@@ -26,7 +26,12 @@ struct merging {
     const struct options *options; /* of the command line */
     struct options batch;          /* those that the shards were made with */
     struct shard_list shards;
-    struct record first; /* of them, for its head */
+    struct record first;       /* of them, for its head */
+    struct progress *progress; /* NULL: they are only looked at */
+    struct seer {
+        int (*see)(void *seer, const char *name, struct err *err);
+        void *context;
+    } seer; /* who asks for the names of items */
     struct store_plan plan;
     struct tallies tallies;
     struct store store;
@@ -40,18 +45,44 @@ static int check_head(const struct merging *merging, const struct record *shard,
                       struct err *err)
 {
     char expected[64];
-    const char *folder = merging->shards.folders[index];
-    const char *first = merging->shards.folders[0];
     for (size_t i = 0; i + 1 < HEAD_LINES_MAX; i++)
         if (shard->line_count != HEAD_LINES_MAX ||
             strcmp(shard->lines[i], merging->first.lines[i]) != 0)
             return err_set(err, "'%s': expected a shard of the same batch as '%s', found another",
-                           folder, first);
+                           shard->folder, merging->first.folder);
     snprintf(expected, sizeof expected, " \"shard\": {\"index\": %zu, \"of\": %zu},\n", index + 1,
              merging->shards.count);
     if (strcmp(shard->lines[HEAD_LINES_MAX - 1], expected) != 0)
-        return err_set(err, "'%s': expected shard %zu of %zu, found another", folder, index + 1,
-                       merging->shards.count);
+        return err_set(err, "'%s': expected shard %zu of %zu, found another", shard->folder,
+                       index + 1, merging->shards.count);
+    return 0;
+}
+
+typedef int see_line(struct merging *merging, const struct record *shard, struct err *err);
+
+static int visit_shard(struct merging *merging, size_t index, see_line *see, struct err *err)
+{
+    struct record shard;
+    int more = 1;
+    if (record_open_shard(&shard, merging->shards.folders[index], err))
+        return -1;
+    int failed = check_head(merging, &shard, index, err);
+    while (!failed && (more = record_next(&shard, err)) > 0)
+        failed = see(merging, &shard, err);
+    record_close(&shard);
+    return failed || more < 0 ? -1 : 0;
+}
+
+/* Give every item, and the files of none, of every shard to `see`. */
+static int visit_shards(struct merging *merging, see_line *see, struct err *err)
+{
+    size_t count = merging->shards.count;
+    for (size_t i = 0; i < count; i++) {
+        if (merging->progress)
+            progress_show(merging->progress, i, count, NULL);
+        if (visit_shard(merging, i, see, err))
+            return -1;
+    }
     return 0;
 }
 
@@ -69,11 +100,6 @@ static const char *path_of(struct buf *path, const char *folder, const char *nam
     return buf_check(path, err) ? NULL : path->bytes;
 }
 
-static const char *folder_of(const struct merging *merging, size_t index)
-{
-    return merging->shards.folders[index];
-}
-
 /* One file of a list. */
 static int read_file(struct listed_file *file, const struct record *shard, const struct json *entry,
                      struct err *err)
@@ -88,20 +114,19 @@ static int read_file(struct listed_file *file, const struct record *shard, const
 }
 
 /* With --force there is something to lose by what is seen only while it is copied. */
-static int check_hash(struct merging *merging, const char *folder, const struct listed_file *file,
-                      struct err *err)
+static int check_hash(struct merging *merging, const struct record *shard,
+                      const struct listed_file *file, struct err *err)
 {
     char digits[SHA256_DIGITS + 1];
     size_t size = 0;
-    const char *path = path_of(&merging->path, folder, file->name, err);
+    const char *path = path_of(&merging->path, shard->folder, file->name, err);
     if (!path || sha256_file(path, &size, digits, err))
         return -1;
     return strcmp(digits, file->sha256) == 0 ? 0 : refuse_changed(path, err);
 }
 
 /* The files of one item are in one folder. */
-static int check_files(struct merging *merging, size_t index, const struct record *shard,
-                       struct err *err)
+static int check_files(struct merging *merging, const struct record *shard, struct err *err)
 {
     struct listed_file first = {0};
     struct listed_file file;
@@ -118,79 +143,35 @@ static int check_files(struct merging *merging, size_t index, const struct recor
     }
     for (const struct json *entry = files; entry && merging->options->force;
          entry = json_next(entry))
-        if (read_file(&file, shard, entry, err) ||
-            check_hash(merging, folder_of(merging, index), &file, err))
-            return -1;
-    return 0;
-}
-
-/* Give every item, and the files of none, to `see`. */
-static int visit_shard(struct merging *merging, size_t index,
-                       int (*see)(struct merging *merging, size_t index, const struct record *shard,
-                                  struct err *err),
-                       struct err *err)
-{
-    struct record shard;
-    int more = 1;
-    if (record_open_shard(&shard, folder_of(merging, index), err))
-        return -1;
-    int failed = check_head(merging, &shard, index, err);
-    while (!failed && (more = record_next(&shard, err)) > 0)
-        failed = see(merging, index, &shard, err);
-    record_close(&shard);
-    return failed || more < 0 ? -1 : 0;
-}
-
-/* All of them, before anything of an earlier result goes. */
-static int check_shards(struct merging *merging, struct err *err)
-{
-    for (size_t i = 0; i < merging->shards.count; i++)
-        if (visit_shard(merging, i, check_files, err))
+        if (read_file(&file, shard, entry, err) || check_hash(merging, shard, &file, err))
             return -1;
     return 0;
 }
 
 /* Of an item that has files, the name of its folder; of another "". */
-static int name_item(struct buf *name, const struct record *shard, struct err *err)
+static const char *name_item(struct merging *merging, const struct record *shard, struct err *err)
 {
-    struct listed_file file;
+    struct listed_file file = {.name = ""};
     const struct json *entry = shard->of_item && shard->files ? json_first(shard->files) : NULL;
-    buf_text(name, "");
     if (entry && read_file(&file, shard, entry, err))
-        return -1;
-    if (entry)
-        buf_bytes(name, file.name, strcspn(file.name, "/"));
-    return buf_check(name, err);
+        return NULL;
+    buf_clear(&merging->name);
+    buf_bytes(&merging->name, file.name, strcspn(file.name, "/"));
+    return buf_check(&merging->name, err) ? NULL : merging->name.bytes;
 }
 
-static int see_names(struct merging *merging, struct record *shard,
-                     int (*see)(void *seer, const char *name, struct err *err), void *seer,
-                     struct err *err)
+static int see_name(struct merging *merging, const struct record *shard, struct err *err)
 {
-    int more = 1;
-    int failed = 0;
-    while (!failed && (more = record_next(shard, err)) > 0) {
-        buf_clear(&merging->name);
-        failed = name_item(&merging->name, shard, err) ||
-                 (merging->name.size && see(seer, merging->name.bytes, err));
-    }
-    return failed || more < 0 ? -1 : 0;
+    const char *name = name_item(merging, shard, err);
+    return !name || (*name && merging->seer.see(merging->seer.context, name, err)) ? -1 : 0;
 }
 
 static int each_name(void *context, int (*see)(void *seer, const char *name, struct err *err),
                      void *seer, struct err *err)
 {
     struct merging *merging = context;
-    for (size_t i = 0; i < merging->shards.count; i++) {
-        struct record shard;
-        if (record_open_shard(&shard, folder_of(merging, i), err))
-            return -1;
-        int failed = see_names(merging, &shard, see, seer, err);
-        record_close(&shard);
-        if (failed)
-            return -1;
-    }
-    return 0;
+    merging->seer = (struct seer){see, seer};
+    return visit_shards(merging, see_name, err);
 }
 
 /* Options, places and the head of the manifest are those of the first shard, which is to be as its
@@ -259,11 +240,11 @@ static int make_draft(struct work_folder *folder, const char *item, struct err *
                                                                                                 : 0;
 }
 
-static int copy_to_draft(struct merging *merging, const char *folder,
+static int copy_to_draft(struct merging *merging, const struct record *shard,
                          const struct listed_file *file, struct err *err)
 {
     struct stream out = {0};
-    const char *from = path_of(&merging->path, folder, file->name, err);
+    const char *from = path_of(&merging->path, shard->folder, file->name, err);
     const char *to = work_folder_draft(&merging->store.folder, file->name, err);
     int failed = !from || !to || stream_open(&out, to, err) || copy_file(&out, from, file, err) ||
                  stream_commit(&out, err);
@@ -272,24 +253,36 @@ static int copy_to_draft(struct merging *merging, const char *folder,
 }
 
 /* Copy the files of one item: nothing where it has none. */
-static int copy_files(struct merging *merging, size_t index, const struct record *shard,
-                      const char *item, struct err *err)
+static int copy_files(struct merging *merging, const struct record *shard, const char *item,
+                      struct err *err)
 {
     const struct json *entry = *item ? json_first(shard->files) : NULL;
     if (entry && make_draft(&merging->store.folder, item, err))
         return -1;
     for (; entry; entry = json_next(entry)) {
         struct listed_file file;
-        if (read_file(&file, shard, entry, err) ||
-            copy_to_draft(merging, folder_of(merging, index), &file, err))
+        if (read_file(&file, shard, entry, err) || copy_to_draft(merging, shard, &file, err))
             return -1;
     }
     return 0;
 }
 
+/* The journal speaks of an item before its folder has its name, as in a batch. */
+static int take_item(struct merging *merging, const struct record *shard, struct err *err)
+{
+    struct store *store = &merging->store;
+    const char *item = merging->plan.kind == STORE_ITEMS ? name_item(merging, shard, err) : "";
+    bool failed = json_member(shard->root, "error") != NULL;
+    if (!item || copy_files(merging, shard, item, err) ||
+        store_adopt(store, shard->line, shard->size, failed, err))
+        return -1;
+    if (!*item)
+        return 0;
+    return store_settle(store, err) || work_folder_place(&store->folder, item, err) ? -1 : 0;
+}
+
 /* What belongs to no item: the lines of all of them, or the sums. */
-static int take_files(struct merging *merging, size_t index, const struct record *shard,
-                      struct err *err)
+static int take_files(struct merging *merging, const struct record *shard, struct err *err)
 {
     struct listed_file file;
     size_t done = 0;
@@ -299,7 +292,7 @@ static int take_files(struct merging *merging, size_t index, const struct record
         return 0;
     if (!entry || read_file(&file, shard, entry, err))
         return err_set(err, "'%s': expected a file of results, found none", shard->path);
-    const char *path = path_of(&merging->path, folder_of(merging, index), file.name, err);
+    const char *path = path_of(&merging->path, shard->folder, file.name, err);
     if (!path)
         return -1;
     if (merging->plan.kind == STORE_LINES)
@@ -310,28 +303,11 @@ static int take_files(struct merging *merging, size_t index, const struct record
     return failed ? -1 : 0;
 }
 
-/* The journal speaks of an item before its folder has its name, as in a batch. */
-static int take_item(struct merging *merging, size_t index, const struct record *shard,
-                     struct err *err)
-{
-    struct store *store = &merging->store;
-    struct buf item = {0};
-    bool failed_item = json_member(shard->root, "error") != NULL;
-    bool has_files = merging->plan.kind == STORE_ITEMS;
-    int failed = (has_files && (name_item(&item, shard, err) ||
-                                copy_files(merging, index, shard, item.bytes, err))) ||
-                 store_adopt(store, shard->line, shard->size, failed_item, err);
-    if (!failed && item.size)
-        failed = store_settle(store, err) || work_folder_place(&store->folder, item.bytes, err);
-    buf_release(&item);
-    return failed ? -1 : 0;
-}
-
-static int take(struct merging *merging, size_t index, const struct record *shard, struct err *err)
+static int take(struct merging *merging, const struct record *shard, struct err *err)
 {
     if (shard->of_item)
-        return take_item(merging, index, shard, err);
-    return take_files(merging, index, shard, err) || store_settle(&merging->store, err) ? -1 : 0;
+        return take_item(merging, shard, err);
+    return take_files(merging, shard, err) || store_settle(&merging->store, err) ? -1 : 0;
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -343,17 +319,15 @@ static int merge_all(struct merging *merging, struct err *err)
         return err_usage(err,
                          "expected one place, that of the whole: what --output said, found %zu",
                          operands->count);
-    if (shard_list_find(&merging->shards, operands->items[0], err) ||
-        record_open_shard(&merging->first, folder_of(merging, 0), err) ||
-        check_shards(merging, err) || open_target(merging, err))
+    if (shard_list_find(&merging->shards, operands->items[0], &merging->arena, err) ||
+        record_open_shard(&merging->first, merging->shards.folders[0], err) ||
+        visit_shards(merging, check_files, err) || /* before anything of an earlier result goes */
+        open_target(merging, err))
         return -1;
     struct progress progress;
-    int failed = 0;
     progress_begin(&progress, merging->options, "shards");
-    for (size_t i = 0; i < merging->shards.count && !failed; i++) {
-        progress_show(&progress, i, merging->shards.count, NULL);
-        failed = visit_shard(merging, i, take, err);
-    }
+    merging->progress = &progress;
+    int failed = visit_shards(merging, take, err);
     progress_end(&progress);
     return failed || store_finish(&merging->store, err) ? -1 : 0;
 }
@@ -368,7 +342,6 @@ int merge_command(const struct options *options, struct err *err)
     store_close(&merging.store);
     tallies_release(&merging.tallies);
     record_close(&merging.first);
-    shard_list_release(&merging.shards);
     buf_release(&merging.path);
     buf_release(&merging.name);
     arena_release(&merging.arena);

@@ -290,16 +290,16 @@ static int read_head(struct record *record, struct err *err)
     return -1;
 }
 
-static int open_shard(struct record *record, const char *folder, struct err *err)
+static int open_shard(struct record *record, struct err *err)
 {
-    record->path = arena_format(&record->arena, err, "%s/manifest.json", folder);
+    record->path = arena_format(&record->arena, err, "%s/manifest.json", record->folder);
     if (!record->path)
         return -1;
     if (!file_exists(record->path))
         return err_set(err,
                        "'%s': expected a shard that is finished, found no manifest.json: run "
                        "it again with --resume",
-                       folder);
+                       record->folder);
     int descriptor = open(record->path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return err_set(err, "cannot open '%s': %s", record->path, strerror(errno));
@@ -310,8 +310,8 @@ static int open_shard(struct record *record, const char *folder, struct err *err
 
 int record_open_shard(struct record *record, const char *folder, struct err *err)
 {
-    *record = (struct record){0};
-    if (!open_shard(record, folder, err))
+    *record = (struct record){.folder = folder};
+    if (!open_shard(record, err))
         return 0;
     record_close(record);
     return -1;

@@ -146,44 +146,20 @@ bool shard_has(const struct job_shard *shard, uint64_t before, uint64_t tokens, 
 
 /* --- the folders ------------------------------------------------------------------------------ */
 
-/* The target without a slash at its end. */
-static int find_stem(struct shard_list *list, const char *target, struct err *err)
-{
-    size_t size = strlen(target);
-    while (size > 1 && target[size - 1] == '/')
-        size--;
-    if (!size)
-        return err_usage(err, "expected a path, found ''");
-    list->stem = arena_text(&list->arena, target, size, err);
-    return list->stem ? 0 : -1;
-}
-
-/* The folder of the target, and where in it the name begins. */
-static const char *parent_of(struct shard_list *list, const char **name, struct err *err)
-{
-    const char *slash = strrchr(list->stem, '/');
-    *name = slash ? slash + 1 : list->stem;
-    if (!slash)
-        return ".";
-    size_t size = slash == list->stem ? 1 : (size_t)(slash - list->stem);
-    return arena_text(&list->arena, list->stem, size, err);
-}
-
 static int note_shard(struct shard_list *list, const struct job_shard *shard, struct err *err)
 {
     char suffix[SHARD_SUFFIX_BYTES];
-    const char **folder = NULL;
     if (list->count && list->count != shard->count)
         return err_set(err, "'%s': expected the shards of one batch, found some of %zu and of %zu",
                        list->stem, list->count, shard->count);
     if (!list->count) {
         list->count = shard->count;
-        list->folders = arena_alloc(&list->arena, shard->count, sizeof *list->folders, err);
+        list->folders = arena_alloc(list->arena, shard->count, sizeof *list->folders, err);
         if (!list->folders)
             return -1;
     }
-    folder = &list->folders[shard->index - 1];
-    *folder = arena_format(&list->arena, err, "%s%s", list->stem, shard_suffix(suffix, shard));
+    const char **folder = &list->folders[shard->index - 1];
+    *folder = arena_format(list->arena, err, "%s%s", list->stem, shard_suffix(suffix, shard));
     return *folder ? 0 : -1;
 }
 
@@ -204,32 +180,33 @@ static int check_complete(const struct shard_list *list, struct err *err)
     return count ? -1 : 0;
 }
 
-int shard_list_find(struct shard_list *list, const char *target, struct err *err)
+int shard_list_find(struct shard_list *list, const char *target, struct arena *arena,
+                    struct err *err)
 {
     struct listing listing;
-    const char *name = NULL;
-    *list = (struct shard_list){0};
-    if (find_stem(list, target, err))
-        return -1;
-    const char *parent = parent_of(list, &name, err);
-    size_t size = strlen(name);
-    if (!parent || listing_read(&listing, parent, &list->arena, err))
+    struct job_shard shard;
+    size_t size = strlen(target);
+    while (size > 1 && target[size - 1] == '/')
+        size--;
+    *list = (struct shard_list){.arena = arena, .stem = arena_text(arena, target, size, err)};
+    if (!list->stem || !size)
+        return size ? -1 : err_usage(err, "expected a path, found ''");
+    const char *slash = strrchr(list->stem, '/');
+    const char *name = slash ? slash + 1 : list->stem;
+    const char *parent = slash == list->stem ? "/" : ".";
+    if (slash && slash != list->stem)
+        parent = arena_text(arena, list->stem, (size_t)(slash - list->stem), err);
+    if (!parent || listing_read(&listing, parent, arena, err))
         return -1;
     for (size_t i = 0; i < listing.count; i++) {
-        struct job_shard shard;
-        const char *suffix = listing.names[i] + size;
-        if (strncmp(listing.names[i], name, size) == 0 && *suffix == '.' &&
-            read_pair(&shard, suffix + 1, "-of-") && note_shard(list, &shard, err))
+        const char *found = listing.names[i];
+        bool is_shard = strncmp(found, name, strlen(name)) == 0 && found[strlen(name)] == '.' &&
+                        read_pair(&shard, found + strlen(name) + 1, "-of-");
+        if (is_shard && note_shard(list, &shard, err))
             return -1;
     }
     if (!list->count)
         return err_set(err, "'%s': expected its shards, '%s.1-of-N' and so on, found none",
                        list->stem, list->stem);
     return check_complete(list, err);
-}
-
-void shard_list_release(struct shard_list *list)
-{
-    arena_release(&list->arena);
-    *list = (struct shard_list){0};
 }

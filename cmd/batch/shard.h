@@ -42,12 +42,12 @@ struct shard_list {
     const char *stem;     /* the place of the whole, without a slash at its end */
     const char **folders; /* [count] parts.1-of-3, parts.2-of-3, … */
     size_t count;
-    struct arena arena;
+    struct arena *arena; /* what all of it lives in */
 };
 
 /* Find the folders of all shards beside the place of the whole. Refused: none, some of them, and
  * those of several batches. */
-int shard_list_find(struct shard_list *list, const char *target, struct err *err);
-void shard_list_release(struct shard_list *list);
+int shard_list_find(struct shard_list *list, const char *target, struct arena *arena,
+                    struct err *err);
 
 #endif
