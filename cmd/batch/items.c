@@ -10,7 +10,6 @@
 #include "../inputs.h"
 
 enum {
-    NUMBER_BYTES = 32,
     PASSED_BYTES = 64 * 1024, /* of the file, which are then given back */
     ENDINGS_MAX = 2,
 };
@@ -142,11 +141,6 @@ static int choose_kind(struct items *items, const char *name, struct err *err)
     return name ? 0 : refuse_array(items, err);
 }
 
-static bool is_text(const char *name)
-{
-    return strcmp(name, "ids") == 0 || strcmp(name, "sentence") == 0;
-}
-
 /* Columns are fields of an item or conditions, each once; one has the texts. */
 static int check_header(struct items *items, const struct csv_record *header, struct err *err)
 {
@@ -158,7 +152,7 @@ static int check_header(struct items *items, const struct csv_record *header, st
                 return err_set(err, "expected every column once, found '%s' twice", name);
         if (!item_has_field(name) && condition_names_add(&items->names, name, err))
             return err_prefix(err, "column %zu", i + 1);
-        texts = texts || is_text(name);
+        texts = texts || strcmp(name, "ids") == 0 || strcmp(name, "sentence") == 0;
     }
     return texts ? 0
                  : condition_names_blame(&items->names,
@@ -289,22 +283,10 @@ void items_rewind(struct items *items)
     items->next = 0;
 }
 
-struct items_mark items_mark(const struct items *items)
+void items_again(struct items *items)
 {
-    return (struct items_mark){items->reader, items->next};
-}
-
-void items_return(struct items *items, const struct items_mark *mark)
-{
-    items->reader = mark->reader;
-    items->next = mark->next;
-}
-
-static const char *make_id(size_t number, struct arena *arena, struct err *err)
-{
-    char text[NUMBER_BYTES];
-    int size = snprintf(text, sizeof text, "%04zu", number);
-    return arena_text(arena, text, (size_t)size, err);
+    items->reader = items->last;
+    items->next--;
 }
 
 /* No two items have the same id. */
@@ -325,6 +307,7 @@ bool items_next(struct items *items, struct item *item, struct arena *arena, str
 {
     struct item_draft draft = {.item = item, .arena = arena, .err = err};
     *item = (struct item){.options = *items->defaults};
+    items->last = items->reader;
     int found = item_conditions_begin(&item->conditions, &items->names, arena, err)
                     ? -1
                     : items->kind->read(items, &draft);
@@ -335,7 +318,7 @@ bool items_next(struct items *items, struct item *item, struct arena *arena, str
         items->forgotten = items->reader.at;
     }
     if (!item->id)
-        item->id = make_id(items->next, arena, err);
+        item->id = arena_format(arena, err, "%04zu", items->next);
     items->next++;
     item->broken = found < 0 || !item->id || check_id(items, item, err);
     if (item->broken)

@@ -125,7 +125,8 @@ struct items {
     struct file file; /* what items point into */
     const struct options *defaults;
     const struct items_kind *kind;
-    struct csv_reader first;      /* where the first item begins, whatever the kind */
+    struct csv_reader first;      /* where the first item begins, whatever the kind … */
+    struct csv_reader last;       /* … and the one that was read last … */
     struct csv_reader reader;     /* … and the next */
     struct csv_record header;     /* csv: the names of the columns */
     struct condition_names names; /* of conditions: all, once all items were read */
@@ -149,16 +150,9 @@ void items_release(struct items *items);
 /* Refuse what was written to while it was read. */
 int items_check_unchanged(const struct items *items, struct err *err);
 
-/* Begin again with the first; or with the one that stood next when the mark was taken. */
+/* Begin again with the first; or with the one that was read last. */
 void items_rewind(struct items *items);
-
-struct items_mark {
-    struct csv_reader reader;
-    size_t next;
-};
-
-struct items_mark items_mark(const struct items *items);
-void items_return(struct items *items, const struct items_mark *mark);
+void items_again(struct items *items);
 
 /* Read the next item; its texts are the file's or the arena's. False at the end. Of a broken one
  * only id and line are certain, and `err`, which is to be empty, says in which line what is wrong.

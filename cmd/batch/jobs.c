@@ -206,10 +206,8 @@ static int multiply(const struct jobs *jobs, struct job *job, size_t turn, struc
 bool jobs_next(struct jobs *jobs, struct job *job, struct arena *arena, struct err *err)
 {
     *job = (struct job){0};
-    if (jobs->turn == 0)
-        jobs->mark = items_mark(&jobs->items);
-    else /* the item is read again, so that nothing of it must be kept */
-        items_return(&jobs->items, &jobs->mark);
+    if (jobs->turn) /* so that nothing of the item must be kept */
+        items_again(&jobs->items);
     if (!items_next(&jobs->items, &job->item, arena, err))
         return false;
     if (!job->item.id || multiply(jobs, job, jobs->turn, arena, err)) {

@@ -34,9 +34,8 @@ struct jobs {
     struct sweep *sweeps;
     size_t sweep_count;
     size_t repeats;
-    size_t of_item;         /* jobs that each item makes */
-    size_t turn;            /* which of them comes next */
-    struct items_mark mark; /* where their item begins */
+    size_t of_item; /* jobs that each item makes */
+    size_t turn;    /* which of them comes next */
     struct arena arena;
 };
 
