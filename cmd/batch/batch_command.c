@@ -13,32 +13,22 @@
 #include "../signals.h"
 #include "text/label.h"
 
-/* Items may have a format of their own; a folder of reductions holds all. */
-static void note_looks(const struct batch_work *work)
-{
-    const struct store_plan *plan = &work->plan;
-    const struct format *format = plan->form ? format_find(plan->form->name) : plan->format;
-    if (format)
-        looks_note(work->options, format);
-}
-
-static void note_tokenizers(const struct batch_work *work)
-{
-    for (const struct open_model *model = work->models.first; model; model = model->next)
-        print_note_of_tokenizer(work->options, model->readings[0]);
-}
-
 static int prepare(struct batch_work *work, struct err *err)
 {
     const struct options *options = work->options;
+    const struct store_plan *plan = &work->plan;
     work->models.threads = (size_t)options->threads;
     if (store_choose(&work->plan, options, err) || tallies_open(&work->tallies, options, err) ||
         jobs_open(&work->jobs, options, err))
         return -1;
-    note_looks(work);
+    /* items may have a format of their own; a folder of reductions holds all */
+    const struct format *format = plan->form ? format_find(plan->form->name) : plan->format;
+    if (format)
+        looks_note(options, format);
     if (batch_survey(work, err))
         return -1;
-    note_tokenizers(work);
+    for (const struct open_model *model = work->models.first; model; model = model->next)
+        print_note_of_tokenizer(options, model->readings[0]);
     return 0;
 }
 
@@ -82,14 +72,6 @@ static int open_store(struct batch_work *work, struct err *err)
     return failed;
 }
 
-static void note_dropped(const struct batch_work *work)
-{
-    size_t count = work->survey.dropped;
-    if (count)
-        print_note(work->options, "%zu mark%s not in the vocabulary %s left out", count,
-                   count == 1 ? " that is" : "s that are", count == 1 ? "was" : "were");
-}
-
 /* The rest went on; this is how the batch ends. */
 static int count_failures(const struct batch_work *work, struct err *err)
 {
@@ -100,31 +82,30 @@ static int count_failures(const struct batch_work *work, struct err *err)
                       work->survey.end - work->survey.first);
 }
 
-/* attn-cli: interrupted: … */
-static int write_hint(struct buf *line, const struct batch_work *work, struct err *err)
-{
-    const char *place = work->store.folder.path;
-    buf_text(line, "attn-cli: interrupted: '");
-    label_visible(line, place, strlen(place));
-    buf_text(line, "' holds what is done: the same command line with --resume goes on\n");
-    return buf_check(line, err);
-}
-
 static int run_and_finish(struct batch_work *work, struct err *err)
 {
-    if (!work->store.complete && batch_run(work, err))
+    if ((!work->store.complete && batch_run(work, err)) || store_finish(&work->store, err))
         return -1;
-    return store_finish(&work->store, err) ? -1 : count_failures(work, err);
+    return count_failures(work, err);
 }
 
 /* Where results have a place of their own, what is done of them is not lost. */
 static int run_and_store(struct batch_work *work, struct err *err)
 {
     struct buf hint = {0};
+    size_t dropped = work->survey.dropped;
     if (open_store(work, err))
         return -1;
-    note_dropped(work);
-    int failed = !work->plan.to_stdout && write_hint(&hint, work, err);
+    if (dropped)
+        print_note(work->options, "%zu mark%s not in the vocabulary %s left out", dropped,
+                   dropped == 1 ? " that is" : "s that are", dropped == 1 ? "was" : "were");
+    if (!work->plan.to_stdout) {
+        const char *place = work->store.folder.path;
+        buf_text(&hint, "attn-cli: interrupted: '");
+        label_visible(&hint, place, strlen(place));
+        buf_text(&hint, "' holds what is done: the same command line with --resume goes on\n");
+    }
+    int failed = buf_check(&hint, err);
     signals_hint(work->options->quiet ? NULL : hint.bytes);
     failed = failed || run_and_finish(work, err);
     signals_hint(NULL);

@@ -29,12 +29,6 @@ struct printing {
     size_t lines, most; /* of jobs that are printed */
 };
 
-static void add_error(struct buf *line, const struct err *job_err)
-{
-    buf_text(line, "   error  ");
-    label_line(line, job_err->text, strlen(job_err->text));
-}
-
 static int write_line(void *context, const struct job *job, struct arena *arena,
                       struct err *job_err, struct err *err)
 {
@@ -47,10 +41,12 @@ static int write_line(void *context, const struct job *job, struct arena *arena,
         return err_adopt(err, job_err);
     text_left_visible(line, job->name, NAME_COLUMNS);
     buf_format(line, "  %6zu", job->item.line);
-    if (broken)
-        add_error(line, job_err);
-    else
+    if (broken) {
+        buf_text(line, "   error  ");
+        label_line(line, job_err->text, strlen(job_err->text));
+    } else {
         buf_format(line, "  %6zu", prepared.pair.sentence.count);
+    }
     if (!broken && !store_is_tallied(&printing->work->plan))
         buf_format(line, "  %s", num_size(size, prepared.bytes));
     printing->lines++;
@@ -85,21 +81,10 @@ static size_t lines_of_jobs(const struct batch_work *work)
     return window.ws_row > BESIDE + LEAST ? window.ws_row - BESIDE : LEAST;
 }
 
-static void write_model(struct stream *out, const char *name)
+static void write_name(struct stream *out, const char *before, const char *name)
 {
-    stream_text(out, "model ");
+    stream_text(out, before);
     label_write_line(out, name, strlen(name));
-    stream_char(out, '\n');
-}
-
-/* Who has mistyped the name of an option sees it here. */
-static void write_conditions(struct stream *out, const struct condition_names *names)
-{
-    for (size_t i = 0; i < names->count; i++) {
-        stream_text(out, i ? ", " : "conditions ");
-        label_write_line(out, names->names[i], strlen(names->names[i]));
-    }
-    stream_text(out, names->count ? "\n" : "");
 }
 
 static void write_summary(struct printing *printing)
@@ -127,9 +112,15 @@ static void write_summary(struct printing *printing)
             tally_bytes(&bytes, work->tallies.measures, &group->size))
             stream_format(out, "tallies of up to %s\n", num_size(size, bytes));
     }
-    for (const struct open_model *model = work->models.first; model; model = model->next)
-        write_model(out, model->viewer.model.name);
-    write_conditions(out, &work->jobs.items.names);
+    for (const struct open_model *model = work->models.first; model; model = model->next) {
+        write_name(out, "model ", model->viewer.model.name);
+        stream_char(out, '\n');
+    }
+    /* who has mistyped the name of an option sees it here */
+    const struct condition_names *names = &work->jobs.items.names;
+    for (size_t i = 0; i < names->count; i++)
+        write_name(out, i ? ", " : "conditions ", names->names[i]);
+    stream_text(out, names->count ? "\n" : "");
 }
 
 int batch_print(struct batch_work *work, struct err *err)

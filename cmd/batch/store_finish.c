@@ -20,21 +20,13 @@ static int write_form(struct stream *out, const struct store *store, unsigned me
 
 static int print_tallies(struct store *store, struct err *err)
 {
+    const struct store_plan *plan = store->plan;
     struct stream out = {0};
-    if (output_to(&out, store->plan->options->output, err))
-        return -1;
-    int failed = write_form(&out, store, store->tallies->measures, store->plan->form, err);
-    if (!failed)
-        failed = stream_commit(&out, err);
+    int failed = output_to(&out, plan->options->output, err) ||
+                 write_form(&out, store, store->tallies->measures, plan->form, err) ||
+                 stream_commit(&out, err);
     stream_discard(&out);
-    return failed;
-}
-
-static int write_sums(struct store *store, const struct result_file *file, struct stream *out,
-                      struct err *err)
-{
-    return file->form ? write_form(out, store, file->measures, file->form, err)
-                      : tallies_write(out, store->tallies, store->done, err);
+    return failed ? -1 : 0;
 }
 
 /* A file of the folder that is made of sums. */
@@ -42,7 +34,9 @@ static int make_result(struct store *store, const struct result_file *file, stru
 {
     struct stream out = {0};
     const char *draft = work_folder_draft(&store->folder, file->name, err);
-    int failed = !draft || stream_open(&out, draft, err) || write_sums(store, file, &out, err) ||
+    int failed = !draft || stream_open(&out, draft, err) ||
+                 (file->form ? write_form(&out, store, file->measures, file->form, err)
+                             : tallies_write(&out, store->tallies, store->done, err)) ||
                  stream_commit(&out, err) || work_folder_place(&store->folder, file->name, err);
     stream_discard(&out);
     return failed ? -1 : 0;
