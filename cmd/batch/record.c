@@ -159,8 +159,9 @@ static int parse(struct record *record, const char *json, size_t size, bool of_i
 /*  "files": [{"file": "sums", …}],                of a manifest
  *   {"id": "a", …, "files": [{…}, {…}]},          of an item in it
  * {"id": "a", …}                                  of a journal */
-static void parse_any(struct record *record)
+static int parse_any(struct record *record, struct err *err)
 {
+    struct err unread = {0};
     const char *line = record->line;
     size_t size = record->size;
     bool of_item = !begins(line, size, files_line);
@@ -171,7 +172,8 @@ static void parse_any(struct record *record)
         size--;
     record->of_item = of_item && size > 1 && *line == '{' && record->line[record->size - 1] == '}';
     if (size > 1 && *line == (of_item ? '{' : '['))
-        parse(record, line, size, of_item, NULL);
+        parse(record, line, size, of_item, &unread);
+    return unread.out_of_memory ? err_adopt(err, &unread) : 0; /* else it is no JSON */
 }
 
 static int refuse_form(const struct record *record, const char *found, struct err *err)
@@ -238,8 +240,8 @@ int record_next(struct record *record, struct err *err)
         return -1;
     record->line = record->reader.line;
     record->size = record->reader.size;
-    if (more)
-        parse_any(record);
+    if (more && parse_any(record, err))
+        return -1;
     return more;
 }
 
