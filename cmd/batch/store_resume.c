@@ -87,16 +87,6 @@ static int take_piece(struct store *store, struct findings *found, const struct 
     return 0;
 }
 
-static int check_size(const struct store *store, const struct findings *found, struct err *err)
-{
-    if (found->size <= found->listed)
-        return 0;
-    return err_usage(err,
-                     "'%s': expected the %zu bytes that '%s' lists, found %zu: cut it off there, "
-                     "or move it, and --resume makes it again",
-                     store->folder.lines, found->listed, store->folder.journal, found->size);
-}
-
 /* Look at all pieces, before anything goes. */
 static int look(struct store *store, struct findings *found, struct err *err)
 {
@@ -109,11 +99,18 @@ static int look(struct store *store, struct findings *found, struct err *err)
     record_close(&piece);
     if (found->lines >= 0)
         close(found->lines);
-    return failed || more < 0 || check_size(store, found, err) ? -1 : 0;
+    if (failed || more < 0)
+        return -1;
+    if (found->size <= found->listed)
+        return 0;
+    return err_usage(err,
+                     "'%s': expected the %zu bytes that '%s' lists, found %zu: cut it off there, "
+                     "or move it, and --resume makes it again",
+                     store->folder.lines, found->listed, store->folder.journal, found->size);
 }
 
 /* The files of pieces that do not count go. */
-static int clear_rest(const struct store *store, size_t count, struct err *err)
+static int clear_rest(struct store *store, size_t count, struct err *err)
 {
     struct record piece;
     int more = 1;

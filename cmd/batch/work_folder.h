@@ -160,7 +160,7 @@ int work_owned_check(bool *missing, const struct work_folder *folder, const char
 /* Refuse a list of what no batch makes, and what may not go: an item's folder in which anything
  * else is. Then they may be removed. */
 int work_owned_may_go(struct work_folder *folder, const struct json *files, struct err *err);
-int work_owned_remove(const struct work_folder *folder, const struct json *files, struct err *err);
+int work_owned_remove(struct work_folder *folder, const struct json *files, struct err *err);
 
 /* Names of results, which `each` gives to `see` one after another. */
 struct result_list {

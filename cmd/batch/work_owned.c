@@ -96,6 +96,28 @@ int work_owned_check(bool *missing, const struct work_folder *folder, const char
     return 0;
 }
 
+/* --- what is listed --------------------------------------------------------------------------- */
+
+/* What sees all names that would go; NULL: none that a batch makes. Of the first file of an item it
+ * is given all that are listed with it. */
+struct visitor {
+    int (*see)(void *context, const char *name, const struct json *item, struct err *err);
+    void *context;
+};
+
+/* The files of a line, which are those of one item, or results. */
+static int see_files(const struct json *files, const struct visitor *visitor, struct err *err)
+{
+    const struct json *first = files ? json_first(files) : NULL;
+    for (const struct json *entry = first; entry; entry = json_next(entry)) {
+        const char *name = record_file(entry).name;
+        bool of_item = entry == first && name && strchr(name, '/');
+        if (visitor->see(visitor->context, name, of_item ? files : NULL, err))
+            return -1;
+    }
+    return 0;
+}
+
 /* --- whether it can go ------------------------------------------------------------------------ */
 
 static bool lists(const struct json *files, const char *name)
@@ -181,33 +203,22 @@ static int note(struct claims *claims, const char *name, struct err *err)
     return failed ? -1 : 0;
 }
 
-/* The files of a line, which are those of one item, or results. */
-static int claim_files(void *context, const struct json *files, struct err *err)
+static int claim(void *context, const char *name, const struct json *item, struct err *err)
 {
     struct claims *claims = context;
     struct work_folder *folder = claims->folder;
-    for (const struct json *entry = json_first(files); entry; entry = json_next(entry)) {
-        const char *name = record_file(entry).name;
-        if (!name)
-            return refuse_list(work_folder_record(folder), err);
-        bool first = entry == json_first(files) && strchr(name, '/');
-        if (note(claims, name, err) || (first && check_item(folder, files, name, err)) ||
-            (!strchr(name, '/') && check_result(folder, name, err)))
-            return -1;
-    }
-    return 0;
-}
-
-static int claim_result(void *context, const char *name, struct err *err)
-{
-    struct claims *claims = context;
-    return check_result(claims->folder, name, err) || note(claims, name, err) ? -1 : 0;
+    if (!name)
+        return refuse_list(work_folder_record(folder), err);
+    return note(claims, name, err) || (item && check_item(folder, item, name, err)) ||
+                   (!strchr(name, '/') && check_result(folder, name, err))
+               ? -1
+               : 0;
 }
 
 int work_owned_may_go(struct work_folder *folder, const struct json *files, struct err *err)
 {
     struct claims claims = {.folder = folder};
-    int failed = files ? claim_files(&claims, files, err) : 0;
+    int failed = see_files(files, &(struct visitor){claim, &claims}, err);
     item_ids_release(&claims.going);
     return failed;
 }
@@ -225,43 +236,26 @@ static int check_name(void *context, const char *name, struct err *err)
 
 /* --- its going -------------------------------------------------------------------------------- */
 
-int work_owned_remove(const struct work_folder *folder, const struct json *files, struct err *err)
-{
-    const struct json *entry = files ? json_first(files) : NULL;
-    for (; entry; entry = json_next(entry)) {
-        const char *name = record_file(entry).name;
-        if (name && removal_file(folder->path, name, err))
-            return -1;
-    }
-    return 0;
-}
-
-static int remove_files(void *context, const struct json *files, struct err *err)
-{
-    return work_owned_remove(context, files, err);
-}
-
-static int remove_result(void *context, const char *name, struct err *err)
+static int remove_file(void *context, const char *name, const struct json *item, struct err *err)
 {
     const struct work_folder *folder = context;
-    return removal_file(folder->path, name, err);
+    (void)item;
+    return name ? removal_file(folder->path, name, err) : 0;
+}
+
+int work_owned_remove(struct work_folder *folder, const struct json *files, struct err *err)
+{
+    return see_files(files, &(struct visitor){remove_file, folder}, err);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
-
-/* What sees all that would go: the lists of files in the record, and the names of results. */
-struct visitor {
-    int (*files)(void *context, const struct json *files, struct err *err);
-    int (*result)(void *context, const char *name, struct err *err);
-    void *context;
-};
 
 static int see_results(const struct visitor *visitor, const struct store_plan *plan,
                        unsigned measures, struct err *err)
 {
     struct result_file file;
     for (size_t i = 0; result_names_next(&file, plan, measures, &i);)
-        if (visitor->result(visitor->context, file.name, err))
+        if (visitor->see(visitor->context, file.name, NULL, err))
             return -1;
     return 0;
 }
@@ -298,7 +292,7 @@ static int visit(const struct work_folder *folder, const char *path, const struc
     int failed = record_open(&record, path, err);
     while (!failed && (found = record_next(&record, err)) > 0) {
         if (record.files && has_lists)
-            failed = visitor->files(visitor->context, record.files, err);
+            failed = see_files(record.files, visitor, err);
         if (!has_all && !command && manifest_is_command(record.line, record.size)) {
             command = arena_text(&arena, record.line, record.size, err);
             failed = failed || !command;
@@ -314,7 +308,7 @@ int work_owned_check_room(struct work_folder *folder, const struct result_list *
                           struct err *err)
 {
     struct claims claims = {.folder = folder};
-    const struct visitor visitor = {claim_files, claim_result, &claims};
+    const struct visitor visitor = {claim, &claims};
     int failed =
         (folder->state != WORK_NONE && visit(folder, work_folder_record(folder), &visitor, err)) ||
         results->each(results->context, check_name, &claims, err);
@@ -324,7 +318,7 @@ int work_owned_check_room(struct work_folder *folder, const struct result_list *
 
 int work_owned_clear(struct work_folder *folder, struct err *err)
 {
-    const struct visitor visitor = {remove_files, remove_result, folder};
+    const struct visitor visitor = {remove_file, folder};
     if (folder->state == WORK_NONE)
         return 0;
     if (folder->state == WORK_FINISHED && rename(folder->manifest, folder->journal))
