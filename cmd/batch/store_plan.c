@@ -15,11 +15,10 @@ static int choose_form(struct store_plan *plan, struct err *err)
     const char *name = plan->options->format;
     const char *output = plan->options->output;
     size_t index = 0;
-    bool in_folder = !plan->to_stdout && work_folder_is_folder(output);
-    if (in_folder && name)
+    if (plan->in_folder && name)
         return err_usage(err, "--format: a folder of reductions holds all formats, found '%s'",
                          name);
-    if (in_folder)
+    if (plan->in_folder)
         return 0;
     if (!name && plan->to_stdout && output && *output) /* a device has no ending */
         name = measured_forms[0].name;
@@ -42,7 +41,7 @@ static int choose_item_form(struct store_plan *plan, struct err *err)
     const char *output = plan->options->output;
     if (!plan->options->reduce)
         return err_usage(err, "--per-item: expected --reduce beside it, found none");
-    if (!plan->to_stdout && work_folder_is_folder(output))
+    if (plan->in_folder)
         return err_usage(err, "--per-item: expected a file for all items, found the folder '%s'",
                          output);
     plan->kind = STORE_LINES;
@@ -67,18 +66,17 @@ bool store_has_errors(const struct store_plan *plan)
 static int choose_format(struct store_plan *plan, struct err *err)
 {
     const char *output = plan->options->output;
-    bool in_folder = !plan->to_stdout && work_folder_is_folder(output);
     const char *name = plan->options->format ? plan->options->format : "jsonl";
     const struct format_table table = FORMAT_TABLE(format_rows, format_count);
     size_t index = 0;
-    if (!plan->options->format && !plan->to_stdout && !in_folder &&
+    if (!plan->options->format && !plan->to_stdout && !plan->in_folder &&
         format_find_ending(&index, &table, output))
         name = format_rows[index].name;
     plan->format = find_format(name, err);
     if (!plan->format)
         return -1;
     plan->kind = strcmp(name, "jsonl") == 0 ? STORE_LINES : STORE_ITEMS;
-    if (plan->kind == STORE_ITEMS && !in_folder)
+    if (plan->kind == STORE_ITEMS && !plan->in_folder)
         return err_usage(
             err, "--format %s: many items in one place are jsonl: give a folder (-o DIR/)", name);
     return 0;
@@ -108,6 +106,7 @@ int store_choose(struct store_plan *plan, const struct options *options, struct 
     if (output && !*output)
         return err_usage(err, "--output: expected a path, found ''");
     plan->to_stdout = output_is_standard(output) || is_device(output);
+    plan->in_folder = !plan->to_stdout && work_folder_is_folder(output);
     if (check_resumable(plan, err) || shard_read(&plan->shard, options->shard, err))
         return -1;
     if (options->per_item)

@@ -23,6 +23,7 @@ enum store_kind {
 struct store_plan {
     enum store_kind kind;
     bool to_stdout;                    /* or to a device: nothing is left there to go on with */
+    bool in_folder;                    /* else in a file, which is one result */
     const struct format *format;       /* of items, where they do not say otherwise */
     const struct item_form *item_form; /* of reductions of every item; NULL: there are none */
     size_t first_job, jobs;            /* of this shard, and in all: for forms with an end */
