@@ -131,25 +131,18 @@ static int skip_jobs(struct round *round, size_t count, struct err *err)
 
 /* --- one pass --------------------------------------------------------------------------------- */
 
-/* All layers and all heads that any of the jobs wants. */
-static int join_selections(struct selection *joined, const struct pass_group *group,
-                           struct arena *arena, struct err *err)
-{
-    const struct config *config = &group->entries[0]->prepared.model->viewer.model.config;
-    const struct selection **all = arena_alloc(arena, group->count, sizeof *all, err);
-    for (size_t i = 0; i < group->count && all; i++)
-        all[i] = &group->entries[i]->prepared.request.selection;
-    return all ? selection_join(joined, all, group->count, config, arena, err) : -1;
-}
-
-/* A pass whose attention is counted where it is seen; what a pass that failed has counted does not
- * count again. */
+/* A pass whose attention is counted where it is seen, of all layers and all heads that any of the
+ * jobs wants; what a pass that failed has counted does not count again. */
 static int tally_group(struct round *round, const struct pass_group *group, struct look *look,
                        struct tally_sink *sink, struct err *err)
 {
     struct selection joined;
     struct viewer *viewer = &group->entries[0]->prepared.model->viewer;
-    if (join_selections(&joined, group, &round->arena, err))
+    const struct selection **all = arena_alloc(&round->arena, group->count, sizeof *all, err);
+    for (size_t i = 0; i < group->count && all; i++)
+        all[i] = &group->entries[i]->prepared.request.selection;
+    if (!all ||
+        selection_join(&joined, all, group->count, &viewer->model.config, &round->arena, err))
         return -1;
     look->selection = &joined;
     return viewer_watch(viewer, look, (struct tap){.sink = tally_sink_see, .context = sink}, err);

@@ -155,14 +155,6 @@ static int visit(void *context, const struct job *job, struct arena *arena, stru
     return walk->broken && work->options->fail_fast;
 }
 
-/* Whatever the job, it is the same that is wrong. */
-static int refuse_all(const struct err *first, struct err *err)
-{
-    err_set(err, "%s", after_place(first));
-    err->kind = first->kind;
-    return -1;
-}
-
 int batch_survey(struct batch_work *work, struct err *err)
 {
     struct walk walk = {.work = work};
@@ -171,8 +163,11 @@ int batch_survey(struct batch_work *work, struct err *err)
     work->survey.jobs = walk.jobs;
     work->survey.broken = walk.broken;
     work->survey.weight = walk.weight;
-    if (walk.general && walk.broken == walk.jobs && walk.jobs > 1)
-        return refuse_all(&walk.first, err);
+    if (walk.general && walk.broken == walk.jobs && walk.jobs > 1) { /* whatever the job */
+        err_set(err, "%s", after_place(&walk.first));
+        err->kind = walk.first.kind;
+        return -1;
+    }
     if (walk.broken && work->options->fail_fast)
         return err_adopt(err, &walk.first);
     if (work->plan.shard.count) {

@@ -12,58 +12,38 @@
 #include "write/measured_data.h"
 #include "write/text_line.h"
 
-enum {
-    NUMBER_COLUMNS = 8,
-    PLACE_COLUMNS = 5,
-    VALUE_BYTES = 64,
-    REPEAT_BYTES = 32,
-    COLUMNS_BESIDE = 2
-};
+enum { NUMBER_COLUMNS = 8, PLACE_COLUMNS = 5, VALUE_BYTES = 64, COLUMNS_BESIDE = 2 };
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* Every line has its layer and head. */
-static bool is_column(const struct sweep *sweep)
+/* The item with what tells it from the others, in memory of the arena: its id and conditions, what
+ * sweeps vary, which repetition it is. Every line has its layer and head. */
+static int add_columns(struct measured *measured, const struct item_measured *item,
+                       struct arena *arena, struct err *err)
 {
-    return strcmp(sweep->name, "layer") != 0 && strcmp(sweep->name, "head") != 0;
-}
-
-/* What tells an item from the others: its id and conditions, what sweeps vary, which repetition it
- * is. */
-static size_t make_columns(struct measured_column *columns, const struct job *job,
-                           char repeat[REPEAT_BYTES])
-{
-    size_t count = 0;
+    const struct job *job = item->job;
     const struct item_conditions *conditions = &job->item.conditions;
+    size_t most = conditions->count + job->sweep_count + COLUMNS_BESIDE;
+    struct measured_column *columns = arena_alloc(arena, most, sizeof *columns, err);
+    const char *repeat = arena_format(arena, err, "%zu", job->repetition);
+    if (!columns || !repeat)
+        return -1;
+    size_t count = 0;
     columns[count++] = (struct measured_column){"id", job->item.id};
     for (size_t i = 0; i < conditions->count; i++)
         columns[count++] =
             (struct measured_column){conditions->items[i].name, conditions->items[i].value};
     for (size_t i = 0; i < job->sweep_count; i++) {
         const struct sweep *sweep = &job->sweeps[i];
-        if (is_column(sweep))
+        if (strcmp(sweep->name, "layer") != 0 && strcmp(sweep->name, "head") != 0)
             columns[count++] =
                 (struct measured_column){sweep->name, sweep->values[job->choices[i]]};
     }
-    snprintf(repeat, REPEAT_BYTES, "%zu", job->repetition);
     if (job->repeats)
         columns[count++] = (struct measured_column){"repeat", repeat};
-    return count;
-}
-
-/* The item with its columns, in memory of the arena. */
-static int add_columns(struct measured *measured, const struct item_measured *item,
-                       struct arena *arena, struct err *err)
-{
-    const struct job *job = item->job;
-    size_t most = job->item.conditions.count + job->sweep_count + COLUMNS_BESIDE;
-    struct measured_column *columns = arena_alloc(arena, most, sizeof *columns, err);
-    char *repeat = arena_alloc(arena, REPEAT_BYTES, 1, err);
     *measured = item->measured ? *item->measured : (struct measured){0};
-    if (!columns || !repeat)
-        return -1;
     measured->columns = columns;
-    measured->column_count = make_columns(columns, job, repeat);
+    measured->column_count = count;
     return 0;
 }
 
@@ -145,19 +125,17 @@ static int write_heads(struct lines *lines, const struct line_form *form, struct
     return 0;
 }
 
-static int write_names(struct lines *lines, const struct line_form *form, struct err *err)
-{
-    form->add_names(lines);
-    return end_line(lines, err);
-}
-
 static int write_lines(struct stream *out, const struct item_measured *item,
                        const struct line_form *form, struct err *err)
 {
     struct arena arena = {0};
     struct lines lines = {.out = out, .item = item};
-    int failed = add_columns(&lines.measured, item, &arena, err) ||
-                 (item->first && write_names(&lines, form, err)) || write_heads(&lines, form, err);
+    int failed = add_columns(&lines.measured, item, &arena, err);
+    if (!failed && item->first) {
+        form->add_names(&lines);
+        failed = end_line(&lines, err);
+    }
+    failed = failed || write_heads(&lines, form, err);
     buf_release(&lines.line);
     arena_release(&arena);
     return failed ? -1 : 0;

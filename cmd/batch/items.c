@@ -202,18 +202,6 @@ static int read_header(struct items *items, struct err *err)
     return 0;
 }
 
-static int find_path(const char **path, const struct options *options, struct err *err)
-{
-    const struct texts *operands = &options->operands;
-    const char *second = operands->count > 1 ? operands->items[1] : options->file;
-    *path = operands->count ? operands->items[0] : options->file;
-    if (operands->count && second)
-        return err_usage(err, "expected one file, found '%s' as well", second);
-    if (!*path && inputs_are_piped(options))
-        *path = "-";
-    return 0;
-}
-
 /* A file in which nothing is to be done is a mistake. */
 static int check_content(struct items *items, struct err *err)
 {
@@ -247,11 +235,17 @@ int items_begin(struct items *items, const char *path, struct file file,
 int items_open(struct items *items, const struct options *options, struct err *err)
 {
     struct file file = {0};
-    const char *path = NULL;
+    const struct texts *operands = &options->operands;
+    const char *path = operands->count ? operands->items[0] : options->file;
+    const char *second = operands->count > 1 ? operands->items[1] : options->file;
     *items = (struct items){0};
-    if (find_path(&path, options, err) || (path && inputs_read_file(&file, path, err)))
+    if (operands->count && second)
+        return err_usage(err, "expected one file, found '%s' as well", second);
+    if (!path && inputs_are_piped(options))
+        path = "-";
+    if (path && inputs_read_file(&file, path, err))
         return -1;
-    if (!file.size && !options->operands.count && !options->file) {
+    if (!file.size && !operands->count && !options->file) {
         file_release(&file);
         return err_usage(err, "expected a file of sentences, JSON lines or CSV, or a pipe; - is "
                               "standard input");

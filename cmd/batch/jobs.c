@@ -32,15 +32,16 @@ static bool read_range(const char *value, size_t size, long long *first, long lo
            num_parse_integer(end, *first, JOBS_MAX, last);
 }
 
-static int add_value(struct sweep *sweep, const char *value, size_t size, struct arena *arena,
-                     struct err *err)
+/* NULL: there was no memory for it. */
+static int add_value(struct sweep *sweep, const char *value, struct err *err)
 {
+    if (!value)
+        return -1;
     if (sweep->count == VALUES_MAX)
         return err_usage(err, "--sweep %s: expected at most %d values, found more", sweep->name,
                          VALUES_MAX);
-    const char *copy = arena_text(arena, value, size, err);
-    sweep->values[sweep->count++] = copy;
-    return copy ? 0 : -1;
+    sweep->values[sweep->count++] = value;
+    return 0;
 }
 
 static int add_values(struct sweep *sweep, const char *value, size_t size, struct arena *arena,
@@ -48,14 +49,11 @@ static int add_values(struct sweep *sweep, const char *value, size_t size, struc
 {
     long long first = 0;
     long long last = 0;
-    char number[NUMBER_BYTES];
     if (!read_range(value, size, &first, &last))
-        return add_value(sweep, value, size, arena, err);
-    for (long long i = first; i <= last; i++) {
-        int length = snprintf(number, sizeof number, "%lld", i);
-        if (add_value(sweep, number, (size_t)length, arena, err))
+        return add_value(sweep, arena_text(arena, value, size, err), err);
+    for (long long i = first; i <= last; i++)
+        if (add_value(sweep, arena_format(arena, err, "%lld", i), err))
             return -1;
-    }
     return 0;
 }
 
