@@ -8,14 +8,14 @@
 #include "base/file.h"
 #include "write/folder_out.h"
 
-static bool is_standard(const char *path)
+bool output_is_standard(const char *path)
 {
     return !path || strcmp(path, "-") == 0;
 }
 
 int output_to(struct stream *out, const char *path, struct err *err)
 {
-    return is_standard(path) ? stream_to(out, STDOUT_FILENO, err) : stream_open(out, path, err);
+    return output_is_standard(path) ? stream_to(out, STDOUT_FILENO, err) : stream_open(out, path, err);
 }
 
 /* What others write, or call what we write; of several the first that the table has. */
@@ -97,7 +97,7 @@ const void *format_choose(const struct format_table *table, const struct output_
     }
     if (name && format_choose_name(&index, table, name, err))
         return NULL;
-    if (!name && !is_standard(path) && !format_find_ending(&index, table, path)) {
+    if (!name && !output_is_standard(path) && !format_find_ending(&index, table, path)) {
         unknown_ending(table, path, err);
         return NULL;
     }
@@ -123,7 +123,7 @@ int output_choose(struct output *output, const struct output_options *options, s
     const char *path = options->path;
     output->path = path;
     output->replaces = options->force;
-    output->to_stdout = is_standard(path);
+    output->to_stdout = output_is_standard(path);
     output->to_folder =
         !output->to_stdout && *path && (path[strlen(path) - 1] == '/' || file_is_directory(path));
     if (output->to_folder && !options->format)

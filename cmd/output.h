@@ -50,7 +50,8 @@ int format_choose_name(size_t *index, const struct format_table *table, const ch
                        struct err *err);
 bool format_find_ending(size_t *index, const struct format_table *table, const char *path);
 
-/* Standard output (no path, or `-`), or the file that a commit puts there. */
+/* True for standard output: no path, or `-`. Open that, or the file that a commit puts there. */
+bool output_is_standard(const char *path);
 int output_to(struct stream *out, const char *path, struct err *err);
 
 /* Reports: one file, or a folder of files. */

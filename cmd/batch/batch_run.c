@@ -77,17 +77,22 @@ static void size_passes(struct round *round)
     round->pass_texts = round->pass_tokens / TOKENS_OF_TEXT;
 }
 
-/* How many passes' worth of texts a round may take: those of an item's turns differ. */
-static size_t passes_of(const struct batch_work *work)
+/* Read the next job; what is wrong with it is in `round->err`. */
+static int next_job(struct round *round, struct job *job, struct err *err)
 {
-    size_t turns = work->jobs.of_item / work->jobs.repeats;
-    return turns < ROUND_PASSES ? turns : ROUND_PASSES;
+    struct jobs *jobs = &round->work->jobs;
+    round->next++;
+    if (jobs_next(jobs, job, &round->arena, &round->err))
+        return 0;
+    return err_set(err, "'%s' became shorter while it was being read",
+                   inputs_shown_path(jobs->items.path));
 }
 
 static int read_round(struct round *round, struct err *err)
 {
     struct batch_work *work = round->work;
-    size_t passes = passes_of(work);
+    size_t turns = work->jobs.of_item / work->jobs.repeats; /* of an item, whose passes differ */
+    size_t passes = turns < ROUND_PASSES ? turns : ROUND_PASSES;
     size_t tokens = 0;
     arena_clear(&round->arena);
     round->count = 0;
@@ -98,10 +103,8 @@ static int read_round(struct round *round, struct err *err)
     while (round->next < work->survey.end && round->count < round->room &&
            tokens < passes * round->pass_tokens) {
         struct entry *entry = &round->entries[round->count++];
-        if (!jobs_next(&work->jobs, &entry->job, &round->arena, &round->err))
-            return err_set(err, "'%s' became shorter while it was being read",
-                           inputs_shown_path(work->jobs.items.path));
-        round->next++;
+        if (next_job(round, &entry->job, err))
+            return -1;
         if (batch_prepare(work, &entry->job, &entry->prepared, &round->arena, &round->err) &&
             (round->err.out_of_memory ? err_adopt(err, &round->err)
                                       : fail_entry(round, entry, err)))
@@ -115,11 +118,10 @@ static int read_round(struct round *round, struct err *err)
 static int skip_jobs(struct round *round, size_t count, struct err *err)
 {
     struct job job;
-    for (; round->next < count; round->next++) {
+    while (round->next < count) {
         arena_clear(&round->arena);
-        if (!jobs_next(&round->work->jobs, &job, &round->arena, &round->err))
-            return err_set(err, "'%s' became shorter while it was being read",
-                           inputs_shown_path(round->work->jobs.items.path));
+        if (next_job(round, &job, err))
+            return -1;
         if (round->err.out_of_memory)
             return err_adopt(err, &round->err);
         err_clear(&round->err);
@@ -129,25 +131,18 @@ static int skip_jobs(struct round *round, size_t count, struct err *err)
 
 /* --- one pass --------------------------------------------------------------------------------- */
 
-/* All layers and all heads that any of the jobs wants. */
-static int join_selections(struct selection *joined, const struct pass_group *group,
-                           struct arena *arena, struct err *err)
-{
-    const struct config *config = &group->entries[0]->prepared.model->viewer.model.config;
-    const struct selection **all = arena_alloc(arena, group->count, sizeof *all, err);
-    for (size_t i = 0; i < group->count && all; i++)
-        all[i] = &group->entries[i]->prepared.request.selection;
-    return all ? selection_join(joined, all, group->count, config, arena, err) : -1;
-}
-
-/* A pass whose attention is counted where it is seen; what a pass that failed has counted does not
- * count again. */
+/* A pass whose attention is counted where it is seen, of all layers and all heads that any of the
+ * jobs wants; what a pass that failed has counted does not count again. */
 static int tally_group(struct round *round, const struct pass_group *group, struct look *look,
                        struct tally_sink *sink, struct err *err)
 {
     struct selection joined;
     struct viewer *viewer = &group->entries[0]->prepared.model->viewer;
-    if (join_selections(&joined, group, &round->arena, err))
+    const struct selection **all = arena_alloc(&round->arena, group->count, sizeof *all, err);
+    for (size_t i = 0; i < group->count && all; i++)
+        all[i] = &group->entries[i]->prepared.request.selection;
+    if (!all ||
+        selection_join(&joined, all, group->count, &viewer->model.config, &round->arena, err))
         return -1;
     look->selection = &joined;
     return viewer_watch(viewer, look, (struct tap){.sink = tally_sink_see, .context = sink}, err);
@@ -186,18 +181,16 @@ static int run_group(struct round *round, const struct pass_group *group, struct
                 : show_group(round, group, &look, err);
 }
 
-static void count_texts(struct batch_work *work, struct entry *entry)
-{
-    entry->done = true;
-    if (work->plan.kind == STORE_SUMS && !entry->fault.kind)
-        tallies_find(&work->tallies, &entry->job)->texts++;
-}
-
 /* An item's own tally has done its part. */
 static int finish_entry(struct round *round, struct entry *entry, struct err *err)
 {
-    count_texts(round->work, entry);
-    if (!round->work->plan.item_form || entry->fault.kind)
+    struct batch_work *work = round->work;
+    entry->done = true;
+    if (entry->fault.kind)
+        return 0;
+    if (work->plan.kind == STORE_SUMS)
+        tallies_find(&work->tallies, &entry->job)->texts++;
+    if (!work->plan.item_form)
         return 0;
     entry->measured.model = entry->prepared.model->viewer.model.name;
     return tally_measure(&entry->measured, &entry->tally, &round->arena, err);
@@ -303,27 +296,15 @@ static int store_entry(struct batch_work *work, const struct entry *entry, struc
     struct place page = store_page(&entry->job.item.options);
     page.show_tokens = entry->prepared.request.selection.tokens;
     page.style = &entry->prepared.style;
-    if (entry->fault.kind)
-        return store_failure(&work->store, &entry->job, &entry->fault, err);
-    if (work->plan.item_form)
-        return store_measured(&work->store, &entry->job, &entry->prepared.pair, &entry->measured,
-                              err);
-    return store_report(&work->store, &entry->job, &entry->prepared.pair, &entry->report, &page,
-                        err);
-}
-
-/* Where results have no place for what went wrong, it is said at once. */
-static void tell_failure(const struct batch_work *work, const struct entry *entry)
-{
-    if (!store_has_errors(&work->plan))
-        print_failure(entry->fault.message);
-}
-
-static int stop_at(const struct entry *entry, struct err *err)
-{
-    err_set(err, "%s", entry->fault.message);
-    err->kind = entry->fault.kind;
-    return -1;
+    const struct outcome outcome = {
+        .job = &entry->job,
+        .fault = entry->fault.kind ? &entry->fault : NULL,
+        .pair = &entry->prepared.pair,
+        .report = &entry->report,
+        .page = &page,
+        .measured = &entry->measured,
+    };
+    return store_add(&work->store, &outcome, err);
 }
 
 static void show_progress(struct batch_work *work)
@@ -339,10 +320,16 @@ static int store_round(struct round *round, struct err *err)
     struct batch_work *work = round->work;
     for (size_t i = 0; i < round->count; i++) {
         const struct entry *entry = &round->entries[i];
-        if (entry->fault.kind && work->options->batch.fail_fast)
-            return store_settle(&work->store, err) ? -1 : stop_at(entry, err);
-        if (entry->fault.kind)
-            tell_failure(work, entry);
+        const struct item_fault *fault = &entry->fault;
+        if (fault->kind && work->options->batch.fail_fast) {
+            if (store_settle(&work->store, err))
+                return -1;
+            err_set(err, "%s", fault->message);
+            err->kind = fault->kind;
+            return -1;
+        }
+        if (fault->kind && !store_has_errors(&work->plan)) /* it is said at once */
+            print_failure(fault->message);
         if (store_entry(work, entry, err))
             return -1;
         show_progress(work);

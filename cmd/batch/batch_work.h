@@ -21,13 +21,15 @@
 #include "tallies.h"
 
 struct survey {
-    size_t jobs;       /* of the whole batch */
-    size_t first, end; /* those of this shard */
-    size_t broken;     /* of the whole batch, as far as it can be seen before */
-    uint64_t weight;   /* the tokens of all jobs; one for a job that is broken */
-    uint64_t tokens;   /* of this shard's */
-    size_t longest;    /* of its texts */
-    size_t dropped;    /* marks that vocabularies do not have, in this shard */
+    size_t jobs;        /* of the whole batch */
+    size_t first, end;  /* those of this shard */
+    size_t broken;      /* of the whole batch, as far as it can be seen before … */
+    size_t broken_here; /* … and of this shard */
+    uint64_t weight;    /* the tokens of all jobs; one for a job that is broken */
+    uint64_t tokens;    /* of this shard's */
+    uint64_t bytes;     /* of their tensors */
+    size_t longest;     /* of its texts */
+    size_t dropped;     /* marks that vocabularies do not have, in this shard */
 };
 
 struct batch_work {
@@ -47,6 +49,7 @@ struct prepared {
     struct text_pair pair;
     struct request request;
     struct style style;
+    size_t bytes; /* of its tensors; 0 where none is kept */
 };
 
 /* Open the job's model, tokenize its text, find its tally, and check all that can be wrong before

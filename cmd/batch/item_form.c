@@ -12,15 +12,13 @@
 #include "write/measured_data.h"
 #include "write/table.h"
 #include "text/label.h"
-#include "write/text_line.h"
-#include "item_conditions.h"
+#include "items.h"
 #include "jobs.h"
 #include "manifest.h"
 
 enum { NUMBER_COLUMNS = 8, PLACE_COLUMNS = 5, REPEAT_BYTES = 32, COLUMNS_BESIDE = 2 };
 
-/* --- columns -----------------------------------------------------------------------------------
- */
+/* --- columns ---------------------------------------------------------------------------------- */
 
 /* Every line has its layer and head. */
 static bool is_column(const struct sweep *sweep)
@@ -67,15 +65,21 @@ static int add_columns(struct measured *measured, const struct item_measured *it
     return 0;
 }
 
-/* --- a line a head -----------------------------------------------------------------------------
- */
+/* --- a line a head ---------------------------------------------------------------------------- */
 
 /* The measures as columns. */
 struct lines {
     const struct item_measured *item;
     struct measured measured; /* the item's, with its columns */
     struct table table;
+    struct table_column columns[3 + MEASURE_COUNT]; /* of text */
+};
+
+/* What stands before the numbers of a head, a number, and the names of all columns. */
+struct line_form {
+    void (*begin)(struct lines *lines, const char *layer, const char *head);
     void (*add_number)(struct table *table, float value);
+    void (*write_names)(struct lines *lines);
 };
 
 static bool wants(const struct item_measured *item, int measure)
@@ -104,32 +108,62 @@ static const struct sheet *heads_of(const struct measured *measured)
     return NULL;
 }
 
-static void add_numbers(struct lines *lines, const char *layer, const char *head)
+static void write_head(struct lines *lines, const struct line_form *form, const char *layer,
+                       const char *head)
 {
     size_t next = 0;
+    form->begin(lines, layer, head);
     for (int measure = 0; measure < MEASURE_COUNT; measure++)
         if (wants(lines->item, measure))
-            lines->add_number(&lines->table, value_at(&lines->measured.items[next++], layer, head));
+            form->add_number(&lines->table, value_at(&lines->measured.items[next++], layer, head));
+    table_end(&lines->table);
 }
 
-/* `begin` writes what stands before the numbers of a head. */
-static void write_heads(struct lines *lines,
-                        void (*begin)(struct lines *, const char *layer, const char *head))
+static void write_heads(struct lines *lines, const struct line_form *form)
 {
     const struct sheet *sheet = lines->item->measured ? heads_of(&lines->measured) : NULL;
-    for (size_t row = 0; sheet && row < sheet->rows.size; row++) {
-        for (size_t column = 0; column < sheet->columns.size; column++) {
-            const char *layer = sheet->rows.labels[row].plain;
-            const char *head = sheet->columns.labels[column].plain;
-            begin(lines, layer, head);
-            add_numbers(lines, layer, head);
-            table_end(&lines->table);
-        }
-    }
+    for (size_t row = 0; sheet && row < sheet->rows.size; row++)
+        for (size_t column = 0; column < sheet->columns.size; column++)
+            write_head(lines, form, sheet->rows.labels[row].plain,
+                       sheet->columns.labels[column].plain);
 }
 
-/* --- CSV ---------------------------------------------------------------------------------------
- */
+static void make_table(struct lines *lines, struct stream *out)
+{
+    size_t count = 0;
+    size_t width = lines->item->name_columns;
+    struct table_column *columns = lines->columns;
+    columns[count++] =
+        (struct table_column){"item", .width = width, .left = true, .shortens = true};
+    columns[count++] = (struct table_column){"layer", .gap = 2, .width = PLACE_COLUMNS};
+    columns[count++] = (struct table_column){"head", .gap = 2, .width = PLACE_COLUMNS};
+    for (int measure = 0; measure < MEASURE_COUNT; measure++) {
+        const char *name = measure_rows[measure].name;
+        if (!wants(lines->item, measure))
+            continue;
+        columns[count] = (struct table_column){name, .gap = 2, .width = NUMBER_COLUMNS};
+        table_fit(&columns[count++], name);
+    }
+    lines->table = (struct table){.out = out, .columns = columns, .count = count};
+}
+
+static int write_lines(struct stream *out, const struct item_measured *item,
+                       const struct line_form *form, struct err *err)
+{
+    struct arena arena = {0};
+    struct lines lines = {.item = item};
+    make_table(&lines, out);
+    int failed = add_columns(&lines.measured, item, &arena, err);
+    if (!failed && item->first)
+        form->write_names(&lines);
+    if (!failed)
+        write_heads(&lines, form);
+    failed = failed || table_close(&lines.table, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* --- CSV -------------------------------------------------------------------------------------- */
 
 static void csv_number(struct table *table, float value)
 {
@@ -144,7 +178,7 @@ static void csv_begin(struct lines *lines, const char *layer, const char *head)
     buf_format(&lines->table.line, "%s,%s", layer, head);
 }
 
-static void csv_head(struct lines *lines)
+static void csv_names(struct lines *lines)
 {
     measured_columns(&lines->table.line, &lines->measured, true);
     buf_text(&lines->table.line, "layer,head");
@@ -156,20 +190,11 @@ static void csv_head(struct lines *lines)
 
 static int write_csv(struct stream *out, const struct item_measured *item, struct err *err)
 {
-    struct arena arena = {0};
-    struct lines lines = {.item = item, .table = {.out = out}, .add_number = csv_number};
-    int failed = add_columns(&lines.measured, item, &arena, err);
-    if (!failed && item->first)
-        csv_head(&lines);
-    if (!failed)
-        write_heads(&lines, csv_begin);
-    failed = failed || table_close(&lines.table, err);
-    arena_release(&arena);
-    return failed ? -1 : 0;
+    static const struct line_form form = {csv_begin, csv_number, csv_names};
+    return write_lines(out, item, &form, err);
 }
 
-/* --- text --------------------------------------------------------------------------------------
- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static void text_number(struct table *table, float value)
 {
@@ -187,36 +212,18 @@ static void text_begin(struct lines *lines, const char *layer, const char *head)
     table_text(&lines->table, head);
 }
 
-static int write_text(struct stream *out, const struct item_measured *item, struct err *err)
+static void text_names(struct lines *lines)
 {
-    struct arena arena = {0};
-    struct table_column columns[3 + MEASURE_COUNT] = {
-        {"item", .width = item->name_columns, .left = true, .shortens = true},
-        {"layer", .gap = 2, .width = PLACE_COLUMNS},
-        {"head", .gap = 2, .width = PLACE_COLUMNS},
-    };
-    struct lines lines = {.item = item,
-                          .table = {.out = out, .columns = columns, .count = 3},
-                          .add_number = text_number};
-    for (int measure = 0; measure < MEASURE_COUNT; measure++) {
-        struct table_column column = {measure_rows[measure].name, .gap = 2,
-                                      .width = NUMBER_COLUMNS};
-        table_fit(&column, column.title);
-        if (wants(item, measure))
-            columns[lines.table.count++] = column;
-    }
-    int failed = add_columns(&lines.measured, item, &arena, err);
-    if (!failed && item->first)
-        table_titles(&lines.table);
-    if (!failed)
-        write_heads(&lines, text_begin);
-    failed = failed || table_close(&lines.table, err);
-    arena_release(&arena);
-    return failed ? -1 : 0;
+    table_titles(&lines->table);
 }
 
-/* --- tidy --------------------------------------------------------------------------------------
- */
+static int write_text(struct stream *out, const struct item_measured *item, struct err *err)
+{
+    static const struct line_form form = {text_begin, text_number, text_names};
+    return write_lines(out, item, &form, err);
+}
+
+/* --- tidy ------------------------------------------------------------------------------------- */
 
 static int write_tidy(struct stream *out, const struct item_measured *item, struct err *err)
 {
@@ -229,8 +236,7 @@ static int write_tidy(struct stream *out, const struct item_measured *item, stru
     return failed ? -1 : 0;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static int write_object(struct stream *out, const struct item_measured *item, struct err *err)
 {
@@ -271,8 +277,7 @@ static int write_json(struct stream *out, const struct item_measured *item, stru
     return failed;
 }
 
-/* --- the table ---------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 const struct item_form item_forms[] = {
     {"text", ".txt", false, write_text},      {"csv", ".csv", false, write_csv},

@@ -32,15 +32,16 @@ static bool read_range(const char *value, size_t size, long long *first, long lo
            num_parse_integer(end, *first, JOBS_MAX, last);
 }
 
-static int add_value(struct sweep *sweep, const char *value, size_t size, struct arena *arena,
-                     struct err *err)
+/* NULL: there was no memory for it. */
+static int add_value(struct sweep *sweep, const char *value, struct err *err)
 {
+    if (!value)
+        return -1;
     if (sweep->count == VALUES_MAX)
         return err_usage(err, "--sweep %s: expected at most %d values, found more", sweep->name,
                          VALUES_MAX);
-    const char *copy = arena_text(arena, value, size, err);
-    sweep->values[sweep->count++] = copy;
-    return copy ? 0 : -1;
+    sweep->values[sweep->count++] = value;
+    return 0;
 }
 
 static int add_values(struct sweep *sweep, const char *value, size_t size, struct arena *arena,
@@ -48,14 +49,11 @@ static int add_values(struct sweep *sweep, const char *value, size_t size, struc
 {
     long long first = 0;
     long long last = 0;
-    char number[NUMBER_BYTES];
     if (!read_range(value, size, &first, &last))
-        return add_value(sweep, value, size, arena, err);
-    for (long long i = first; i <= last; i++) {
-        int length = snprintf(number, sizeof number, "%lld", i);
-        if (add_value(sweep, number, (size_t)length, arena, err))
+        return add_value(sweep, arena_text(arena, value, size, err), err);
+    for (long long i = first; i <= last; i++)
+        if (add_value(sweep, arena_format(arena, err, "%lld", i), err))
             return -1;
-    }
     return 0;
 }
 
@@ -191,16 +189,12 @@ static size_t *choose(const struct jobs *jobs, size_t turn, struct arena *arena,
 static const char *make_name(const struct job *job, struct arena *arena, struct err *err)
 {
     struct buf name = {0};
-    const char *copy = NULL;
     buf_text(&name, job->item.id);
     for (size_t i = 0; i < job->sweep_count; i++)
         buf_format(&name, ",%s=%s", job->sweeps[i].name, job->sweeps[i].values[job->choices[i]]);
     if (job->repeats)
         buf_format(&name, ",repeat=%zu", job->repetition);
-    if (!buf_check(&name, err))
-        copy = arena_text(arena, name.bytes, name.size, err);
-    buf_release(&name);
-    return copy;
+    return buf_keep(&name, arena, err);
 }
 
 /* What multiplies items wins over what they say themselves. */
@@ -229,10 +223,8 @@ static int multiply(const struct jobs *jobs, struct job *job, size_t turn, struc
 bool jobs_next(struct jobs *jobs, struct job *job, struct arena *arena, struct err *err)
 {
     *job = (struct job){0};
-    if (jobs->turn == 0)
-        jobs->mark = items_mark(&jobs->items);
-    else /* the item is read again, so that nothing of it must be kept */
-        items_return(&jobs->items, &jobs->mark);
+    if (jobs->turn) /* so that nothing of the item must be kept */
+        items_again(&jobs->items);
     if (!items_next(&jobs->items, &job->item, arena, err))
         return false;
     if (!job->item.id || multiply(jobs, job, jobs->turn, arena, err)) {
@@ -241,4 +233,23 @@ bool jobs_next(struct jobs *jobs, struct job *job, struct arena *arena, struct e
     }
     jobs->turn = (jobs->turn + 1) % jobs->of_item;
     return true;
+}
+
+int jobs_visit(struct jobs *jobs, size_t first, size_t end, job_visit *visit, void *context,
+               struct err *err)
+{
+    struct arena arena = {0};
+    struct job job;
+    struct err job_err = {0};
+    int over = 0;
+    jobs_rewind(jobs);
+    for (size_t i = 0; i < end && !over && jobs_next(jobs, &job, &arena, &job_err); i++) {
+        if (i >= first)
+            over = visit(context, &job, &arena, &job_err, err);
+        arena_clear(&arena);
+        err_clear(&job_err);
+    }
+    jobs_rewind(jobs);
+    arena_release(&arena);
+    return over < 0 ? -1 : 0;
 }

@@ -8,7 +8,7 @@
  *     struct store store = {0};
  *     if (store_open(&store, &plan, err)) ...
  *     ... skip the first store.done jobs; for each of the others, in order: ...
- *     if (store_report(&store, &job, &report, &page, err)) ...
+ *     if (store_add(&store, &outcome, err)) ...
  *     if (store_settle(&store, err)) ...                                 (after some of them)
  *     if (store_finish(&store, err)) ...
  *     store_close(&store);
@@ -21,9 +21,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/journal.h"
 #include "base/stream.h"
 #include "jobs.h"
+#include "journal.h"
 #include "lens/report.h"
 #include "lens/viewer.h"
 #include "manifest.h"
@@ -57,14 +57,17 @@ struct store {
 int store_open(struct store *store, const struct store_plan *plan, struct tallies *tallies,
                const struct journal_head *head, struct err *err);
 
-/* An item is done: with a report (NULL where it was tallied), with what was measured of it alone,
- * or with what was wrong with it. */
-int store_report(struct store *store, const struct job *job, const struct text_pair *pair,
-                 const struct report *report, const struct place *page, struct err *err);
-int store_measured(struct store *store, const struct job *job, const struct text_pair *pair,
-                   const struct measured *measured, struct err *err);
-int store_failure(struct store *store, const struct job *job, const struct item_fault *fault,
-                  struct err *err);
+/* What an item came to. */
+struct outcome {
+    const struct job *job;
+    const struct item_fault *fault; /* NULL: it went well */
+    const struct text_pair *pair;
+    const struct report *report; /* where matrices are kept … */
+    const struct place *page;
+    const struct measured *measured; /* … or each item is reduced alone */
+};
+
+int store_add(struct store *store, const struct outcome *outcome, struct err *err);
 
 /* An item that another process had finished, with its piece of the journal and, of items that have
  * lines, its line. */
@@ -73,11 +76,45 @@ int store_adopt(struct store *store, const char *piece, size_t size, bool failed
 /* Let what was done so far count, whatever happens next. */
 int store_settle(struct store *store, struct err *err);
 
-/* Save sums as they are now. */
-int store_save_sums(struct store *store, struct err *err);
-
 /* All items are done: give the results their names. */
 int store_finish(struct store *store, struct err *err);
 void store_close(struct store *store);
+
+/* --- for its own files ------------------------------------------------------------------------ */
+
+/* Nothing is there: make the journal. */
+int store_begin(struct store *store, const struct journal_head *head, struct err *err);
+
+/* A journal is there, which must be that of this batch. Refused, before anything is changed:
+ * results that are not as it says. Then forget pieces from the first one on whose results are not
+ * there, cut off what is after the others, count them, and read their sums. */
+int store_resume(struct store *store, const struct journal_head *head, struct err *err);
+
+/* All is done: the manifest, or the record of a single file, must be that of this batch, and all
+ * files be as that says, or missing. */
+int store_check_complete(struct store *store, const struct journal_head *head, struct err *err);
+
+/* All is done, but items failed because of the machine, or files are missing: the manifest becomes
+ * a journal again, from the first of them on all is to be done anew, and the batch is no longer
+ * complete: results stand in the order of the input. A single file stays as it is. */
+int store_reopen(struct store *store, const struct journal_head *head, struct err *err);
+
+/* The lines of all items, on standard output or in results.jsonl. In a folder they are drafted
+ * first. Once the journal has their sizes and hashes they are appended, so that results.jsonl never
+ * has a byte that the journal does not know: whatever is after these, or is not as they were, is
+ * someone else's. */
+int store_lines_open(struct store *store, struct err *err);
+void store_lines_close(struct store *store);
+
+/* Say in the journal's piece what was written since the stream had so many bytes. */
+int store_lines_note(struct store *store, size_t before, struct err *err);
+
+/* What was written so far is where it can be read; then append the draft, and begin another. */
+int store_lines_flush(struct store *store, struct err *err);
+int store_lines_append(struct store *store, struct err *err);
+
+/* All lines were appended: results.jsonl must have them, as the journal says, and no more; another
+ * process may have written to it. */
+int store_lines_check(struct store *store, struct err *err);
 
 #endif

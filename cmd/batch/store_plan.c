@@ -2,7 +2,6 @@
 
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "../output.h"
 #include "work_folder.h"
@@ -14,11 +13,10 @@ static int choose_form(struct store_plan *plan, struct err *err)
     struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
     const char *name = plan->options->output.format;
     const char *output = plan->options->output.path;
-    bool in_folder = !plan->to_stdout && work_folder_is_folder(output);
-    if (in_folder && name)
+    if (plan->in_folder && name)
         return err_usage(err, "--format: a folder of reductions holds all formats, found '%s'",
                          name);
-    if (in_folder)
+    if (plan->in_folder)
         return 0;
     if (!name && plan->to_stdout && output && *output) /* a device has no ending */
         name = measured_forms[0].name;
@@ -43,7 +41,7 @@ static int choose_item_form(struct store_plan *plan, struct err *err)
     const char *output = plan->options->output.path;
     if (!plan->options->batch.reduce)
         return err_usage(err, "--per-item: expected --reduce beside it, found none");
-    if (!plan->to_stdout && work_folder_is_folder(output))
+    if (plan->in_folder)
         return err_usage(err, "--per-item: expected a file for all items, found the folder '%s'",
                          output);
     plan->kind = STORE_LINES;
@@ -69,18 +67,17 @@ bool store_has_errors(const struct store_plan *plan)
 static int choose_format(struct store_plan *plan, struct err *err)
 {
     const char *output = plan->options->output.path;
-    bool in_folder = !plan->to_stdout && work_folder_is_folder(output);
     const char *name = plan->options->output.format ? plan->options->output.format : "jsonl";
     const struct format_table table = FORMAT_TABLE(format_rows, format_count);
     size_t index = 0;
-    if (!plan->options->output.format && !plan->to_stdout && !in_folder &&
+    if (!plan->options->output.format && !plan->to_stdout && !plan->in_folder &&
         format_find_ending(&index, &table, output))
         name = format_rows[index].name;
     plan->format = find_format(name, err);
     if (!plan->format)
         return -1;
     plan->kind = strcmp(name, "jsonl") == 0 ? STORE_LINES : STORE_ITEMS;
-    if (plan->kind == STORE_ITEMS && !in_folder)
+    if (plan->kind == STORE_ITEMS && !plan->in_folder)
         return err_usage(
             err, "--format %s: many items in one place are jsonl: give a folder (-o DIR/)", name);
     return 0;
@@ -90,14 +87,6 @@ static bool is_device(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-}
-
-int store_open_stream(struct stream *out, const struct store_plan *plan, struct err *err)
-{
-    const char *output = plan->options->output.path;
-    if (!output || strcmp(output, "-") == 0)
-        return stream_to(out, STDOUT_FILENO, err);
-    return stream_open(out, output, err);
 }
 
 static int check_resumable(const struct store_plan *plan, struct err *err)
@@ -117,7 +106,8 @@ int store_choose(struct store_plan *plan, const struct options *options, struct 
     *plan = (struct store_plan){.options = options};
     if (output && !*output)
         return err_usage(err, "--output: expected a path, found ''");
-    plan->to_stdout = !output || strcmp(output, "-") == 0 || is_device(output);
+    plan->to_stdout = output_is_standard(output) || is_device(output);
+    plan->in_folder = !plan->to_stdout && work_folder_is_folder(output);
     if (check_resumable(plan, err) || shard_read(&plan->shard, options->batch.shard, err))
         return -1;
     if (options->batch.per_item)

@@ -54,12 +54,8 @@ static const char *copy_value(const struct option_row *row, const struct options
                               struct arena *arena, struct err *err)
 {
     struct buf value = {0};
-    const char *copy = NULL;
     settings_value(&value, row, options);
-    if (!buf_check(&value, err))
-        copy = arena_text(arena, value.bytes, value.size, err);
-    buf_release(&value);
-    return copy;
+    return buf_keep(&value, arena, err);
 }
 
 struct tally_group *tallies_find(const struct tallies *tallies, const struct job *job)

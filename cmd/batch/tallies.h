@@ -4,13 +4,21 @@
  * what is counted. Groups are found before anything is computed, in the order of the input, so that
  * every shard of a batch has the same ones.
  *
- *     struct tallies tallies = {0};
  *     if (tallies_open(&tallies, options, err)) ...
  *     if (tallies_note(&tallies, &job, model, &pair, err)) ...           (for all jobs)
  *     if (tallies_begin(&tallies, err)) ...
- *     struct tally_group *group = tallies_find(&tallies, &job);
- *     ... tally_add(&group->tally, …); group->texts++ ...
+ *     ... tally_add(&tallies_find(&tallies, &job)->tally, …) ...
  *     tallies_release(&tallies);
+ *
+ * Exact sums go to another process, or to the same one after an interruption, in a file: how many
+ * jobs are in it; of each group what it is, how many texts, and the lines of tally_lines.h:
+ *
+ *     {"done": 4000}
+ *     {"model": "tiny", "settings": {"bos": "true"}, "layers": 2, "heads": 4, "queries": 40,
+ *      "keys": 40, "causal": true}
+ *     texts,4000
+ *     entropy,0,0,,,88000,1f3a…
+ *     sha256,…                           where it was saved to go on: of the lines before
  */
 #ifndef ATTN_CMD_TALLIES_H
 #define ATTN_CMD_TALLIES_H
@@ -20,7 +28,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "../options.h"
+#include "base/stream.h"
+#include "jobs.h"
+#include "lens/measure.h"
 #include "lens/tally.h"
 
 struct job;
@@ -61,10 +71,26 @@ int tallies_note(struct tallies *tallies, const struct job *job, const struct op
 /* The group of a job that was noted. */
 struct tally_group *tallies_find(const struct tallies *tallies, const struct job *job);
 
-/* Add a group that somebody else found, behind the others. */
+/* Add an empty group after the others. */
 struct tally_group *tallies_add(struct tallies *tallies, struct err *err);
 
 /* All groups are there: begin to count. */
 int tallies_begin(struct tallies *tallies, struct err *err);
+
+/* Write sums; to a file of their own, with a hash of all. */
+int tallies_write(struct stream *out, const struct tallies *tallies, size_t done, struct err *err);
+int tallies_save(const struct tallies *tallies, const char *path, size_t done, struct err *err);
+
+/* Refuse a file that is not as it was saved. */
+int tallies_check_saved(const char *path, struct err *err);
+
+/* Count what a file of sums has, and tell how many jobs are in it. Groups must be those that are
+ * there already; where there are none, they are the file's. */
+int tallies_load(struct tallies *tallies, const char *path, size_t *done, struct err *err);
+
+/* Some of their measures, one bit each, ready to be written: all groups, and in columns the
+ * settings in which they differ; in memory of the arena. */
+int tallies_measure(struct measured_list *list, const struct tallies *tallies, unsigned measures,
+                    struct arena *arena, struct err *err);
 
 #endif

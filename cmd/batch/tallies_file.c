@@ -1,4 +1,4 @@
-#include "tallies_file.h"
+#include "tallies.h"
 
 #include <fcntl.h>
 #include <errno.h>
@@ -202,9 +202,16 @@ static int make_group(struct loading *loading, const struct json *root)
 }
 
 /* A group that is there must be the one that the file goes on with. */
-static int match_group(struct loading *loading)
+static int read_group(struct loading *loading)
 {
+    struct json *root = NULL;
     struct buf line = {0};
+    if (loading->fresh) {
+        int failed = json_parse(&root, loading->reader.line, loading->reader.size, loading->err) ||
+                     make_group(loading, root);
+        json_free(root);
+        return failed ? -1 : 0;
+    }
     loading->group = loading->group ? loading->group->next : loading->tallies->first;
     if (loading->group)
         describe(&line, loading->group);
@@ -212,17 +219,6 @@ static int match_group(struct loading *loading)
                 memcmp(line.bytes, loading->reader.line, line.size) == 0;
     buf_release(&line);
     return same ? 0 : refuse(loading, "the same settings and sizes as elsewhere, found others");
-}
-
-static int read_group(struct loading *loading)
-{
-    struct json *root = NULL;
-    if (!loading->fresh)
-        return match_group(loading);
-    int failed = json_parse(&root, loading->reader.line, loading->reader.size, loading->err) ||
-                 make_group(loading, root);
-    json_free(root);
-    return failed ? -1 : 0;
 }
 
 static int read_texts(struct loading *loading, const char *text, size_t size)

@@ -1,19 +1,9 @@
-#include "tallies_measured.h"
+#include "tallies.h"
 
 #include <string.h>
 
 #include "base/buf.h"
 #include "../options.h"
-#include "lens/tally.h"
-
-static const char *take_text(struct buf *text, struct arena *arena, struct err *err)
-{
-    const char *taken = NULL;
-    if (!buf_check(text, err))
-        taken = arena_text(arena, text->bytes, text->size, err);
-    buf_release(text);
-    return taken;
-}
 
 /* tiny · 4000 texts · bos=true */
 static void add_title(struct buf *out, const struct tally_group *group)
@@ -34,7 +24,7 @@ static const char *make_name(const struct tally_group *group, struct arena *aren
                    group->settings[i].value);
     if (!out.size)
         buf_text(&out, group->model);
-    return take_text(&out, arena, err);
+    return buf_keep(&out, arena, err);
 }
 
 static const char *value_of(const struct tally_group *group, const char *name)
@@ -92,7 +82,7 @@ static int measure_group(struct measured *measured, const struct tallies *tallie
     tally.measures = measures;
     add_title(&title, group);
     *measured = (struct measured){.model = group->model, .texts = group->texts};
-    measured->title = take_text(&title, arena, err);
+    measured->title = buf_keep(&title, arena, err);
     measured->name = make_name(group, arena, err);
     return !measured->title || !measured->name ||
                    add_columns(measured, tallies, group, arena, err) ||
@@ -116,6 +106,6 @@ int tallies_measure(struct measured_list *list, const struct tallies *tallies, u
         if (measure_group(&items[list->count++], tallies, group, measures, arena, err))
             return -1;
     add_title_of_all(&title, tallies);
-    list->title = take_text(&title, arena, err);
+    list->title = buf_keep(&title, arena, err);
     return list->title ? 0 : -1;
 }

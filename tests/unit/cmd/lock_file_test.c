@@ -1,4 +1,4 @@
-#include "base/lock_file.h"
+#include "../../../cmd/batch/lock_file.c"
 
 #include <fcntl.h>
 #include <signal.h>

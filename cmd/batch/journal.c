@@ -1,4 +1,4 @@
-#include "base/journal.h"
+#include "journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/heap.h"
+#include "base/stream.h"
 #include "base/transfer.h"
+
+enum { PART_BYTES = 8 * 1024 }; /* of a stack, which may be small */
 
 static int fail(const struct journal *journal, struct err *err)
 {
@@ -17,12 +19,7 @@ static int fail(const struct journal *journal, struct err *err)
 static int open_at(struct journal *journal, const char *name, const char *path, int flags,
                    struct err *err)
 {
-    *journal = (struct journal){.descriptor = -1};
-    size_t size = strlen(path) + 1;
-    journal->path = heap_alloc(size, 1, err);
-    if (!journal->path)
-        return -1;
-    memcpy(journal->path, path, size);
+    *journal = (struct journal){.path = path};
     journal->descriptor =
         open(name, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666);
     return journal->descriptor < 0 ? fail(journal, err) : 0;
@@ -32,7 +29,6 @@ void journal_close(struct journal *journal)
 {
     if (journal->path && journal->descriptor >= 0)
         close(journal->descriptor);
-    heap_free(journal->path);
     *journal = (struct journal){.descriptor = -1};
 }
 
@@ -71,44 +67,6 @@ int journal_begin(struct journal *journal, const char *path, const char *draft,
     return failed ? -1 : 0;
 }
 
-static int seek(const struct journal *journal, size_t place, struct line_reader *reader,
-                struct err *err)
-{
-    *reader = (struct line_reader){.descriptor = journal->descriptor, .name = journal->path};
-    if (lseek(journal->descriptor, (off_t)place, SEEK_SET) < 0)
-        return err_set(err, "cannot read '%s': %s", journal->path, strerror(errno));
-    return 0;
-}
-
-int journal_read(const struct journal *journal, struct line_reader *reader, struct err *err)
-{
-    return seek(journal, journal->head_size, reader, err);
-}
-
-int journal_read_head(const struct journal *journal, struct line_reader *reader, struct err *err)
-{
-    return seek(journal, 0, reader, err);
-}
-
-static int check_head(struct journal *journal, struct line_reader *reader,
-                      const struct journal_head *head, struct err *err)
-{
-    bool more = true;
-    for (size_t i = 0; i < head->count; i++) {
-        size_t size = strlen(head->lines[i]);
-        if (line_reader_next(reader, &more, err))
-            return -1;
-        if (!more || reader->size + 1 != size || !reader->whole ||
-            memcmp(reader->line, head->lines[i], reader->size) != 0)
-            return err_usage(err,
-                             "'%s': expected the same %s as when it was begun, found another: "
-                             "--force begins anew",
-                             journal->path, head->names[i]);
-        journal->head_size += size;
-    }
-    return 0;
-}
-
 /* Count the pieces up to one that is not whole. */
 static int count_pieces(struct journal *journal, struct line_reader *reader, struct err *err)
 {
@@ -127,10 +85,13 @@ static int count_pieces(struct journal *journal, struct line_reader *reader, str
 int journal_resume(struct journal *journal, const char *path, const struct journal_head *head,
                    struct err *err)
 {
-    struct line_reader reader = {0};
-    int failed = open_at(journal, path, path, 0, err) || journal_read_head(journal, &reader, err) ||
-                 check_head(journal, &reader, head, err) || count_pieces(journal, &reader, err);
-    line_reader_release(&reader);
+    struct record record = {0};
+    int failed = open_at(journal, path, path, 0, err) ||
+                 record_open_pieces(&record, journal, err) || record_check_head(&record, head, err);
+    for (size_t i = 0; i < head->count && !failed; i++)
+        journal->head_size += strlen(head->lines[i]);
+    failed = failed || count_pieces(journal, &record.reader, err);
+    record_close(&record);
     if (failed)
         journal_close(journal);
     return failed ? -1 : 0;
@@ -143,19 +104,61 @@ int journal_add(struct journal *journal, const char *lines, size_t size, size_t 
     return write_all(journal, lines, size, err);
 }
 
-int journal_keep(struct journal *journal, size_t count, struct err *err)
+int journal_keep(struct journal *journal, size_t count, size_t size, struct err *err)
 {
-    struct line_reader reader;
-    size_t size = journal->head_size;
-    bool more = true;
-    if (journal_read(journal, &reader, err))
-        return -1;
-    int failed = 0;
-    for (size_t i = 0; i < count && more && !failed; i++) {
-        failed = line_reader_next(&reader, &more, err);
-        size += more && !failed ? reader.size + 1 : 0;
-    }
-    line_reader_release(&reader);
     journal->count = count;
-    return failed ? -1 : cut_at(journal, size, err);
+    return cut_at(journal, journal->head_size + size, err);
+}
+
+/* --- the manifest ----------------------------------------------------------------------------- */
+
+static int copy_head(struct stream *out, const struct journal *journal, struct err *err)
+{
+    char part[PART_BYTES];
+    for (size_t at = 0; at < journal->head_size;) {
+        size_t rest = journal->head_size - at;
+        ssize_t got =
+            pread(journal->descriptor, part, rest < PART_BYTES ? rest : PART_BYTES, (off_t)at);
+        if (got <= 0)
+            return err_set(err, "cannot read '%s': %s", journal->path, strerror(errno));
+        stream_bytes(out, part, (size_t)got);
+        at += (size_t)got;
+    }
+    return 0;
+}
+
+static int write_items(struct stream *out, const struct journal *journal, struct err *err)
+{
+    struct record record;
+    struct line_reader *reader = &record.reader;
+    bool more = true;
+    const char *gap = "\n  ";
+    int failed = record_open_pieces(&record, journal, err) || line_reader_next(reader, &more, err);
+    stream_text(out, " \"items\": [");
+    for (; more && !failed; failed = line_reader_next(reader, &more, err)) {
+        stream_text(out, gap);
+        stream_bytes(out, reader->line, reader->size);
+        gap = ",\n  ";
+    }
+    stream_text(out, "],\n");
+    record_close(&record);
+    return failed ? -1 : 0;
+}
+
+int journal_finish(const struct journal *journal, const char *manifest,
+                   const struct journal_end *end, struct err *err)
+{
+    struct stream out = {0};
+    if (stream_open(&out, manifest, err))
+        return -1;
+    stream_text(&out, "{\n");
+    int failed =
+        copy_head(&out, journal, err) || (end->with_items && write_items(&out, journal, err));
+    stream_format(&out, " \"files\": [%s],\n \"count\": %zu,\n", end->files, journal->count);
+    if (!end->with_items && end->to_retry)
+        stream_format(&out, " \"retry\": %zu,\n", end->to_retry);
+    stream_format(&out, " \"failed\": %zu}\n", end->failed);
+    failed = failed || stream_commit(&out, err);
+    stream_discard(&out);
+    return failed ? -1 : 0;
 }

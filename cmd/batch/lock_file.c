@@ -1,5 +1,7 @@
-#include "base/lock_file.h"
-
+/* lock_file.c: the lock of a folder. Who has it removes the file before it lets go, so that another
+ * file may stand under the same name meanwhile: whoever has locked one looks whether it still is
+ * the one of that name. A child inherits the lock with its descriptors; exec closes them.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +10,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "work_folder.h"
 
 enum {
     HOST_BYTES = 256,

@@ -1,8 +1,8 @@
-#include "base/journal.h"
-
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+
+#include "../../../cmd/batch/journal.c"
+#include "../../../cmd/batch/record.c"
+#include "../../../cmd/batch/result_names.c"
 
 #include "../unit.h"
 #include "../rigs/scratch.h"
@@ -116,23 +116,23 @@ TEST(a_link_is_no_journal)
 
 TEST(pieces_can_be_read_and_forgotten)
 {
-    struct line_reader reader;
-    bool more = true;
+    struct record record;
     begin();
     add("one\n");
     add("two\n");
     add("three\n");
-    ck_assert_int_eq(journal_keep(&journal, 2, &err), 0);
+    ck_assert_int_eq(journal_keep(&journal, 2, strlen("one\ntwo\n"), &err), 0);
     ck_assert_uint_eq(journal.count, 2);
     add("four\n");
-    ck_assert_int_eq(journal_read(&journal, &reader, &err), 0);
+    ck_assert_int_eq(record_open_pieces(&record, &journal, &err), 0);
     static const char *const expected[] = {"one", "two", "four"};
     for (int i = 0; i < 3; i++) {
-        ck_assert_int_eq(line_reader_next(&reader, &more, &err), 0);
-        ck_assert_uint_eq(reader.size, strlen(expected[i]));
-        ck_assert_mem_eq(reader.line, expected[i], reader.size);
+        ck_assert_int_eq(record_next(&record, &err), 1);
+        ck_assert_uint_eq(record.size, strlen(expected[i]));
+        ck_assert_mem_eq(record.line, expected[i], record.size);
     }
-    line_reader_release(&reader);
+    ck_assert_int_eq(record_next(&record, &err), 0);
+    record_close(&record);
     journal_close(&journal);
     scratch_expect("work", "hammer\nnails\none\ntwo\nfour\n");
 }

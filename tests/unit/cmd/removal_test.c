@@ -1,8 +1,4 @@
-#include "base/removal.h"
-
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "../../../cmd/batch/removal.c"
 
 #include "../unit.h"
 #include "../rigs/scratch.h"

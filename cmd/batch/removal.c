@@ -1,5 +1,4 @@
-#include "base/removal.h"
-
+/* removal.c: files and folders removed by name below a folder, and never through a link. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/replacement.h"
+#include "work_folder.h"
 
 enum {
     COMPONENTS_MAX = 8,
