@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "draw/letters.h"
+#include "write/format.h"
 
 static const double MARGIN = 12;
 static const double TITLE_ROOM = 15;
@@ -128,4 +129,47 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
         corner.y += figure->sections[i].height + SECTION_GAP;
     }
     return 0;
+}
+
+int figure_write(struct stream *out, enum drawing_form form, const struct figure *figure,
+                 struct err *err)
+{
+    struct drawing drawing;
+    struct drawing_page page = {figure->width, figure->height, figure->title};
+    if (drawing_begin(&drawing, form, out, &page, err))
+        return -1;
+    int failed = figure_draw(figure, &drawing.canvas, err);
+    return drawing_end(&drawing, err) || failed ? -1 : 0;
+}
+
+/* --- of a report: the rows of the table of formats -------------------------------------------- */
+
+static int write_report(struct stream *out, enum drawing_form form, const struct report *report,
+                        const struct place *place, struct err *err)
+{
+    struct arena arena = {0};
+    struct figure figure;
+    const struct style *style = place->style ? place->style : &style_default;
+    int failed =
+        figure_plan(&figure, report, style, &arena, err) || figure_write(out, form, &figure, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+int picture_write_svg(struct stream *out, const struct report *report, const struct place *place,
+                      struct err *err)
+{
+    return write_report(out, DRAWING_SVG, report, place, err);
+}
+
+int picture_write_png(struct stream *out, const struct report *report, const struct place *place,
+                      struct err *err)
+{
+    return write_report(out, DRAWING_PNG, report, place, err);
+}
+
+int picture_write_pdf(struct stream *out, const struct report *report, const struct place *place,
+                      struct err *err)
+{
+    return write_report(out, DRAWING_PDF, report, place, err);
 }

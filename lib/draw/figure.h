@@ -1,9 +1,8 @@
 /* figure.h: the picture of a report: a title, and a section for each kind of tensor in it.
  *
  *     struct figure figure;
- *     if (figure_plan(&figure, report, style, &arena, err)) ...
- *     svg_begin(&svg, out, figure.width, figure.height, figure.title);
- *     if (figure_draw(&figure, &svg.canvas, err)) ...
+ *     if (figure_plan(&figure, report, style, &arena, err) ||
+ *         figure_write(&stream, DRAWING_PDF, &figure, err)) ...
  */
 #ifndef ATTN_DRAW_FIGURE_H
 #define ATTN_DRAW_FIGURE_H
@@ -12,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "draw/canvas.h"
+#include "draw/drawing.h"
 #include "draw/section.h"
 
 struct figure {
@@ -37,5 +36,9 @@ int figure_plan_sheets(struct figure *figure, const char *title, const struct se
                        struct err *err);
 
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err);
+
+/* Draw it in one of the forms. */
+int figure_write(struct stream *out, enum drawing_form form, const struct figure *figure,
+                 struct err *err);
 
 #endif

@@ -29,19 +29,19 @@ static int write_json(struct stream *out, const struct measured_list *list,
 static int write_svg(struct stream *out, const struct measured_list *list,
                      const struct place *place, struct err *err)
 {
-    return measured_picture_write(out, PICTURE_SVG, list, place->style, err);
+    return measured_picture_write(out, DRAWING_SVG, list, place->style, err);
 }
 
 static int write_png(struct stream *out, const struct measured_list *list,
                      const struct place *place, struct err *err)
 {
-    return measured_picture_write(out, PICTURE_PNG, list, place->style, err);
+    return measured_picture_write(out, DRAWING_PNG, list, place->style, err);
 }
 
 static int write_pdf(struct stream *out, const struct measured_list *list,
                      const struct place *place, struct err *err)
 {
-    return measured_picture_write(out, PICTURE_PDF, list, place->style, err);
+    return measured_picture_write(out, DRAWING_PDF, list, place->style, err);
 }
 
 const struct measured_form measured_forms[] = {
@@ -53,9 +53,9 @@ const struct measured_form measured_forms[] = {
     {"json", ".json", "one object, the numbers as nested arrays", false, false, write_json, NULL},
     {"svg", ".svg", "a picture for papers and web pages", true, false, write_svg, NULL},
     {"png", ".png", "the same in pixels; needs pango and cairo", false, true, write_png,
-     picture_check_cairo},
+     drawing_check},
     {"pdf", ".pdf", "the same, its text selectable; needs pango and cairo", false, true, write_pdf,
-     picture_check_cairo},
+     drawing_check},
 };
 
 const size_t measured_form_count = sizeof measured_forms / sizeof *measured_forms;

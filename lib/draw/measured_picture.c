@@ -137,7 +137,7 @@ static int add_measure(struct plan *plan, size_t measure, struct err *err)
     return 0;
 }
 
-int measured_picture_write(struct stream *out, enum picture_form form,
+int measured_picture_write(struct stream *out, enum drawing_form form,
                            const struct measured_list *list, const struct style *style,
                            struct err *err)
 {
@@ -152,7 +152,7 @@ int measured_picture_write(struct stream *out, enum picture_form form,
     failed =
         failed ||
         figure_plan_sheets(&figure, list->title, plan.kinds, plan.kind_count, style, &arena, err) ||
-        picture_write(out, form, &figure, err);
+        figure_write(out, form, &figure, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }

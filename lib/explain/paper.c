@@ -13,9 +13,9 @@ struct lettering paper_letters(double size, unsigned colour)
 
 int paper_begin(struct paper *paper, struct stream *out, const char *title, struct err *err)
 {
-    const struct cairo_page page = {PAPER_WIDTH, PAPER_HEIGHT, title};
+    const struct drawing_page page = {PAPER_WIDTH, PAPER_HEIGHT, title};
     *paper = (struct paper){.number = 1, .y = PAPER_MARGIN};
-    return drawing_begin(&paper->drawing, CAIRO_PDF, out, &page, err);
+    return drawing_begin(&paper->drawing, DRAWING_PDF, out, &page, err);
 }
 
 static void add_number(struct paper *paper)

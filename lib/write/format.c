@@ -84,7 +84,7 @@ const struct format format_rows[] = {
         .is_picture = true,
         .one_sentence = true,
         .write = picture_write_png,
-        .check = picture_check_cairo,
+        .check = drawing_check,
     },
     {
         .name = "pdf",
@@ -96,7 +96,7 @@ const struct format format_rows[] = {
         .is_picture = true,
         .one_sentence = true,
         .write = picture_write_pdf,
-        .check = picture_check_cairo,
+        .check = drawing_check,
     },
     {
         .name = "html",

@@ -83,7 +83,7 @@ int picture_write_svg(struct stream *, const struct report *, const struct place
 int html_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int picture_write_png(struct stream *, const struct report *, const struct place *, struct err *);
 int picture_write_pdf(struct stream *, const struct report *, const struct place *, struct err *);
-int picture_check_cairo(struct err *err);
+int drawing_check(struct err *err);
 int npy_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int tensors_report_write(struct stream *, const struct report *, const struct place *,
                          struct err *);

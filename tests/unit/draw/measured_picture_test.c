@@ -56,7 +56,7 @@ static int write_parts(struct stream *out, const struct part *parts, size_t coun
         measured[i].name = parts[i].name;
         failed = tally_measure(&measured[i], &parts[i].tally, &own, err);
     }
-    failed = failed || measured_picture_write(out, PICTURE_SVG, &list, &style_default, err);
+    failed = failed || measured_picture_write(out, DRAWING_SVG, &list, &style_default, err);
     arena_release(&own);
     return failed ? -1 : 0;
 }

@@ -1,4 +1,4 @@
-#include "draw/svg_canvas.h"
+#include "draw/canvas.h"
 
 #include <string.h>
 
@@ -17,10 +17,10 @@ static const char *draw(drawing put)
     static const char ground[] =
         "<rect x=\"0\" y=\"0\" width=\"30\" height=\"20\" fill=\"#ffffff\"/>\n";
     struct stream out = {0};
-    struct svg_canvas svg;
+    struct canvas svg;
     memory_stream_open(&out);
     svg_begin(&svg, &out, 30, 20, "<Life & \"more\">");
-    put(&svg.canvas);
+    put(&svg);
     svg_end(&svg);
     struct file file = memory_stream_take(&out);
     ck_assert_uint_lt(file.size, sizeof drawn);
