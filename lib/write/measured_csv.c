@@ -137,8 +137,10 @@ static bool is_alone(const struct measured_list *list)
     return list->count == 1 && list->items[0].count == 1 && list->items[0].items[0].count == 1;
 }
 
-int measured_csv_write(struct stream *out, const struct measured_list *list, struct err *err)
+int measured_csv_write(struct stream *out, const struct measured_list *list,
+                       const struct place *place, struct err *err)
 {
+    (void)place;
     struct table table = {.out = out};
     struct arena arena = {0};
     if (!list->count)

@@ -19,10 +19,15 @@
 #include "base/err.h"
 #include "base/stream.h"
 #include "lens/measure.h"
+#include "write/format.h"
 
-int measured_csv_write(struct stream *out, const struct measured_list *list, struct err *err);
-int measured_tidy_write(struct stream *out, const struct measured_list *list, struct err *err);
-void measured_json_write(struct stream *out, const struct measured_list *list);
+/* The rows' writers of measured_form.h. */
+int measured_csv_write(struct stream *, const struct measured_list *, const struct place *,
+                       struct err *);
+int measured_tidy_write(struct stream *, const struct measured_list *, const struct place *,
+                        struct err *);
+int measured_json_write(struct stream *, const struct measured_list *, const struct place *,
+                        struct err *);
 
 /* The names of the columns that tell one from the others, or what they hold: each with its comma.
  */
