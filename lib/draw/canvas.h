@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/stream.h"
 #include "draw/cells.h"
@@ -127,9 +128,20 @@ void canvas_path(struct canvas *canvas, const struct point *points, size_t count
 void canvas_text(struct canvas *canvas, struct point at, const char *text,
                  const struct lettering *lettering);
 
+/* The same, its end replaced by an ellipsis where it would be wider; -1: there was no memory. */
+int canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,
+                    const struct lettering *lettering, struct err *err);
+
 /* Cells that fill a box without gaps. */
 void canvas_cells(struct canvas *canvas, struct box box, const struct cells *cells,
                   const struct ramp *ramp);
+
+/* How wide a text will be, before the font is known, which an SVG meets only on the reader's
+ * screen: as in DejaVu Sans, which is wider than what it may be replaced by. */
+double letters_width(const char *text, double size);
+
+/* Append the text, its end replaced by an ellipsis where it would be wider. */
+void letters_fit(struct buf *out, const char *text, double width, double size);
 
 /* The command for a text, or for markup. */
 struct draw_command draw_letters(enum draw_verb verb, const char *text,

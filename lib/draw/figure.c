@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "draw/letters.h"
 #include "write/format.h"
 
 static const double MARGIN = 12;
@@ -47,14 +46,12 @@ static int begin(struct figure *figure, struct buf *title, size_t most, const st
     bool none = style->title && !*style->title;
     *figure = (struct figure){.width = NARROWEST, .title_room = none ? 0 : TITLE_ROOM};
     figure->height = 2 * MARGIN + figure->title_room;
-    if (!buf_check(title, err))
-        figure->title = arena_text(arena, title->bytes ? title->bytes : "", title->size, err);
-    buf_release(title);
+    figure->title = buf_keep(title, arena, err);
     figure->sections = arena_alloc(arena, most, sizeof *figure->sections, err);
     return figure->title && figure->sections ? 0 : -1;
 }
 
-/* The section behind the others is laid out. */
+/* The section after the others is laid out. */
 static void count_section(struct figure *figure)
 {
     const struct section *section = &figure->sections[figure->section_count];
@@ -105,23 +102,13 @@ int figure_plan_sheets(struct figure *figure, const char *title, const struct se
     return 0;
 }
 
-static int draw_title(const struct figure *figure, struct canvas *canvas, struct err *err)
-{
-    struct buf text = {0};
-    double room = (figure->width - 2 * MARGIN) / BOLD;
-    letters_fit(&text, figure->title, room, title_letters.size);
-    int failed = buf_check(&text, err);
-    if (!failed && text.size)
-        canvas_text(canvas, (struct point){MARGIN, MARGIN + title_letters.size - 1}, text.bytes,
-                    &title_letters);
-    buf_release(&text);
-    return failed;
-}
-
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err)
 {
     struct point corner = {MARGIN, MARGIN + figure->title_room};
-    if (figure->title_room > 0 && draw_title(figure, canvas, err))
+    struct point title = {MARGIN, MARGIN + title_letters.size - 1};
+    double room = (figure->width - 2 * MARGIN) / BOLD;
+    if (figure->title_room > 0 && *figure->title &&
+        canvas_text_fit(canvas, title, figure->title, room, &title_letters, err))
         return -1;
     for (size_t i = 0; i < figure->section_count; i++) {
         if (section_draw(&figure->sections[i], canvas, corner, err))

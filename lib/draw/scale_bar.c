@@ -1,11 +1,7 @@
-#include "draw/scale_bar.h"
+#include "draw/section.h"
 
 #include <math.h>
 #include <stdio.h>
-
-#include "draw/heat.h"
-#include "draw/letters.h"
-#include "draw/lines.h"
 
 enum { TICKS_MAX = 7, NUMBER_BYTES = 32, NOTES_MAX = 7, STEPS = 64 };
 
@@ -23,7 +19,7 @@ static bool lacks_numbers(const struct section *section)
 {
     int decimals = 0;
     bool wanted = section->style->cells == CELLS_NUMBERS || section->style->cells == CELLS_BOTH;
-    return wanted && section->kind == KIND_MATRIX && !heat_has_numbers(section, &decimals);
+    return wanted && section->kind == KIND_MATRIX && !panel_has_numbers(section, &decimals);
 }
 
 /* What must be said besides, a line each. How many there are does not depend on memory for them. */
@@ -45,7 +41,8 @@ static size_t write_notes(struct buf notes[NOTES_MAX], const struct section *sec
     if (lacks_numbers(section))
         buf_text(&notes[count++], "the cells have no room for numbers");
     if (lines)
-        buf_format(&notes[count++], "no line below %.0f %% of the highest", 100 * lines_least);
+        buf_format(&notes[count++], "no line below %.0f %% of the highest",
+                   100 * PANEL_LINES_LEAST);
     if (section->first_hidden)
         buf_text(&notes[count++], "the first token is hidden");
     return count;
@@ -235,7 +232,7 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
         double y = corner.y + NOTE_ROOM * (double)(i / across);
         snprintf(name, sizeof name, "head %d", section->sheets[i].head);
         canvas_rect(canvas, (struct box){x, y, LEGEND_MARK, LEGEND_MARK},
-                    lines_colour(i, section->heads));
+                    palette_line(i, section->heads));
         canvas_text(canvas, (struct point){x + LEGEND_MARK + 3, y + LEGEND_MARK - 0.5}, name,
                     &number);
     }
@@ -246,7 +243,7 @@ static bool has_bar(const struct section *section)
 {
     int decimals = 0;
     return section->kind != KIND_MATRIX || section->style->cells != CELLS_NUMBERS ||
-           !heat_has_numbers(section, &decimals);
+           !panel_has_numbers(section, &decimals);
 }
 
 static double height_of_scale(const struct section *section)

@@ -63,4 +63,24 @@ int section_plan(struct section *section, const struct report *report, enum site
 int section_draw(const struct section *section, struct canvas *canvas, struct point corner,
                  struct err *err);
 
+/* --- its parts -------------------------------------------------------------------------------- */
+
+/* Weights below this share of the highest have no line: there would be nothing but lines. */
+#define PANEL_LINES_LEAST 0.03
+
+/* Draw panel `index`, cells or lines with what stands around them; the corner is the section's. */
+int panel_draw(const struct section *section, size_t index, struct canvas *canvas,
+               struct point corner, struct err *err);
+
+/* True when the cells of a section are large enough for its numbers, which are wanted; the decimals
+ * they get. */
+bool panel_has_numbers(const struct section *section, int *decimals);
+
+/* What stands below: which colour is which number, or which head, and what else one must know. Its
+ * width is the note's, which tells of the section; the others are short. */
+double scale_bar_width(const struct section *section);
+double scale_bar_height(const struct section *section);
+int scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner,
+                   struct err *err);
+
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "draw/letters.h"
+#include "draw/canvas.h"
 #include "explain/explain_walk.h"
 #include "explain/markup_text.h"
 #include "explain/paper.h"

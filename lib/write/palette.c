@@ -1,6 +1,7 @@
 #include "write/palette.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -105,4 +106,18 @@ void ramp_make(struct ramp *ramp, const struct palette *palette)
     }
     walk(ramp, palette, 0, last / 2, 1, middle);
     walk(ramp, palette, last / 2, last, middle, RAMP_LEVELS - 1);
+}
+
+/* Okabe and Ito's, which no kind of colour-blindness confuses; without yellow and black, which are
+ * too light and too heavy for lines. */
+static const uint32_t few[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7,
+                               0xe69f00, 0x56b4e9, 0x7a4fbf, 0x6b6b6b};
+static const size_t few_count = sizeof few / sizeof *few;
+
+struct colour palette_line(size_t index, size_t count)
+{
+    if (count <= few_count)
+        return colour_of_hex(few[index]);
+    float turn = 6.2831853f * (float)index / (float)count;
+    return colour_of_oklab((struct oklab){0.6f, 0.13f * cosf(turn), 0.13f * sinf(turn)});
 }

@@ -42,6 +42,9 @@ struct ramp {
     struct colour colours[RAMP_LEVELS];
 };
 
+/* The colour of one of so many lines. */
+struct colour palette_line(size_t index, size_t count);
+
 void ramp_make(struct ramp *ramp, const struct palette *palette);
 
 #endif

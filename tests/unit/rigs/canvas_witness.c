@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "draw/letters.h"
+#include "draw/canvas.h"
 
 struct canvas_witness witness;
 
