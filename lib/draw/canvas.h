@@ -20,7 +20,6 @@
 #include "base/err.h"
 #include "base/stream.h"
 #include "draw/cells.h"
-#include "write/colour.h"
 #include "write/palette.h"
 
 struct point {

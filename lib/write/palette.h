@@ -1,4 +1,5 @@
-/* palette.h: scales of colours, one row each.
+/* palette.h: colours, how they look in Oklab, where equal distances look equally far apart, and
+ * scales of them, one row each.
  *
  * Steps along a palette look equally large: the stops of a row only give the way, which is walked
  * at an even pace. Those for numbers from 0 up go from one lightness to another without turning
@@ -16,7 +17,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "write/colour.h"
+struct colour {
+    uint8_t red, green, blue; /* sRGB */
+};
+
+/* 0x1a2b3c */
+struct colour colour_of_hex(uint32_t hex);
+
+/* Lightness from 0 (black) to 1 (white), and two axes of hue. */
+struct oklab {
+    float lightness, a, b;
+};
+
+struct oklab oklab_of(struct colour colour);
+struct colour colour_of_oklab(struct oklab oklab); /* the nearest that a screen has */
+float oklab_distance(struct oklab a, struct oklab b);
+
+/* Black or white, whichever can be read better on that ground. */
+struct colour colour_ink(struct colour ground);
 
 struct palette {
     const char *name;
