@@ -1,7 +1,7 @@
 /* measured_data.h: measures of heads as data files.
  *
  *     layer\head,0,1                                     CSV: a labelled matrix; several are one
- *     0,1.2345,0.9012                                    table: see measured_csv.c
+ *     0,1.2345,0.9012                                    table
  *
  *     measure,model,layer,head,query,key,count,value     tidy: a line a number; query and key are
  *     entropy,life,0,3,,,220000,1.2345                   empty where a measure has none
