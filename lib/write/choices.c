@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
-#include "write/json_origin.h"
+#include "write/json_report.h"
 #include "write/text_line.h"
 #include "text/label.h"
 
@@ -132,7 +132,7 @@ static void put_likely(struct json_writer *json, const struct choices *choices,
     json_put_integer(json, "id", likely->id);
     json_put_bytes(json, "text", name.bytes, name.size);
     json_put_float(json, "logprob", likely->logprob);
-    json_origin_bytes(json, name.bytes, name.size);
+    json_report_bytes(json, name.bytes, name.size);
 }
 
 static void put_choice(struct json_writer *json, const struct choices *choices,

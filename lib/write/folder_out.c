@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "write/json_origin.h"
+#include "write/json_report.h"
 
 /* One file's share of a report. */
 struct part {
@@ -131,7 +131,7 @@ static int write_manifest(const char *path, const struct target_folder *folder,
     if (open_file(&out, path, folder, err))
         return -1;
     json_put_open(&json, NULL, '{');
-    json_origin_write(&json, report);
+    json_report_origin(&json, report);
     json_put_open(&json, "\n files", '[');
     put_entries(&json, format, report, place);
     json_put_close(&json, ']');

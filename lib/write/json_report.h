@@ -1,4 +1,4 @@
-/* json_origin.h: where numbers come from, as the first members of a JSON object.
+/* json_report.h: where numbers come from, as the first members of a JSON object.
  *
  *     "model": "life", "sentence": "Life is", "tokens": [{"id": 0, "text": "Life", "start": 0,
  *     "end": 4}, …], "source": …, "source_tokens": […], "heads": [0, 2]
@@ -10,8 +10,8 @@
  * "attention window:4" where the model attended in another way than its own. When ids were given
  * in place of a text, the text is null and its tokens have no `start` and `end`.
  */
-#ifndef ATTN_WRITE_JSON_ORIGIN_H
-#define ATTN_WRITE_JSON_ORIGIN_H
+#ifndef ATTN_WRITE_JSON_REPORT_H
+#define ATTN_WRITE_JSON_REPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,14 +20,14 @@
 #include "lens/report.h"
 
 /* Write the members, each but the first on a line of its own. */
-void json_origin_write(struct json_writer *json, const struct report *report);
+void json_report_origin(struct json_writer *json, const struct report *report);
 
 /* One token, without a place where ids were given in place of a text. Bytes that are no UTF-8, a
  * part of a character, are U+FFFD in "text" and come again in "bytes", as hexadecimal digits. */
-void json_origin_token(struct json_writer *json, const struct token *token, const char *bytes,
+void json_report_token(struct json_writer *json, const struct token *token, const char *bytes,
                        size_t size, bool has_place);
 
 /* "bytes": "f09f" where bytes are no UTF-8; else nothing. */
-void json_origin_bytes(struct json_writer *json, const char *bytes, size_t size);
+void json_report_bytes(struct json_writer *json, const char *bytes, size_t size);
 
 #endif
