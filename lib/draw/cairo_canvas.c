@@ -273,16 +273,16 @@ static void draw(struct canvas *canvas, const struct draw_command *command)
 
 static unsigned write_bytes(void *closure, const unsigned char *data, unsigned length)
 {
-    struct stream *out = closure;
+    struct buf *out = closure;
     drawing_process_progress(); /* a large one takes long */
-    stream_bytes(out, data, length);
-    return out->failure ? CAIRO_WRITE_FAILED : 0;
+    buf_bytes(out, data, length);
+    return out->out_of_memory ? CAIRO_WRITE_FAILED : 0;
 }
 
 static void open_pdf(struct cairo_canvas *to, const struct drawing_page *page)
 {
-    to->surface = to->lib->cairo_pdf_surface_create_for_stream(write_bytes, to->canvas.out,
-                                                               page->width, page->height);
+    to->surface = to->lib->cairo_pdf_surface_create_for_stream(write_bytes, to->out, page->width,
+                                                               page->height);
     to->lib->cairo_pdf_surface_set_metadata(to->surface, CAIRO_TITLE, page->title);
     /* The same input gives the same bytes: not the time of day. */
     to->lib->cairo_pdf_surface_set_metadata(to->surface, CAIRO_CREATION_DATE, "");
@@ -341,10 +341,10 @@ static void give_back(struct cairo_canvas *to)
     to->lib->cairo_surface_destroy(to->surface);
 }
 
-int cairo_begin(struct cairo_canvas *to, enum drawing_form form, struct stream *out,
+int cairo_begin(struct cairo_canvas *to, enum drawing_form form, struct buf *out,
                 const struct drawing_page *page, struct err *err)
 {
-    *to = (struct cairo_canvas){.canvas = {draw, out}, .form = form};
+    *to = (struct cairo_canvas){.canvas = {draw, NULL}, .out = out, .form = form};
     to->lib = cairo_library_load(err);
     if (!to->lib)
         return -1;
@@ -371,15 +371,14 @@ int cairo_end(struct cairo_canvas *to, struct err *err)
 {
     unsigned status = to->lib->cairo_status(to->cairo);
     if (!status && to->form == DRAWING_PNG)
-        status =
-            to->lib->cairo_surface_write_to_png_stream(to->surface, write_bytes, to->canvas.out);
+        status = to->lib->cairo_surface_write_to_png_stream(to->surface, write_bytes, to->out);
     to->lib->cairo_surface_finish(to->surface);
     if (!status)
         status = to->lib->cairo_surface_status(to->surface);
     give_back(to);
     if (cairo_library_check(err))
         return -1;
-    if (status && !to->canvas.out->failure)
+    if (status && !to->out->out_of_memory)
         return err_output(err, "cairo cannot draw the picture: %s",
                           to->lib->cairo_status_to_string(status));
     return 0;

@@ -2,7 +2,7 @@
  * in the process of drawing.h.
  *
  *     struct cairo_canvas cairo;
- *     if (cairo_begin(&cairo, DRAWING_PNG, &stream, &page, err)) ...
+ *     if (cairo_begin(&cairo, DRAWING_PNG, &buf, &page, err)) ...
  *     cairo.canvas.draw(&cairo.canvas, &command);
  *     if (cairo_end(&cairo, err)) ...
  *
@@ -19,6 +19,7 @@ struct cairo_canvas {
     struct canvas canvas;
     const struct cairo_library *lib;
     enum drawing_form form;
+    struct buf *out;
     long across, down; /* pixels of a PNG */
     struct _cairo_surface *surface;
     struct _cairo *cairo;
@@ -27,13 +28,13 @@ struct cairo_canvas {
 };
 
 /* A PNG has 192 pixels to an inch, two to a pixel of the web. */
-int cairo_begin(struct cairo_canvas *cairo, enum drawing_form form, struct stream *out,
+int cairo_begin(struct cairo_canvas *cairo, enum drawing_form form, struct buf *out,
                 const struct drawing_page *page, struct err *err);
 
 /* How high the lines of a DRAW_HEIGHT are. */
 double cairo_text_height(struct cairo_canvas *cairo, const struct draw_command *command);
 
-/* Write what was drawn, and give everything back. Failures to write stick to the stream. */
+/* Write what was drawn, and give everything back. Memory that is not there sticks to `out`. */
 int cairo_end(struct cairo_canvas *cairo, struct err *err);
 
 #endif

@@ -4,21 +4,23 @@
 #include "draw/drawing.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/heap.h"
 #include "draw/cairo_canvas.h"
 #include "draw/drawing_process.h"
 
+enum { PIECE_BYTES = 16 * 1024 };
+
 struct answer {
     struct err err; /* of no kind: done */
     double height;
+    size_t size; /* of the picture, whose bytes follow */
 };
 
 /* --- there ------------------------------------------------------------------------------------ */
 
 struct server {
-    struct stream out;
+    struct buf picture;
     struct cairo_canvas cairo;
     bool begun; /* a picture, and not refused */
     struct ramp ramp;
@@ -30,17 +32,16 @@ struct server {
 static void begin(struct server *server, const struct draw_command *command)
 {
     const struct drawing_page page = {command->width, command->height, command->data};
-    server->begun = !cairo_begin(&server->cairo, (enum drawing_form)command->form, &server->out,
+    buf_clear(&server->picture);
+    server->begun = !cairo_begin(&server->cairo, (enum drawing_form)command->form, &server->picture,
                                  &page, &server->answer.err);
 }
 
 static void end(struct server *server)
 {
-    int failed = cairo_end(&server->cairo, &server->answer.err);
-    stream_flush(&server->out);
-    if (!failed && server->out.failure)
-        err_output(&server->answer.err, "cannot hand the picture on: %s",
-                   strerror(server->out.failure));
+    if (!cairo_end(&server->cairo, &server->answer.err) &&
+        !buf_check(&server->picture, &server->answer.err))
+        server->answer.size = server->picture.size;
     server->begun = false;
 }
 
@@ -80,7 +81,8 @@ static bool serve_one(struct server *server)
         server->cairo.canvas.draw(&server->cairo.canvas, &command);
     if (verb != DRAW_LOAD && verb != DRAW_BEGIN && verb != DRAW_END && verb != DRAW_HEIGHT)
         return true;
-    bool answered = drawing_process_answer(&server->answer, sizeof server->answer);
+    bool answered = drawing_process_answer(&server->answer, sizeof server->answer) &&
+                    drawing_process_answer(server->picture.bytes, server->answer.size);
     server->answer = (struct answer){0};
     return answered;
 }
@@ -89,8 +91,6 @@ static void serve(void)
 {
     static struct server server;
     heap_fail_at(0, 0); /* the faults of tests are meant for the process that plans them */
-    if (stream_to(&server.out, STDOUT_FILENO, NULL))
-        return;
     while (serve_one(&server))
         ;
 }
@@ -104,10 +104,23 @@ static void send(struct canvas *canvas, const struct draw_command *command)
     struct drawing *to = (struct drawing *)canvas; /* it begins with the canvas */
     if (to->failed || command->verb == DRAW_OPEN || command->verb == DRAW_CLOSE)
         return;
-    drawing_process_send(&process, command, sizeof *command, canvas->out);
-    drawing_process_send(&process, command->data, command->data_size, canvas->out);
+    drawing_process_send(&process, command, sizeof *command);
+    drawing_process_send(&process, command->data, command->data_size);
     if (command->ramp)
-        drawing_process_send(&process, command->ramp, sizeof *command->ramp, canvas->out);
+        drawing_process_send(&process, command->ramp, sizeof *command->ramp);
+}
+
+/* The bytes of a picture, from there to its stream. */
+static void pass_on(struct drawing *drawing, size_t size)
+{
+    char bytes[PIECE_BYTES];
+    while (size > 0 && !drawing->failed) {
+        size_t piece = size < sizeof bytes ? size : sizeof bytes;
+        drawing->failed = drawing_process_receive(&process, bytes, piece, &drawing->err);
+        if (!drawing->failed)
+            stream_bytes(drawing->canvas.out, bytes, piece);
+        size -= piece;
+    }
 }
 
 /* Send, and wait for the answer; the first error stays. */
@@ -117,11 +130,13 @@ static double ask(struct drawing *drawing, const struct draw_command *command)
     send(&drawing->canvas, command);
     if (drawing->failed)
         return 0;
-    drawing->failed = drawing_process_receive(&process, &answer, sizeof answer, drawing->canvas.out,
-                                              &drawing->err);
-    if (!drawing->failed && answer.err.kind)
+    drawing->failed = drawing_process_receive(&process, &answer, sizeof answer, &drawing->err);
+    if (drawing->failed)
+        return 0;
+    if (answer.err.kind)
         err_adopt(&drawing->err, &answer.err);
-    return drawing->failed ? 0 : answer.height;
+    pass_on(drawing, answer.size);
+    return answer.height;
 }
 
 /* Ask for a picture, or whether there can be one: what went wrong so far. */

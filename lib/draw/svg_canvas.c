@@ -28,13 +28,15 @@ static void put_number(struct stream *out, double value)
         stream_char(out, (char)('0' + rest / unit));
 }
 
-static void put_attribute(struct stream *out, const char *name, double value)
+/* A text in which # stands for the next of the numbers. */
+static void put(struct stream *out, const char *text, const double *numbers)
 {
-    stream_char(out, ' ');
-    stream_text(out, name);
-    stream_text(out, "=\"");
-    put_number(out, value);
-    stream_char(out, '"');
+    for (; *text; text++) {
+        if (*text == '#')
+            put_number(out, *numbers++);
+        else
+            stream_char(out, *text);
+    }
 }
 
 static void put_colour(struct stream *out, const char *name, struct colour colour)
@@ -72,19 +74,16 @@ static void end_lines(struct stream *out, const struct draw_command *command)
 {
     stream_text(out, " fill=\"none\"");
     put_colour(out, "stroke", command->colour);
-    put_attribute(out, "stroke-width", command->line_width);
+    put(out, " stroke-width=\"#\"", &command->line_width);
     if (command->opacity < 1)
-        put_attribute(out, "stroke-opacity", command->opacity);
+        put(out, " stroke-opacity=\"#\"", &command->opacity);
     stream_text(out, "/>\n");
 }
 
 static void put_rect(struct stream *out, struct box box)
 {
-    stream_text(out, "<rect");
-    put_attribute(out, "x", box.x);
-    put_attribute(out, "y", box.y);
-    put_attribute(out, "width", box.width);
-    put_attribute(out, "height", box.height);
+    const double sides[] = {box.x, box.y, box.width, box.height};
+    put(out, "<rect x=\"#\" y=\"#\" width=\"#\" height=\"#\"", sides);
 }
 
 static void put_filled(struct stream *out, struct box box, struct colour colour)
@@ -94,39 +93,19 @@ static void put_filled(struct stream *out, struct box box, struct colour colour)
     stream_text(out, "/>");
 }
 
-static void put_two(struct stream *out, double x, double y)
-{
-    put_number(out, x);
-    stream_char(out, ' ');
-    put_number(out, y);
-}
-
-/* Coordinates after a letter, as paths have them. */
-static void put_pair(struct stream *out, char command, double x, double y)
-{
-    stream_char(out, command);
-    put_two(out, x, y);
-}
-
-static void put_stroke(struct stream *out, const struct stroke *stroke)
-{
-    double middle = (stroke->from.x + stroke->to.x) / 2;
-    put_pair(out, 'M', stroke->from.x, stroke->from.y);
-    if (stroke->from.y == stroke->to.y || stroke->from.x == stroke->to.x) {
-        put_pair(out, 'L', stroke->to.x, stroke->to.y);
-        return;
-    }
-    put_pair(out, 'C', middle, stroke->from.y);
-    put_pair(out, ' ', middle, stroke->to.y);
-    put_pair(out, ' ', stroke->to.x, stroke->to.y);
-}
-
 static void draw_strokes(struct stream *out, const struct draw_command *command)
 {
     const struct stroke *strokes = command->data;
     stream_text(out, "<path d=\"");
-    for (size_t i = 0; i < command->data_size / sizeof *strokes; i++)
-        put_stroke(out, &strokes[i]);
+    for (size_t i = 0; i < command->data_size / sizeof *strokes; i++) {
+        struct point a = strokes[i].from;
+        struct point b = strokes[i].to;
+        double middle = (a.x + b.x) / 2;
+        if (a.y == b.y || a.x == b.x)
+            put(out, "M# #L# #", (double[]){a.x, a.y, b.x, b.y});
+        else
+            put(out, "M# #C# # # # # #", (double[]){a.x, a.y, middle, a.y, middle, b.y, b.x, b.y});
+    }
     stream_char(out, '"');
     end_lines(out, command);
 }
@@ -136,7 +115,7 @@ static void draw_path(struct stream *out, const struct draw_command *command)
     const struct point *points = command->data;
     stream_text(out, "<path d=\"");
     for (size_t i = 0; i < command->data_size / sizeof *points; i++)
-        put_pair(out, i ? 'L' : 'M', points[i].x, points[i].y);
+        put(out, i ? "L# #" : "M# #", (double[]){points[i].x, points[i].y});
     stream_char(out, '"');
     end_lines(out, command);
 }
@@ -144,19 +123,12 @@ static void draw_path(struct stream *out, const struct draw_command *command)
 static void draw_text(struct stream *out, const struct draw_command *command)
 {
     static const char *const anchors[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
-    struct point at = command->at;
-    stream_text(out, "<text");
-    if (command->turn != 0) {
-        stream_text(out, " transform=\"translate(");
-        put_two(out, at.x, at.y);
-        stream_text(out, ") rotate(");
-        put_number(out, command->turn);
-        stream_text(out, ")\"");
-    } else {
-        put_attribute(out, "x", at.x);
-        put_attribute(out, "y", at.y);
-    }
-    put_attribute(out, "font-size", command->size);
+    const double place[] = {command->at.x, command->at.y, command->turn};
+    put(out,
+        command->turn != 0 ? "<text transform=\"translate(# #) rotate(#)\""
+                           : "<text x=\"#\" y=\"#\"",
+        place);
+    put(out, " font-size=\"#\"", &command->size);
     put_colour(out, "fill", command->colour);
     stream_text(out, anchors[command->anchor]);
     stream_text(out, command->bold ? " font-weight=\"bold\">" : ">");
@@ -173,14 +145,10 @@ static void put_level(struct stream *out, const struct draw_command *cells, unsi
             size_t first = column;
             while (column < cells->columns && levels[column] == level)
                 column++;
-            if (column > first) {
-                put_pair(out, 'M', (double)first, (double)row);
-                stream_char(out, 'h');
-                put_number(out, (double)(column - first));
-                stream_text(out, "v1H");
-                put_number(out, (double)first);
-                stream_char(out, 'z');
-            }
+            const double run[] = {(double)first, (double)row, (double)(column - first),
+                                  (double)first};
+            if (column > first)
+                put(out, "M# #h#v1H#z", run);
             column += column == first;
         }
     }
@@ -194,11 +162,9 @@ static void draw_cells(struct stream *out, const struct draw_command *cells)
     bool there[RAMP_LEVELS] = {0};
     for (size_t i = 0; i < cells->rows * cells->columns; i++)
         there[levels[i]] = true;
-    stream_text(out, "<g shape-rendering=\"crispEdges\" transform=\"translate(");
-    put_two(out, box.x, box.y);
-    stream_text(out, ") scale(");
-    put_two(out, box.width / (double)cells->columns, box.height / (double)cells->rows);
-    stream_text(out, ")\">\n");
+    const double place[] = {box.x, box.y, box.width / (double)cells->columns,
+                            box.height / (double)cells->rows};
+    put(out, "<g shape-rendering=\"crispEdges\" transform=\"translate(# #) scale(# #)\">\n", place);
     for (unsigned level = 1; level < RAMP_LEVELS; level++) {
         if (!there[level])
             continue;
@@ -253,11 +219,10 @@ static void draw(struct canvas *canvas, const struct draw_command *command)
 
 static void put_hatching(struct stream *out)
 {
+    static const double sides[] = {CANVAS_HATCH_PITCH, CANVAS_HATCH_PITCH};
     stream_text(out, "<defs><pattern id=\"nothing\" patternUnits=\"userSpaceOnUse\" "
                      "patternTransform=\"rotate(45)\"");
-    put_attribute(out, "width", CANVAS_HATCH_PITCH);
-    put_attribute(out, "height", CANVAS_HATCH_PITCH);
-    stream_char(out, '>');
+    put(out, " width=\"#\" height=\"#\">", sides);
     put_filled(out, (struct box){0, 0, CANVAS_HATCH_PITCH, CANVAS_HATCH_PITCH},
                colour_of_hex(CANVAS_HATCH_GROUND));
     put_filled(out, (struct box){0, 0, CANVAS_HATCH_WIDTH, CANVAS_HATCH_PITCH},
@@ -269,12 +234,9 @@ void svg_begin(struct canvas *svg, struct stream *out, double width, double heig
                const char *title)
 {
     *svg = (struct canvas){draw, out};
-    stream_text(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"");
-    put_number(out, width);
-    stream_text(out, "pt\" height=\"");
-    put_number(out, height);
-    stream_text(out, "pt\" viewBox=\"0 0 ");
-    put_two(out, width, height);
+    stream_text(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\"");
+    put(out, " width=\"#pt\" height=\"#pt\" viewBox=\"0 0 # #",
+        (double[]){width, height, width, height});
     stream_format(out, "\" font-family=\"%s\">\n", fonts);
     put_title(out, title);
     put_hatching(out);
