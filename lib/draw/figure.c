@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "text/label.h"
 #include "write/format.h"
 
 static const double MARGIN = 12;
@@ -19,12 +20,6 @@ static const char *last_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static void add_visible(struct buf *out, const char *text)
-{
-    struct tokenized given = {.text = text, .size = strlen(text)};
-    tokenized_visible(out, &given);
-}
-
 static bool has_title(const struct style *style)
 {
     return style->title && *style->title;
@@ -32,58 +27,47 @@ static bool has_title(const struct style *style)
 
 void figure_title(struct buf *out, const struct report *report, const struct style *style)
 {
-    add_visible(out, has_title(style) ? style->title : last_name(report->model));
+    const char *name = has_title(style) ? style->title : last_name(report->model);
+    label_line(out, name, strlen(name));
     if (has_title(style))
         return;
     buf_text(out, " · ");
     tokenized_visible(out, &report->sentence);
 }
 
-/* Begin a figure of at most so many sections; takes the title's text. */
-static int begin(struct figure *figure, struct buf *title, size_t most, const struct style *style,
-                 struct arena *arena, struct err *err)
+/* Lay out sections below each other. */
+static int plan(struct figure *figure, const struct section_sheets *kinds, size_t count,
+                const struct style *style, struct arena *arena, struct err *err)
 {
-    bool none = style->title && !*style->title;
-    *figure = (struct figure){.width = NARROWEST, .title_room = none ? 0 : TITLE_ROOM};
+    figure->title_room = style->title && !*style->title ? 0 : TITLE_ROOM;
+    figure->width = NARROWEST;
     figure->height = 2 * MARGIN + figure->title_room;
-    figure->title = buf_keep(title, arena, err);
-    figure->sections = arena_alloc(arena, most, sizeof *figure->sections, err);
-    return figure->title && figure->sections ? 0 : -1;
-}
-
-/* The section after the others is laid out. */
-static void count_section(struct figure *figure)
-{
-    const struct section *section = &figure->sections[figure->section_count];
-    figure->height += section->height + (figure->section_count ? SECTION_GAP : 0);
-    figure->width = fmax(figure->width, section->width + 2 * MARGIN);
-    figure->section_count++;
-}
-
-static bool has_site(const struct report *report, enum site site)
-{
-    for (size_t i = 0; i < report->tensor_count; i++)
-        if (report->tensors[i].site == site)
-            return true;
-    return false;
+    figure->sections = arena_alloc(arena, count, sizeof *figure->sections, err);
+    for (size_t i = 0; i < count && figure->sections; i++) {
+        struct section *section = &figure->sections[i];
+        if (section_plan(section, &kinds[i], style, arena, err))
+            return -1;
+        figure->height += section->height + (i ? SECTION_GAP : 0);
+        figure->width = fmax(figure->width, section->width + 2 * MARGIN);
+        figure->section_count++;
+    }
+    return figure->sections ? 0 : -1;
 }
 
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
                 struct arena *arena, struct err *err)
 {
+    struct section_sheets kinds[SITE_COUNT];
     struct buf title = {0};
+    size_t count = 0;
     figure_title(&title, report, style);
-    if (begin(figure, &title, SITE_COUNT, style, arena, err))
-        return -1;
+    *figure = (struct figure){.title = buf_keep(&title, arena, err)};
     for (int site = 0; site < SITE_COUNT; site++) {
-        struct section *section = &figure->sections[figure->section_count];
-        if (!has_site(report, (enum site)site))
-            continue;
-        if (section_plan(section, report, (enum site)site, style, arena, err))
+        if (section_gather(&kinds[count], report, (enum site)site, arena, err))
             return -1;
-        count_section(figure);
+        count += kinds[count].layers > 0;
     }
-    return 0;
+    return figure->title ? plan(figure, kinds, count, style, arena, err) : -1;
 }
 
 int figure_plan_sheets(struct figure *figure, const char *title, const struct section_sheets *kinds,
@@ -91,15 +75,10 @@ int figure_plan_sheets(struct figure *figure, const char *title, const struct se
                        struct err *err)
 {
     struct buf text = {0};
-    add_visible(&text, has_title(style) ? style->title : title);
-    if (begin(figure, &text, count, style, arena, err))
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        if (section_plan_sheets(&figure->sections[i], &kinds[i], style, arena, err))
-            return -1;
-        count_section(figure);
-    }
-    return 0;
+    const char *given = has_title(style) ? style->title : title;
+    label_line(&text, given, strlen(given));
+    *figure = (struct figure){.title = buf_keep(&text, arena, err)};
+    return figure->title ? plan(figure, kinds, count, style, arena, err) : -1;
 }
 
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err)

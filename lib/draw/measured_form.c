@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "draw/figure.h"
-#include "lens/report.h"
+#include "text/label.h"
 #include "write/measured_data.h"
 #include "write/measured_page.h"
 
@@ -21,8 +21,7 @@ struct plan {
 static const char *visible(const char *text, struct arena *arena, struct err *err)
 {
     struct buf out = {0};
-    struct tokenized tokenized = {.text = text, .size = strlen(text)};
-    tokenized_visible(&out, &tokenized);
+    label_line(&out, text, strlen(text));
     return buf_keep(&out, arena, err);
 }
 

@@ -5,46 +5,31 @@
 
 /* --- what is shown ---------------------------------------------------------------------------- */
 
-static size_t count_layers(const struct report *report, enum site site)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < report->tensor_count; i++)
-        count += report->tensors[i].site == site;
-    return count;
-}
-
-/* The sheets of the site in all layers; they have the same heads everywhere. */
-static int gather(struct section_sheets *what, const struct report *report, enum site site,
-                  struct arena *arena, struct err *err)
+int section_gather(struct section_sheets *what, const struct report *report, enum site site,
+                   struct arena *arena, struct err *err)
 {
     struct sheet *sheets = NULL;
-    size_t count = 0;
-    what->layers = count_layers(report, site);
+    *what = (struct section_sheets){.first_hidden = report->first_shown > 0};
     for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct kept *kept = &report->tensors[i];
-        if (kept->site != site)
+        if (report->tensors[i].site != site)
             continue;
-        what->heads = kept_sheet_count(kept);
-        if (!sheets)
-            sheets = arena_alloc(arena, what->layers * what->heads, sizeof *sheets, err);
-        if (!sheets) /* nor asked for again, when some would be missing */
-            return -1;
-        for (size_t head = 0; head < what->heads; head++)
-            sheets[count++] = kept_sheet(report, kept, head);
+        what->heads = kept_sheet_count(&report->tensors[i]); /* the same in all layers */
+        what->layers++;
     }
-    what->sheets = sheets;
-    return 0;
+    if (what->layers)
+        what->sheets = sheets = arena_alloc(arena, what->layers * what->heads, sizeof *sheets, err);
+    for (size_t i = 0; i < report->tensor_count && sheets; i++)
+        for (size_t head = 0; report->tensors[i].site == site && head < what->heads; head++)
+            *sheets++ = kept_sheet(report, &report->tensors[i], head);
+    return what->layers && !what->sheets ? -1 : 0;
 }
 
-/* Attention: from queries to keys, and never below 0. */
-static bool is_attention(const struct section *section)
-{
-    return strcmp(section->sheets->columns.name, "key") == 0 && section->tones.found.low >= 0;
-}
-
+/* Only attention, from queries to keys and never below 0, is drawn as lines. */
 static enum section_kind choose_kind(const struct section *section)
 {
-    if (!is_attention(section) || section->style->view == VIEW_MATRIX)
+    bool is_attention =
+        strcmp(section->sheets->columns.name, "key") == 0 && section->tones.found.low >= 0;
+    if (!is_attention || section->style->view == VIEW_MATRIX)
         return KIND_MATRIX;
     return section->style->view == VIEW_OVERLAY && section->heads > 1 ? KIND_OVERLAY : KIND_LINES;
 }
@@ -85,24 +70,11 @@ static size_t choose_across(size_t panels)
     return best;
 }
 
-static void arrange(struct section *section)
-{
-    size_t heads = section->kind == KIND_OVERLAY ? 1 : section->heads;
-    section->panels = section->layers * heads;
-    section->by_layer = section->layers > 1 && heads > 1;
-    section->across = section->by_layer ? heads : choose_across(section->panels);
-}
-
 /* --- how large things are --------------------------------------------------------------------- */
 
 static double gap_of(const struct section *section)
 {
     return (double)section->across > MANY ? GAP_OF_MANY : GAP;
-}
-
-static double label_room(const struct section *section)
-{
-    return section->panels == 1 ? LABELS_ALONE : LABELS_OF_MANY;
 }
 
 /* What a panel may take across, when so much is taken by what stands beside all of them. */
@@ -111,52 +83,28 @@ static double panel_share(const struct section *section, double beside)
     return (PAGE - beside) / (double)section->across - gap_of(section);
 }
 
-/* Panels that stand in one row may be as high as their labels need. */
-static double tallest(const struct section *section, double across)
-{
-    double labelled = LABELLED * (double)section->sheets->rows.size;
-    if (section->panels == 1)
-        return TALLEST;
-    return section->panels > section->across ? across : fmin(fmax(labelled, across), TALLEST);
-}
-
-/* Cells of queries and keys are square and share their steps. */
-static void fit_square(struct section *section, double across)
-{
-    size_t rows = section->sheets->rows.size;
-    size_t columns = section->sheets->columns.size;
-    struct axis_fit larger = axis_fit_cells(rows > columns ? rows : columns, across, CELL_LARGEST);
-    section->rows = section->columns = larger;
-    section->rows.cells = cells_count(rows, larger.step);
-    section->columns.cells = cells_count(columns, larger.step);
-}
-
-static void fit_vectors(struct section *section, double across)
-{
-    section->columns = axis_fit_cells(section->sheets->columns.size, across, CELL_LARGEST);
-    section->rows =
-        axis_fit_cells(section->sheets->rows.size, tallest(section, across), ROW_LARGEST);
-}
-
-static void fit_lines(struct section *section, double across)
+/* Cells of queries and keys are square, lines of both as far apart: they share their steps. */
+static void fit(struct section *section, double across)
 {
     size_t rows = section->sheets->rows.size;
     size_t columns = section->sheets->columns.size;
     size_t most = rows > columns ? rows : columns;
-    section->rows = axis_fit_cells(most, tallest(section, across), LINES_LARGEST);
+    bool square = strcmp(section->sheets->columns.name, "key") == 0;
+    /* panels that stand in one row may be as high as their labels need */
+    double tallest = section->panels == 1 ? TALLEST
+                     : section->panels > section->across
+                         ? across
+                         : fmin(fmax(LABELLED * (double)rows, across), TALLEST);
+    if (section->kind == KIND_MATRIX && !square) {
+        section->columns = axis_fit_cells(columns, across, CELL_LARGEST);
+        section->rows = axis_fit_cells(rows, tallest, ROW_LARGEST);
+        return;
+    }
+    section->rows = section->kind == KIND_MATRIX ? axis_fit_cells(most, across, CELL_LARGEST)
+                                                 : axis_fit_cells(most, tallest, LINES_LARGEST);
     section->columns = section->rows;
     section->rows.cells = cells_count(rows, section->rows.step);
     section->columns.cells = cells_count(columns, section->columns.step);
-}
-
-static void fit(struct section *section, double across)
-{
-    if (section->kind != KIND_MATRIX)
-        fit_lines(section, across);
-    else if (strcmp(section->sheets->columns.name, "key") == 0)
-        fit_square(section, across);
-    else
-        fit_vectors(section, across);
 }
 
 /* In small panels only where all have room; in larger ones every few. */
@@ -168,14 +116,15 @@ static bool has_labels(const struct section *section, const struct axis_fit *fit
 static void fit_labels(struct section *section)
 {
     const struct sheet *sheet = section->sheets;
+    double room = section->panels == 1 ? LABELS_ALONE : LABELS_OF_MANY;
     if (has_labels(section, &section->rows))
-        axis_fit_rows(&section->rows, &sheet->rows, label_room(section));
+        axis_fit_rows(&section->rows, &sheet->rows, room);
     if (!has_labels(section, &section->columns))
         return;
     if (section->kind == KIND_MATRIX)
-        axis_fit_columns(&section->columns, &sheet->columns, label_room(section));
+        axis_fit_columns(&section->columns, &sheet->columns, room);
     else
-        axis_fit_rows(&section->columns, &sheet->columns, label_room(section));
+        axis_fit_rows(&section->columns, &sheet->columns, room);
 }
 
 /* What labels take at the right of the last panel. */
@@ -217,7 +166,10 @@ static double panel_step(const struct section *section)
  * paper at most, cells of one measure everywhere, labels where they can be read. */
 static void fit_section(struct section *section)
 {
-    arrange(section);
+    size_t heads = section->kind == KIND_OVERLAY ? 1 : section->heads;
+    section->panels = section->layers * heads;
+    section->by_layer = section->layers > 1 && heads > 1;
+    section->across = section->by_layer ? heads : choose_across(section->panels);
     measure_panels(section);
     bool named = section->panels > 1 && !section->by_layer;
     bool matrix = section->kind == KIND_MATRIX;
@@ -264,22 +216,10 @@ static void describe(struct buf *text, const struct section *section, const char
                sheet->rows.name, sheet->columns.name);
 }
 
-/* The subtitle is the picture's, too: it must have room. */
-static int describe_section(struct section *section, const char *of, struct arena *arena,
-                            struct err *err)
+int section_plan(struct section *section, const struct section_sheets *what,
+                 const struct style *style, struct arena *arena, struct err *err)
 {
     struct buf text = {0};
-    describe(&text, section, of);
-    section->subtitle = buf_keep(&text, arena, err);
-    if (!section->subtitle)
-        return -1;
-    section->width = fmax(section->width, letters_width(section->subtitle, subtitle.size));
-    return 0;
-}
-
-int section_plan_sheets(struct section *section, const struct section_sheets *what,
-                        const struct style *style, struct arena *arena, struct err *err)
-{
     *section = (struct section){
         .style = style,
         .sheets = what->sheets,
@@ -293,17 +233,12 @@ int section_plan_sheets(struct section *section, const struct section_sheets *wh
     ramp_make(&section->ramp, section->tones.palette);
     section->kind = choose_kind(section);
     fit_section(section);
-    return describe_section(section, what->of, arena, err);
-}
-
-int section_plan(struct section *section, const struct report *report, enum site site,
-                 const struct style *style, struct arena *arena, struct err *err)
-{
-    struct section_sheets what = {.first_hidden = report->first_shown > 0};
-    return gather(&what, report, site, arena, err) ||
-                   section_plan_sheets(section, &what, style, arena, err)
-               ? -1
-               : 0;
+    describe(&text, section, what->of);
+    section->subtitle = buf_keep(&text, arena, err);
+    if (!section->subtitle)
+        return -1;
+    section->width = fmax(section->width, letters_width(section->subtitle, subtitle.size));
+    return 0;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */

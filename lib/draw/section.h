@@ -2,7 +2,8 @@
  * or all layers and heads, as small pictures (panels) of one measure.
  *
  *     struct section section;
- *     if (section_plan(&section, report, site, style, &arena, err)) ...
+ *     if (section_gather(&what, report, site, &arena, err) ||
+ *         section_plan(&section, &what, style, &arena, err)) ...
  *     section.width, section.height
  *     if (section_draw(&section, canvas, (struct point){12, 40}, err)) ...
  */
@@ -52,12 +53,13 @@ struct section {
     const char *subtitle, *note;
 };
 
-/* Lay out sheets that live as long as the section, in memory of the arena. */
-int section_plan_sheets(struct section *section, const struct section_sheets *what,
-                        const struct style *style, struct arena *arena, struct err *err);
+/* The sheets of a site in all layers of a report, in memory of the arena; no layers: it has none.
+ */
+int section_gather(struct section_sheets *what, const struct report *report, enum site site,
+                   struct arena *arena, struct err *err);
 
-/* Lay out all tensors of a site that a report has, in memory of the arena. */
-int section_plan(struct section *section, const struct report *report, enum site site,
+/* Lay out sheets that live as long as the section, in memory of the arena. */
+int section_plan(struct section *section, const struct section_sheets *what,
                  const struct style *style, struct arena *arena, struct err *err);
 
 int section_draw(const struct section *section, struct canvas *canvas, struct point corner,
