@@ -26,9 +26,9 @@ void loglog_fit(struct loglog *plot)
     for (size_t p = 0; p < plot->panel_count; p++) {
         const struct loglog_panel *panel = &plot->panels[p];
         for (size_t i = 0; i < panel->line_count; i++) {
-            const struct loglog_line *line = &panel->lines[i];
-            double width = letters_width(line->name, name.size) +
-                           letters_width(line->note, name.size) + letters_width("  ", name.size);
+            double width = letters_width(panel->lines[i].name, name.size) +
+                           letters_width(panel->lines[i].note, name.size) +
+                           letters_width("  ", name.size);
             plot->names = fmax(plot->names, width);
         }
     }

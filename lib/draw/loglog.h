@@ -18,7 +18,7 @@
 
 struct loglog_line {
     const char *name;
-    const char *note;     /* behind the name: "n^1.98"; "": none */
+    const char *note;     /* after the name: "n^1.98"; "": none */
     const double *values; /* above 0, one a place */
 };
 

@@ -94,11 +94,6 @@ enum { PENS = 16 }; /* lines of about one weight are drawn with one pen */
 
 static const double THINNEST = 0.3, WIDEST = 1.9;
 
-static unsigned pen_of(unsigned level)
-{
-    return level * PENS / RAMP_LEVELS;
-}
-
 /* The strokes whose levels belong to a pen. */
 static size_t collect(struct stroke *strokes, const struct section *section,
                       const struct cells *cells, struct box area, unsigned pen)
@@ -108,7 +103,7 @@ static size_t collect(struct stroke *strokes, const struct section *section,
     for (size_t r = 0; r < cells->rows; r++) {
         for (size_t c = 0; c < cells->columns; c++) {
             unsigned level = cells->levels[r * cells->columns + c];
-            if (level < PANEL_LINES_LEAST * RAMP_LEVELS || pen_of(level) != pen)
+            if (level < PANEL_LINES_LEAST * RAMP_LEVELS || level * PENS / RAMP_LEVELS != pen)
                 continue;
             strokes[count++] = (struct stroke){
                 {area.x, area.y + pitch * ((double)r + 0.5)},
@@ -134,19 +129,6 @@ static struct pen choose_pen(const struct section *section, size_t head, unsigne
     return chosen;
 }
 
-/* The lines of all heads that are drawn with a pen; `strokes` has room for those of one. */
-static void draw_pen(const struct section *section, const struct cells *cells, unsigned pen,
-                     struct canvas *canvas, struct box area, struct stroke *strokes)
-{
-    size_t heads = section->kind == KIND_OVERLAY ? section->heads : 1;
-    for (size_t head = 0; head < heads; head++) {
-        size_t count = collect(strokes, section, &cells[head], area, pen);
-        struct pen chosen = choose_pen(section, head, pen);
-        if (count)
-            canvas_strokes(canvas, strokes, count, &chosen);
-    }
-}
-
 /* Attention as lines, from queries at the left to keys at the right: the more weight, the darker
  * and wider. Strong lines come last, over the weak ones, whatever their head. */
 static int draw_all_lines(const struct section *section, const struct sheet *sheet,
@@ -154,15 +136,20 @@ static int draw_all_lines(const struct section *section, const struct sheet *she
 {
     struct arena arena = {0};
     size_t heads = section->kind == KIND_OVERLAY ? section->heads : 1;
-    size_t most = section->rows.cells * section->columns.cells;
+    size_t most = section->rows.cells * section->columns.cells; /* of a head */
     struct cell_room room = {section->rows.cells, section->columns.cells};
     struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, err);
     struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, err);
     int failed = !cells || !strokes;
     for (size_t head = 0; head < heads && !failed; head++)
         failed = cells_make(&cells[head], &sheet[head], &section->tones, room, &arena, err);
-    for (unsigned pen = 0; pen < PENS && !failed; pen++)
-        draw_pen(section, cells, pen, canvas, area, strokes);
+    for (size_t i = 0; i < PENS * heads && !failed; i++) {
+        unsigned rank = (unsigned)(i / heads);
+        size_t count = collect(strokes, section, &cells[i % heads], area, rank);
+        struct pen pen = choose_pen(section, i % heads, rank);
+        if (count)
+            canvas_strokes(canvas, strokes, count, &pen);
+    }
     arena_release(&arena);
     return failed ? -1 : 0;
 }

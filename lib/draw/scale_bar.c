@@ -14,20 +14,14 @@ static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* They were asked for, and are not there. */
-static bool lacks_numbers(const struct section *section)
-{
-    int decimals = 0;
-    bool wanted = section->style->cells == CELLS_NUMBERS || section->style->cells == CELLS_BOTH;
-    return wanted && section->kind == KIND_MATRIX && !panel_has_numbers(section, &decimals);
-}
-
 /* What must be said besides, a line each. How many there are does not depend on memory for them. */
 static size_t write_notes(struct buf notes[NOTES_MAX], const struct section *section)
 {
     size_t rows = section->rows.step;
     size_t columns = section->columns.step;
     bool lines = section->kind != KIND_MATRIX;
+    bool wanted = section->style->cells == CELLS_NUMBERS || section->style->cells == CELLS_BOTH;
+    int decimals = 0;
     size_t count = 0;
     if (section->note)
         buf_text(&notes[count++], section->note);
@@ -38,7 +32,7 @@ static size_t write_notes(struct buf notes[NOTES_MAX], const struct section *sec
     if (rows > 1 || columns > 1)
         buf_format(&notes[count++], "a %s stands for the largest of %zu × %zu numbers",
                    lines ? "line" : "cell", rows, columns);
-    if (lacks_numbers(section))
+    if (wanted && !lines && !panel_has_numbers(section, &decimals))
         buf_text(&notes[count++], "the cells have no room for numbers");
     if (lines)
         buf_format(&notes[count++], "no line below %.0f %% of the highest",
@@ -138,8 +132,10 @@ struct tick_row {
     size_t count;
 };
 
-static void put_tick(struct tick_row *row, double share, const char *text)
+static void put_tick(struct tick_row *row, double share, const char *sign, float value)
 {
+    char text[NUMBER_BYTES];
+    snprintf(text, sizeof text, "%s%g", sign, (double)value);
     double half = letters_width(text, number.size) / 2 + 1.5;
     double from = share * row->bar.width - half;
     double to = from + 2 * half;
@@ -152,27 +148,17 @@ static void put_tick(struct tick_row *row, double share, const char *text)
 }
 
 /* An end that stands for what lies beyond it, too, says so. */
-static void put_end(struct tick_row *row, double share, const char *sign, float value)
-{
-    char text[NUMBER_BYTES];
-    if (!*sign)
-        return;
-    snprintf(text, sizeof text, "%s%g", sign, (double)value);
-    put_tick(row, share, text);
-}
-
 static void draw_ticks(const struct tones *tones, struct canvas *canvas, struct box bar)
 {
     struct ticks ticks = choose_ticks(&tones->whole);
     struct extent ends = tone_ends(&tones->whole);
     struct tick_row row = {.canvas = canvas, .bar = bar};
-    put_end(&row, 0, tones_below(tones), ends.low);
-    put_end(&row, 1, tones_above(tones), ends.high);
-    for (size_t i = 0; i < ticks.count; i++) {
-        char text[NUMBER_BYTES];
-        snprintf(text, sizeof text, "%g", (double)ticks.values[i]);
-        put_tick(&row, (double)tone_share(&tones->whole, ticks.values[i]), text);
-    }
+    if (*tones_below(tones))
+        put_tick(&row, 0, tones_below(tones), ends.low);
+    if (*tones_above(tones))
+        put_tick(&row, 1, tones_above(tones), ends.high);
+    for (size_t i = 0; i < ticks.count; i++)
+        put_tick(&row, (double)tone_share(&tones->whole, ticks.values[i]), "", ticks.values[i]);
 }
 
 /* Where heads or rows have their own ranges there are no numbers, only ends. */
@@ -181,14 +167,10 @@ static void draw_ends(const struct section *section, struct canvas *canvas, stru
     bool two_sided = section->tones.whole.two_sided;
     const char *high =
         section->style->range == RANGE_ROW ? "highest of the row" : "highest of the head";
-    if (two_sided) {
+    if (two_sided)
         draw_tick(canvas, bar, 0.5, "0");
-        draw_tick(canvas, bar, 1, "largest");
-        draw_tick(canvas, bar, 0, "-largest");
-        return;
-    }
-    draw_tick(canvas, bar, 0, "0");
-    draw_tick(canvas, bar, 1, high);
+    draw_tick(canvas, bar, two_sided ? 1 : 0, two_sided ? "largest" : "0");
+    draw_tick(canvas, bar, two_sided ? 0 : 1, two_sided ? "-largest" : high);
 }
 
 static void draw_bar(const struct section *section, struct canvas *canvas, struct box bar)
@@ -217,12 +199,6 @@ static size_t legend_across(const struct section *section)
     return fitting < section->heads ? fitting : section->heads;
 }
 
-static double legend_height(const struct section *section)
-{
-    size_t across = legend_across(section);
-    return NOTE_ROOM * (double)((section->heads + across - 1) / across);
-}
-
 static void draw_legend(const struct section *section, struct canvas *canvas, struct point corner)
 {
     size_t across = legend_across(section);
@@ -248,8 +224,9 @@ static bool has_bar(const struct section *section)
 
 static double height_of_scale(const struct section *section)
 {
+    size_t across = legend_across(section);
     if (section->kind == KIND_OVERLAY)
-        return legend_height(section);
+        return NOTE_ROOM * (double)((section->heads + across - 1) / across);
     return has_bar(section) ? BAR_HEIGHT + TICK_ROOM + 1 : 0;
 }
 

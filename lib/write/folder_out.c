@@ -97,14 +97,7 @@ static void put_entry(struct json_writer *json, const char *file, const struct k
     json_put_open(json, "\n  ", '{');
     json_put_text(json, "file", file);
     json_put_text(json, "tensor", kept_name(name, kept));
-    if (kept->layer < 0)
-        json_put_text(json, "layer", NULL);
-    else
-        json_put_integer(json, "layer", kept->layer);
-    if (kept->heads)
-        json_put_integers(json, "heads", kept->heads, kept->shape[0]);
-    else
-        json_put_text(json, "heads", NULL);
+    json_report_place(json, kept);
     json_put_close(json, '}');
 }
 

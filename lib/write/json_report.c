@@ -36,6 +36,18 @@ void json_report_token(struct json_writer *json, const struct token *token, cons
     json_put_close(json, '}');
 }
 
+void json_report_place(struct json_writer *json, const struct kept *kept)
+{
+    if (kept->layer < 0)
+        json_put_text(json, "layer", NULL);
+    else
+        json_put_integer(json, "layer", kept->layer);
+    if (kept->heads)
+        json_put_integers(json, "heads", kept->heads, kept->shape[0]);
+    else
+        json_put_text(json, "heads", NULL);
+}
+
 /* A text with its tokens; the words that axes count in place of them: which tokens each is made of.
  */
 static void put_reading(struct json_writer *json, const struct tokenized *tokenized,

@@ -6,7 +6,7 @@
  * `source` is there for cross-attention, `heads` when heads were selected, `"mean": ["heads",
  * "layers"]` and the `layers` when that is what the tensors are, `words` where those stand on the
  * axes in place of tokens, and `first_shown` where the first of them do not stand there;
- * "precision": "bf16" stands behind the model where products were not of float32, "mechanism":
+ * "precision": "bf16" stands after the model where products were not of float32, "mechanism":
  * "attention window:4" where the model attended in another way than its own. When ids were given
  * in place of a text, the text is null and its tokens have no `start` and `end`.
  */
@@ -26,6 +26,9 @@ void json_report_origin(struct json_writer *json, const struct report *report);
  * part of a character, are U+FFFD in "text" and come again in "bytes", as hexadecimal digits. */
 void json_report_token(struct json_writer *json, const struct token *token, const char *bytes,
                        size_t size, bool has_place);
+
+/* "layer": 3, "heads": [0, 2]; null where a tensor has none. */
+void json_report_place(struct json_writer *json, const struct kept *kept);
 
 /* "bytes": "f09f" where bytes are no UTF-8; else nothing. */
 void json_report_bytes(struct json_writer *json, const char *bytes, size_t size);

@@ -57,7 +57,7 @@ struct style {
 
 extern const struct style style_default;
 
-/* Names as on the command line, in the order of the enums, with NULL behind the last. */
+/* Names as on the command line, in the order of the enums, with NULL after the last. */
 extern const char *const style_scale_names[];
 extern const char *const style_range_names[];
 extern const char *const style_view_names[];

@@ -1,4 +1,4 @@
-/* text_heat.h: colours behind the numbers of a page, and in place of them.
+/* text_heat.h: colours under the numbers of a page, and in place of them.
  *
  * What a terminal can decides: 24-bit colours, 256, 16, or none at all; then characters of four
  * shades do. Numbers near 0 keep the terminal's own ground, so that a page fits light and dark

@@ -120,10 +120,10 @@ static void add_cell(struct buf *line, const struct text_layout *layout, struct 
 static void add_other(struct buf *line, const struct text_layout *layout, struct text_heat *heat,
                       size_t width, bool hidden)
 {
-    size_t behind = heat->set && layout->gap ? 1 : 0; /* the last cell's second blank */
-    text_blanks(line, behind);
+    size_t after = heat->set && layout->gap ? 1 : 0; /* the last cell's second blank */
+    text_blanks(line, after);
     text_heat_reset(line, heat);
-    text_blanks(line, layout->gap - behind);
+    text_blanks(line, layout->gap - after);
     if (hidden)
         text_blanks(line, width);
     else
@@ -145,7 +145,7 @@ struct block {
 };
 
 /* An ellipsis stands for numbers that could be seen: where all it stands for is hidden, it is.
- * Returns how many blanks stand behind the row: the last cell's second one. */
+ * Returns how many blanks stand after the row: the last cell's second one. */
 static size_t add_row(struct buf *line, const struct text_layout *layout, struct text_heat *heat,
                       const struct block *block, size_t row_slot)
 {
@@ -167,10 +167,10 @@ static size_t add_row(struct buf *line, const struct text_layout *layout, struct
         else
             add_cell(line, layout, heat, &tone, sheet_cell(sheet, row, column));
     }
-    size_t behind = heat->set && layout->gap ? 1 : 0;
-    text_blanks(line, behind);
+    size_t after = heat->set && layout->gap ? 1 : 0;
+    text_blanks(line, after);
     text_heat_reset(line, heat);
-    return behind;
+    return after;
 }
 
 /* Some sheets, from `first` up to `end`, side by side. */
@@ -187,15 +187,15 @@ enum { HEADER = -1 }; /* the line above the rows */
 static int write_line(struct stream *out, struct buf *line, const struct text_layout *layout,
                       struct blocks *blocks, int row_slot, struct err *err)
 {
-    size_t behind = 0;
+    size_t after = 0;
     for (size_t i = blocks->first; i < blocks->end; i++) {
         struct block block = {kept_sheet(blocks->report, blocks->kept, i), i};
         if (i > blocks->first)
-            text_blanks(line, TEXT_BLOCK_GAP - behind);
+            text_blanks(line, TEXT_BLOCK_GAP - after);
         if (row_slot == HEADER)
             add_header(line, layout, &block.sheet);
         else
-            behind = add_row(line, layout, &blocks->heat, &block, (size_t)row_slot);
+            after = add_row(line, layout, &blocks->heat, &block, (size_t)row_slot);
     }
     return text_end(out, line, err);
 }
