@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "format/json_writer.h"
 #include "write/csv.h"
 #include "write/text_line.h"
@@ -93,10 +92,9 @@ int measured_tidy_write(struct stream *out, const struct measured_list *list,
  * them leaves cells empty. */
 struct table {
     struct stream *out;
-    bool of_cells;     /* any sheet is of queries and keys */
-    bool *has_column;  /* [columns], by number */
-    size_t columns;    /* the highest number and one */
-    struct buf before; /* what the rows of a sheet begin with */
+    bool of_cells;         /* any sheet is of queries and keys */
+    struct buf has_column; /* a byte a number: whether any sheet has it */
+    struct buf before;     /* what the rows of a sheet begin with */
 };
 
 static size_t column_number(const struct sheet *sheet, size_t column)
@@ -104,53 +102,35 @@ static size_t column_number(const struct sheet *sheet, size_t column)
     return (size_t)strtoul(sheet->columns.labels[column].plain, NULL, 10);
 }
 
-static size_t highest_column(const struct measurement *item)
-{
-    size_t highest = 0;
-    for (size_t i = 0; i < item->count; i++)
-        for (size_t c = 0; c < item->sheets[i].columns.size; c++)
-            if (column_number(&item->sheets[i], c) > highest)
-                highest = column_number(&item->sheets[i], c);
-    return highest;
-}
-
-static void mark_columns(struct table *table, const struct measurement *item)
+static int mark_columns(struct buf *has_column, const struct measurement *item, struct err *err)
 {
     for (size_t i = 0; i < item->count; i++)
-        for (size_t c = 0; c < item->sheets[i].columns.size; c++)
-            table->has_column[column_number(&item->sheets[i], c)] = true;
-}
-
-/* Which columns there are. */
-static int find_columns(struct table *table, const struct measured_list *list, struct arena *arena,
-                        struct err *err)
-{
-    for (size_t i = 0; i < list->count; i++)
-        for (size_t k = 0; k < list->items[i].count; k++) {
-            const struct measurement *item = &list->items[i].items[k];
-            size_t highest = highest_column(item);
-            table->of_cells |= item->of_cells;
-            if (highest >= table->columns)
-                table->columns = highest + 1;
+        for (size_t c = 0; c < item->sheets[i].columns.size; c++) {
+            size_t number = column_number(&item->sheets[i], c);
+            if (number >= has_column->size)
+                buf_fill(has_column, 0, number + 1 - has_column->size);
+            if (buf_check(has_column, err))
+                return -1;
+            has_column->bytes[number] = 1;
         }
-    table->has_column = arena_alloc(arena, table->columns, sizeof *table->has_column, err);
-    if (!table->has_column)
-        return -1;
-    for (size_t i = 0; i < list->count; i++)
-        for (size_t k = 0; k < list->items[i].count; k++)
-            mark_columns(table, &list->items[i].items[k]);
     return 0;
 }
 
-static int write_header(struct table *table, const struct measured *measured, struct err *err)
+static int write_header(struct table *table, const struct measured_list *list, struct err *err)
 {
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t k = 0; k < list->items[i].count; k++) {
+            table->of_cells |= list->items[i].items[k].of_cells;
+            if (mark_columns(&table->has_column, &list->items[i].items[k], err))
+                return -1;
+        }
     buf_text(&table->before, "measure,");
-    measured_columns(&table->before, measured, true);
+    measured_columns(&table->before, &list->items[0], true);
     buf_text(&table->before, table->of_cells ? "layer,head,query" : "layer");
     if (text_send(table->out, &table->before, err))
         return -1;
-    for (size_t number = 0; number < table->columns; number++)
-        if (table->has_column[number])
+    for (size_t number = 0; number < table->has_column.size; number++)
+        if (table->has_column.bytes[number])
             stream_format(table->out, ",%zu", number);
     stream_char(table->out, '\n');
     return 0;
@@ -160,8 +140,8 @@ static int write_header(struct table *table, const struct measured *measured, st
 static void write_cells(struct table *table, const struct sheet *sheet, size_t row)
 {
     size_t c = 0;
-    for (size_t number = 0; number < table->columns; number++) {
-        if (!table->has_column[number])
+    for (size_t number = 0; number < table->has_column.size; number++) {
+        if (!table->has_column.bytes[number])
             continue;
         stream_char(table->out, ',');
         if (c < sheet->columns.size && column_number(sheet, c) == number)
@@ -188,29 +168,18 @@ static int write_sheet(struct table *table, const struct measured *measured,
     return 0;
 }
 
-static int write_sheets(struct table *table, const struct measured *measured,
-                        const struct measurement *item, struct err *err)
-{
-    for (size_t i = 0; i < item->count; i++)
-        if (write_sheet(table, measured, item, &item->sheets[i], err))
-            return -1;
-    return 0;
-}
-
 static int write_table(struct table *table, const struct measured_list *list, struct err *err)
 {
-    if (write_header(table, &list->items[0], err))
+    if (write_header(table, list, err))
         return -1;
     for (size_t i = 0; i < list->count; i++)
-        for (size_t k = 0; k < list->items[i].count; k++)
-            if (write_sheets(table, &list->items[i], &list->items[i].items[k], err))
-                return -1;
+        for (size_t k = 0; k < list->items[i].count; k++) {
+            const struct measurement *item = &list->items[i].items[k];
+            for (size_t n = 0; n < item->count; n++)
+                if (write_sheet(table, &list->items[i], item, &item->sheets[n], err))
+                    return -1;
+        }
     return 0;
-}
-
-static bool is_alone(const struct measured_list *list)
-{
-    return list->count == 1 && list->items[0].count == 1 && list->items[0].items[0].count == 1;
 }
 
 int measured_csv_write(struct stream *out, const struct measured_list *list,
@@ -218,14 +187,15 @@ int measured_csv_write(struct stream *out, const struct measured_list *list,
 {
     (void)place;
     struct table table = {.out = out};
-    struct arena arena = {0};
     if (!list->count)
         return 0;
-    if (is_alone(list))
+    bool alone =
+        list->count == 1 && list->items[0].count == 1 && list->items[0].items[0].count == 1;
+    if (alone)
         return csv_sheet_write(out, &list->items[0].items[0].sheets[0], err);
-    int failed = find_columns(&table, list, &arena, err) || write_table(&table, list, err);
+    int failed = write_table(&table, list, err);
     buf_release(&table.before);
-    arena_release(&arena);
+    buf_release(&table.has_column);
     return failed ? -1 : 0;
 }
 

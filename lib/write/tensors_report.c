@@ -53,21 +53,17 @@ static void note_text(struct buf *out, const struct tokenized *tokenized)
     }
 }
 
-static void note_ids(struct buf *out, const struct tokenized *tokenized)
+/* The ids, or what they stand for. */
+static void note_tokens(struct buf *out, const struct tokenized *tokenized, bool ids)
 {
     struct json_writer json = {.buf = out};
     json_put_open(&json, NULL, '[');
-    for (size_t i = 0; i < tokenized->count; i++)
-        json_put_integer(&json, NULL, tokenized->tokens[i].id);
-    json_put_close(&json, ']');
-}
-
-static void note_tokens(struct buf *out, const struct tokenized *tokenized)
-{
-    struct json_writer json = {.buf = out};
-    json_put_open(&json, NULL, '[');
-    for (size_t i = 0; i < tokenized->count; i++)
-        json_put_text(&json, NULL, tokenized->labels[i].plain);
+    for (size_t i = 0; i < tokenized->count; i++) {
+        if (ids)
+            json_put_integer(&json, NULL, tokenized->tokens[i].id);
+        else
+            json_put_text(&json, NULL, tokenized->labels[i].plain);
+    }
     json_put_close(&json, ']');
 }
 
@@ -93,8 +89,8 @@ static void note_reading(struct notes *notes, const struct tokenized *tokenized,
 {
     if (tokenized->text)
         note_text(note(notes, names[0]), tokenized);
-    note_ids(note(notes, names[1]), tokenized);
-    note_tokens(note(notes, names[2]), tokenized);
+    note_tokens(note(notes, names[1]), tokenized, true);
+    note_tokens(note(notes, names[2]), tokenized, false);
     if (tokenized->words)
         note_words(note(notes, names[3]), tokenized);
 }
@@ -138,12 +134,6 @@ static int make_notes(struct notes *notes, const struct report *report, struct e
     return 0;
 }
 
-static void release_notes(struct notes *notes)
-{
-    for (size_t i = 0; i < notes->count; i++)
-        buf_release(&notes->texts[i]);
-}
-
 static struct safetensors_tensor *name_tensors(const struct report *report, struct arena *arena,
                                                struct err *err)
 {
@@ -176,7 +166,8 @@ int tensors_report_write(struct stream *out, const struct report *report, const 
         goto done;
     failed = safetensors_write(out, tensors, report->tensor_count, notes.items, notes.count, err);
 done:
-    release_notes(&notes);
+    for (size_t i = 0; i < notes.count; i++)
+        buf_release(&notes.texts[i]);
     arena_release(&arena);
     return failed;
 }
