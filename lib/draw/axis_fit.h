@@ -8,9 +8,6 @@
 #ifndef ATTN_DRAW_AXIS_FIT_H
 #define ATTN_DRAW_AXIS_FIT_H
 
-#include <stddef.h>
-
-#include "base/err.h"
 #include "draw/canvas.h"
 #include "lens/sheet.h"
 

@@ -13,11 +13,7 @@
 #ifndef ATTN_DRAW_CANVAS_H
 #define ATTN_DRAW_CANVAS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/stream.h"
 #include "draw/cells.h"
 #include "write/palette.h"

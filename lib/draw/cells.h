@@ -11,10 +11,7 @@
 #ifndef ATTN_DRAW_CELLS_H
 #define ATTN_DRAW_CELLS_H
 
-#include <stddef.h>
-
 #include "base/arena.h"
-#include "base/err.h"
 #include "write/tone.h"
 
 struct cells {

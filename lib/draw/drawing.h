@@ -12,8 +12,6 @@
 #ifndef ATTN_DRAW_DRAWING_H
 #define ATTN_DRAW_DRAWING_H
 
-#include "base/err.h"
-#include "base/stream.h"
 #include "draw/canvas.h"
 
 enum drawing_form { DRAWING_SVG, DRAWING_PNG, DRAWING_PDF };

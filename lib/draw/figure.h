@@ -7,10 +7,6 @@
 #ifndef ATTN_DRAW_FIGURE_H
 #define ATTN_DRAW_FIGURE_H
 
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/err.h"
 #include "draw/drawing.h"
 #include "draw/section.h"
 

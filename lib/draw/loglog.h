@@ -11,9 +11,6 @@
 #ifndef ATTN_DRAW_LOGLOG_H
 #define ATTN_DRAW_LOGLOG_H
 
-#include <stddef.h>
-
-#include "base/err.h"
 #include "draw/canvas.h"
 
 struct loglog_line {

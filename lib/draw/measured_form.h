@@ -8,11 +8,6 @@
 #ifndef ATTN_DRAW_MEASURED_FORM_H
 #define ATTN_DRAW_MEASURED_FORM_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/err.h"
-#include "base/stream.h"
 #include "lens/measure.h"
 #include "write/format.h"
 

@@ -10,14 +10,7 @@
 #ifndef ATTN_DRAW_SECTION_H
 #define ATTN_DRAW_SECTION_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/err.h"
 #include "draw/axis_fit.h"
-#include "draw/canvas.h"
-#include "write/tone.h"
 #include "lens/report.h"
 
 enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY };

@@ -17,7 +17,6 @@
 #define ATTN_WRITE_CSV_H
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/stream.h"
 #include "lens/sheet.h"
 

@@ -8,7 +8,6 @@
 #ifndef ATTN_WRITE_FOLDER_OUT_H
 #define ATTN_WRITE_FOLDER_OUT_H
 
-#include "base/err.h"
 #include "base/target_folder.h"
 #include "write/format.h"
 

@@ -30,11 +30,7 @@ struct place {
 };
 
 /* What one file holds when a folder is asked for. */
-enum format_unit {
-    UNIT_SENTENCE, /* everything of a sentence */
-    UNIT_TENSOR,
-    UNIT_SHEET,
-};
+enum format_unit { UNIT_SENTENCE, UNIT_TENSOR, UNIT_SHEET };
 
 /* The options of looks that a format has an effect for. */
 enum format_looks {

@@ -4,17 +4,12 @@
  *     "end": 4}, …], "source": …, "source_tokens": […], "heads": [0, 2]
  *
  * `source` is there for cross-attention, `heads` when heads were selected, `"mean": ["heads",
- * "layers"]` and the `layers` when that is what the tensors are, `words` where those stand on the
- * axes in place of tokens, and `first_shown` where the first of them do not stand there;
- * "precision": "bf16" stands after the model where products were not of float32, "mechanism":
- * "attention window:4" where the model attended in another way than its own. When ids were given
- * in place of a text, the text is null and its tokens have no `start` and `end`.
+ * "layers"]` and the `layers` of means, `words` where those stand on the axes, `first_shown` where
+ * the first do not stand there, "precision": "bf16" and "mechanism": "attention window:4" where
+ * they are not the model's own. Where ids were given, the text is null and tokens have no place.
  */
 #ifndef ATTN_WRITE_JSON_REPORT_H
 #define ATTN_WRITE_JSON_REPORT_H
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "format/json_writer.h"
 #include "lens/report.h"

@@ -1,10 +1,9 @@
 /* palette.h: colours, how they look in Oklab, where equal distances look equally far apart, and
  * scales of them, one row each.
  *
- * Steps along a palette look equally large: the stops of a row only give the way, which is walked
- * at an even pace. Those for numbers from 0 up go from one lightness to another without turning
- * back, so that a grey copy still shows which is more; those for numbers of both signs do so from
- * the middle to either end. None tells red from green.
+ * Steps along a palette look equally large: the stops of a row only give the way. Lightness rises
+ * or falls all the way, for numbers of both signs from the middle to either end, so that a grey
+ * copy still shows which is more. None tells red from green.
  *
  *     struct ramp ramp;
  *     ramp_make(&ramp, palette_find("viridis"));
@@ -47,7 +46,7 @@ struct palette {
 extern const struct palette palette_rows[];
 extern const size_t palette_count;
 
-/* NULL when there is none of that name. */
+/* NULL: there is none. */
 const struct palette *palette_find(const char *name);
 
 /* What is used where nobody chooses: for numbers of one sign or both, on paper or in the dark. */

@@ -1,4 +1,4 @@
-/* style.h: how somebody wants pictures to look. All of it has a default: a zeroed style will do.
+/* style.h: how somebody wants pictures to look; a zeroed style will do.
  *
  *     struct style style = {.title = "Figure 1"};
  *     if (style_read_scale(&style, "sqrt", err)) ...
@@ -18,21 +18,13 @@ enum style_scale { COLOURS_LINEAR, COLOURS_SQRT, COLOURS_LOG };
 /* What has the whole scale of colours: all that is shown, every head, or every row. */
 enum style_range { RANGE_ALL, RANGE_HEAD, RANGE_ROW };
 
-/* What attention is drawn as. */
-enum style_view {
-    VIEW_MATRIX,  /* cells of colour */
-    VIEW_LINES,   /* lines from queries to keys, a picture a head */
-    VIEW_OVERLAY, /* the same, all heads of a layer in one, a colour each */
-};
+/* What attention is drawn as: cells of colour; lines from queries to keys, a picture a head, or all
+ * heads of a layer in one, a colour each. */
+enum style_view { VIEW_MATRIX, VIEW_LINES, VIEW_OVERLAY };
 
-/* What stands in a cell. */
-enum style_cells {
-    CELLS_FIT, /* colour, and numbers where there is room; on a page numbers, and colour where the
-                  terminal can */
-    CELLS_NUMBERS,
-    CELLS_HEAT,
-    CELLS_BOTH,
-};
+/* What stands in a cell. The first is colour, and numbers where there is room; on a page numbers,
+ * and colour where the terminal can. */
+enum style_cells { CELLS_FIT, CELLS_NUMBERS, CELLS_HEAT, CELLS_BOTH };
 
 /* What a terminal can show. */
 enum style_depth { DEPTH_NONE, DEPTH_16, DEPTH_256, DEPTH_FULL };

@@ -9,13 +9,7 @@
 #ifndef ATTN_WRITE_TEXT_TOKENS_H
 #define ATTN_WRITE_TEXT_TOKENS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
-#include "base/err.h"
-#include "base/stream.h"
-#include "lens/report.h"
 #include "write/format.h"
 
 /* `name` stands above the column of texts. */
@@ -25,10 +19,7 @@ int text_tokens_write(struct stream *out, const struct tokenized *tokenized, con
 /* The columns before the texts, for who writes row by row: how wide they are. */
 struct token_columns {
     bool has_places;
-    int index;
-    int id;
-    int start;
-    int end;
+    int index, id, start, end;
 };
 
 /* Columns for so many tokens, none of them with larger numbers than `most`. */

@@ -1,8 +1,7 @@
 /* tone.h: from numbers to colours: which level of a ramp a number has.
  *
- * Numbers of one sign fill the ramp from the lowest (at most 0) to the highest; numbers of both
- * signs fill it from its middle, which is 0, to either end. The scale bends the way: sqrt and log
- * lift what is small.
+ * Numbers of one sign fill the ramp from the lowest (at most 0) to the highest; those of both signs
+ * fill it from its middle, which is 0, to either end. Sqrt and log lift what is small.
  *
  *     struct tones tones = tones_make(sheets, count, style, false);
  *     struct tone tone = tone_of_row(&tones, &sheet, row);
