@@ -15,6 +15,16 @@ static const double SLANT = 0.7072;    /* sine and cosine of 45 degrees */
 
 enum { CELLS_MAX = 512 };
 
+size_t cells_step(size_t size, size_t room)
+{
+    return room ? (size + room - 1) / room : size;
+}
+
+size_t cells_count(size_t size, size_t step)
+{
+    return step ? (size + step - 1) / step : 0;
+}
+
 struct axis_fit axis_fit_cells(size_t size, double length, double largest)
 {
     double room = fmin(floor(length / SMALLEST), CELLS_MAX);

@@ -23,6 +23,11 @@ struct axis_fit {
     double over;  /* how far those of columns reach beyond the last cell */
 };
 
+/* How many of `size` places share a cell so that `room` cells are enough; and how many cells that
+ * are. */
+size_t cells_step(size_t size, size_t room);
+size_t cells_count(size_t size, size_t step);
+
 /* Fit so many places into `length`, no cell larger than `largest`. Pitches are multiples of a
  * screen's half pixel, so that cells are equally large there. */
 struct axis_fit axis_fit_cells(size_t size, double length, double largest);

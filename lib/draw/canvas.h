@@ -15,7 +15,6 @@
 
 #include "base/buf.h"
 #include "base/stream.h"
-#include "draw/cells.h"
 #include "write/palette.h"
 
 struct point {
@@ -46,6 +45,13 @@ struct lettering {
 /* From one point to another, leaving and arriving level. */
 struct stroke {
     struct point from, to;
+};
+
+/* Levels of a ramp. */
+struct cells {
+    size_t rows, columns;
+    size_t row_step, column_step; /* so many rows and columns of numbers in one cell; 1: each */
+    unsigned char *levels;        /* [rows, columns]; 0: nothing is there */
 };
 
 /* The measures of a hatching. */

@@ -197,11 +197,3 @@ int drawing_process_receive(struct drawing_process *process, void *answer, size_
     }
     return process->failed ? explain_end(bury(process), err) : 0;
 }
-
-void drawing_process_stop(struct drawing_process *process)
-{
-    if (process->pid) {
-        kill(process->pid, SIGKILL);
-        bury(process);
-    }
-}

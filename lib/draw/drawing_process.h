@@ -8,7 +8,6 @@
  *     if (drawing_process_start(&process, serve, err)) ...
  *     drawing_process_send(&process, &order, sizeof order);
  *     if (drawing_process_receive(&process, &answer, sizeof answer, err)) ...
- *     drawing_process_stop(&process);
  */
 #ifndef ATTN_DRAW_DRAWING_PROCESS_H
 #define ATTN_DRAW_DRAWING_PROCESS_H
@@ -37,9 +36,6 @@ int drawing_process_start(struct drawing_process *process, void (*serve)(void), 
 void drawing_process_send(struct drawing_process *process, const void *bytes, size_t size);
 int drawing_process_receive(struct drawing_process *process, void *answer, size_t size,
                             struct err *err);
-
-/* End it, at once. */
-void drawing_process_stop(struct drawing_process *process);
 
 /* There: read what was sent, false when no more will come; answer, when somebody receives. */
 bool drawing_process_read(void *bytes, size_t size);

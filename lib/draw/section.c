@@ -1,4 +1,4 @@
-#include "draw/section.h"
+#include "draw/figure.h"
 
 #include <math.h>
 #include <string.h>
