@@ -122,20 +122,20 @@ static int write_report(struct stream *out, enum drawing_form form, const struct
     return failed ? -1 : 0;
 }
 
-int picture_write_svg(struct stream *out, const struct report *report, const struct place *place,
-                      struct err *err)
+int figure_write_svg(struct stream *out, const struct report *report, const struct place *place,
+                     struct err *err)
 {
     return write_report(out, DRAWING_SVG, report, place, err);
 }
 
-int picture_write_png(struct stream *out, const struct report *report, const struct place *place,
-                      struct err *err)
+int figure_write_png(struct stream *out, const struct report *report, const struct place *place,
+                     struct err *err)
 {
     return write_report(out, DRAWING_PNG, report, place, err);
 }
 
-int picture_write_pdf(struct stream *out, const struct report *report, const struct place *place,
-                      struct err *err)
+int figure_write_pdf(struct stream *out, const struct report *report, const struct place *place,
+                     struct err *err)
 {
     return write_report(out, DRAWING_PDF, report, place, err);
 }

@@ -72,7 +72,7 @@ const struct format format_rows[] = {
         .looks = LOOKS_VIEW | LOOKS_CELLS | LOOKS_COLOURS | LOOKS_TITLE,
         .is_picture = true,
         .one_sentence = true,
-        .write = picture_write_svg,
+        .write = figure_write_svg,
     },
     {
         .name = "png",
@@ -83,7 +83,7 @@ const struct format format_rows[] = {
         .for_files = true,
         .is_picture = true,
         .one_sentence = true,
-        .write = picture_write_png,
+        .write = figure_write_png,
         .check = drawing_check,
     },
     {
@@ -95,7 +95,7 @@ const struct format format_rows[] = {
         .for_files = true,
         .is_picture = true,
         .one_sentence = true,
-        .write = picture_write_pdf,
+        .write = figure_write_pdf,
         .check = drawing_check,
     },
     {

@@ -75,10 +75,10 @@ int tidy_write(struct stream *, const struct report *, const struct place *, str
 int text_page_write(struct stream *, const struct report *, const struct place *, struct err *);
 int json_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int jsonl_report_write(struct stream *, const struct report *, const struct place *, struct err *);
-int picture_write_svg(struct stream *, const struct report *, const struct place *, struct err *);
+int figure_write_svg(struct stream *, const struct report *, const struct place *, struct err *);
 int html_report_write(struct stream *, const struct report *, const struct place *, struct err *);
-int picture_write_png(struct stream *, const struct report *, const struct place *, struct err *);
-int picture_write_pdf(struct stream *, const struct report *, const struct place *, struct err *);
+int figure_write_png(struct stream *, const struct report *, const struct place *, struct err *);
+int figure_write_pdf(struct stream *, const struct report *, const struct place *, struct err *);
 int drawing_check(struct err *err);
 int npy_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int tensors_report_write(struct stream *, const struct report *, const struct place *,

@@ -140,10 +140,10 @@ TEST(a_hatching_is_defined_once)
 
 TEST(a_report_is_a_whole_picture)
 {
-    const char *text = fixture_written(picture_write_svg, &fixture_odd, &fixture_alone);
+    const char *text = fixture_written(figure_write_svg, &fixture_odd, &fixture_alone);
     size_t size = fixture_size();
     ck_assert_int_eq(strncmp(text, "<svg xmlns=\"http://www.w3.org/2000/svg\"", 38), 0);
     ck_assert_str_eq(text + size - 7, "</svg>\n");
     ck_assert_ptr_nonnull(strstr(text, ">🍰</text>"));
-    fixture_starve(picture_write_svg, &fixture_odd);
+    fixture_starve(figure_write_svg, &fixture_odd);
 }
