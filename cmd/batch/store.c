@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/listing.h"
-#include "write/folder_out.h"
+#include "write/format.h"
 #include "result_files.h"
 #include "store_lines.h"
 #include "store_resume.h"

@@ -12,7 +12,7 @@
 #include "draw/axis_fit.h"
 #include "draw/drawing.h"
 #include "lens/report.h"
-#include "write/tone.h"
+#include "write/style.h"
 
 enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY };
 

@@ -1,9 +1,9 @@
-#include "write/folder_out.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/target_folder.h"
+#include "write/format.h"
 #include "write/json_report.h"
 
 /* One file's share of a report. */

@@ -69,6 +69,14 @@ const struct format *format_find(const char *name);
 const char *format_show(const struct format *format, bool has_encoder);
 const char *format_layer(const struct format *format);
 
+/* Spread a report over a folder that is open to be written: a file for every matrix, tensor or
+ * sentence, DIR/weights.l00.h00.csv, each complete or not there; of several sentences each in a
+ * folder of its own, DIR/0000/. Beside them stands manifest.json, written last: the model, the
+ * sentence, its tokens, and which file holds which heads of which tensor. */
+struct target_folder;
+int folder_out_write(const struct target_folder *folder, const struct format *format,
+                     const struct report *report, const struct place *place, struct err *err);
+
 /* The rows' writers, each in the file of its name. */
 int csv_write(struct stream *, const struct report *, const struct place *, struct err *);
 int tidy_write(struct stream *, const struct report *, const struct place *, struct err *);

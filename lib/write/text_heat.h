@@ -19,7 +19,7 @@
 
 #include "base/buf.h"
 #include "write/format.h"
-#include "write/tone.h"
+#include "write/style.h"
 
 struct text_heat {
     bool numbers; /* they are written */
