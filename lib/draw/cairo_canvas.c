@@ -304,33 +304,25 @@ static int open_png(struct cairo_canvas *to, const struct drawing_page *page, st
 }
 
 /* Letters stand where their font wants them, not on whole pixels: at sizes of a few points that
- * would tear words apart, and a PDF has no pixels. */
-static void place_exactly(struct cairo_canvas *to)
+ * would tear words apart, and a PDF has no pixels. False: without a single font pango draws boxes
+ * in place of letters, and says that it did well. */
+static bool open_letters(struct cairo_canvas *to)
 {
-    struct _PangoContext *context = to->lib->pango_layout_get_context(to->layout);
-    struct _cairo_font_options *options = to->lib->cairo_font_options_create();
-    to->lib->cairo_font_options_set_hint_style(options, CAIRO_HINT_NONE);
-    to->lib->cairo_font_options_set_hint_metrics(options, CAIRO_HINT_NONE);
-    to->lib->pango_cairo_context_set_font_options(context, options);
-    to->lib->pango_context_set_round_glyph_positions(context, false);
-    to->lib->cairo_font_options_destroy(options);
-}
-
-static void open_letters(struct cairo_canvas *to)
-{
-    to->layout = to->lib->pango_cairo_create_layout(to->cairo);
-    place_exactly(to);
-    to->lib->pango_layout_set_auto_dir(to->layout, false);
-    to->font = to->lib->pango_font_description_new();
-    to->lib->pango_font_description_set_family(to->font, fonts);
-    to->lib->pango_layout_set_font_description(to->layout, to->font);
-}
-
-/* Without a single font pango draws boxes in place of letters, and says that it did well. */
-static bool has_letters(struct cairo_canvas *to)
-{
-    to->lib->pango_layout_set_text(to->layout, "x", 1);
-    return to->lib->pango_layout_get_unknown_glyphs_count(to->layout) == 0;
+    const struct cairo_library *lib = to->lib;
+    struct _cairo_font_options *options = lib->cairo_font_options_create();
+    to->layout = lib->pango_cairo_create_layout(to->cairo);
+    struct _PangoContext *context = lib->pango_layout_get_context(to->layout);
+    lib->cairo_font_options_set_hint_style(options, CAIRO_HINT_NONE);
+    lib->cairo_font_options_set_hint_metrics(options, CAIRO_HINT_NONE);
+    lib->pango_cairo_context_set_font_options(context, options);
+    lib->pango_context_set_round_glyph_positions(context, false);
+    lib->cairo_font_options_destroy(options);
+    lib->pango_layout_set_auto_dir(to->layout, false);
+    to->font = lib->pango_font_description_new();
+    lib->pango_font_description_set_family(to->font, fonts);
+    lib->pango_layout_set_font_description(to->layout, to->font);
+    lib->pango_layout_set_text(to->layout, "x", 1);
+    return lib->pango_layout_get_unknown_glyphs_count(to->layout) == 0;
 }
 
 static void give_back(struct cairo_canvas *to)
@@ -356,8 +348,7 @@ int cairo_begin(struct cairo_canvas *to, enum drawing_form form, struct buf *out
     to->cairo = to->lib->cairo_create(to->surface);
     if (form == DRAWING_PNG)
         to->lib->cairo_scale(to->cairo, PIXELS, PIXELS);
-    open_letters(to);
-    if (!has_letters(to)) {
+    if (!open_letters(to)) {
         give_back(to);
         return err_output(err, "png and pdf need a font, and none can be read: install one "
                                "(Debian: fonts-dejavu-core) or write svg");

@@ -13,13 +13,6 @@ static const double SECTION_GAP = 16;
 static const struct lettering title_letters = {.size = 9.5, .colour = {0, 0, 0}, .bold = true};
 static const double BOLD = 1.16; /* wider than the letters that widths are known of */
 
-/* A folder's own name is enough above a picture. */
-static const char *last_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static bool has_title(const struct style *style)
 {
     return style->title && *style->title;
@@ -27,7 +20,9 @@ static bool has_title(const struct style *style)
 
 void figure_title(struct buf *out, const struct report *report, const struct style *style)
 {
-    const char *name = has_title(style) ? style->title : last_name(report->model);
+    const char *slash = strrchr(report->model, '/'); /* a folder's own name is enough */
+    const char *model = slash && slash[1] ? slash + 1 : report->model;
+    const char *name = has_title(style) ? style->title : model;
     label_line(out, name, strlen(name));
     if (has_title(style))
         return;

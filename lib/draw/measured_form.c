@@ -33,11 +33,6 @@ static const char *make_note(const struct measurement *item, struct arena *arena
     return buf_keep(&text, arena, err);
 }
 
-static bool same_size(const struct sheet *a, const struct sheet *b)
-{
-    return a->rows.size == b->rows.size && a->columns.size == b->columns.size;
-}
-
 /* Layers × heads of one after another, as long as they have the same size. */
 static int add_maps(struct plan *plan, size_t measure, struct err *err)
 {
@@ -54,7 +49,8 @@ static int add_maps(struct plan *plan, size_t measure, struct err *err)
             continue;
         *sheets = item->sheets[0];
         *names = visible(plan->list->items[i].name, plan->arena, err);
-        if (!kind || !same_size(kind->sheets, sheets)) {
+        if (!kind || kind->sheets->rows.size != sheets->rows.size ||
+            kind->sheets->columns.size != sheets->columns.size) {
             kind = &plan->kinds[plan->kind_count++];
             *kind = (struct section_sheets){.sheets = sheets, .layers = 1, .names = names};
             most = 0;

@@ -36,8 +36,7 @@ static void add_visible(struct buf *out, const struct choices *choices, uint32_t
     label_token(out, name.bytes, name.size, false);
 }
 
-/* --- a table -----------------------------------------------------------------------------------
- */
+/* --- a table ---------------------------------------------------------------------------------- */
 
 struct widths {
     int place, id, logprob;
@@ -75,13 +74,6 @@ static int find_widths(struct widths *widths, const struct choices *choices, str
     return 0;
 }
 
-static void add_title(struct buf *line, const struct widths *widths)
-{
-    buf_format(line, "%*s  %*s  ", widths->place, "place", widths->id, "id");
-    text_left(line, "token", widths->token);
-    buf_format(line, "  %*s  most likely", widths->logprob, "logprob");
-}
-
 static void add_choice(struct buf *line, const struct choices *choices, size_t index,
                        const struct widths *widths)
 {
@@ -108,7 +100,9 @@ int choices_write_table(struct stream *out, const struct choices *choices, size_
     struct widths widths;
     if (find_widths(&widths, choices, err))
         return -1;
-    add_title(&line, &widths);
+    buf_format(&line, "%*s  %*s  ", widths.place, "place", widths.id, "id");
+    text_left(&line, "token", widths.token);
+    buf_format(&line, "  %*s  most likely", widths.logprob, "logprob");
     text_shorten(&line, columns);
     int failed = text_end(out, &line, err);
     for (size_t i = 0; i < choices->count && !failed; i++) {
@@ -120,8 +114,7 @@ int choices_write_table(struct stream *out, const struct choices *choices, size_
     return failed;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 /* The members of a token, without braces. */
 static void put_likely(struct json_writer *json, const struct choices *choices,

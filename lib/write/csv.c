@@ -100,26 +100,6 @@ static void add_sheet(struct buf *line, const struct sheet *sheet)
 /* --- reports: matrices --------------------------------------------------------------------------
  */
 
-/* A source is the same for all sentences; their own words are not. */
-static bool is_of_sentence(const struct axis *columns, const struct report *report)
-{
-    const struct label *labels = columns->labels;
-    const struct tokenized *source = &report->source;
-    bool of_source = labels >= source->labels && labels < source->labels + source->count;
-    return strcmp(columns->name, "key") == 0 && !of_source;
-}
-
-static int check_sentences(const struct report *report, const struct sheet *first,
-                           const struct place *place, struct err *err)
-{
-    if (place->count < 2 || !is_of_sentence(&first->columns, report))
-        return 0;
-    return err_usage(err,
-                     "--format csv: expected the same columns in all of one table, found keys of "
-                     "'%s' in %zu sentences: give --format tidy, or a folder (-o DIR/)",
-                     first->tensor, place->count);
-}
-
 /* Whether two sheets can be rows of one table. */
 static bool same_columns(const struct sheet *a, const struct sheet *b)
 {
@@ -144,7 +124,16 @@ static int check_columns(const struct report *report, const struct place *place,
                              first.columns.size, first.columns.name, first.tensor,
                              other.columns.size, other.columns.name, other.tensor);
     }
-    return check_sentences(report, &first, place, err);
+    /* a source is the same for all sentences; their own words are not */
+    const struct tokenized *source = &report->source;
+    const struct label *labels = first.columns.labels;
+    bool of_source = labels >= source->labels && labels < source->labels + source->count;
+    if (place->count > 1 && strcmp(first.columns.name, "key") == 0 && !of_source)
+        return err_usage(err,
+                         "--format csv: expected the same columns in all of one table, found keys "
+                         "of '%s' in %zu sentences: give --format tidy, or a folder (-o DIR/)",
+                         first.tensor, place->count);
+    return 0;
 }
 
 static int write_table(struct stream *out, const struct report *report, const struct place *place,
@@ -198,15 +187,6 @@ struct parts {
     size_t *column_ends; /* where each of them ends */
 };
 
-static void write_header(struct stream *out, const struct place *place)
-{
-    if (place->index > 0)
-        return;
-    if (place->count > 1)
-        stream_text(out, "sentence,");
-    stream_text(out, "tensor,layer,head,row,row_token,column,column_token,value\n");
-}
-
 static void add_place(struct buf *part, size_t index, const struct axis *axis)
 {
     buf_format(part, "%zu,", axis->first + index);
@@ -253,28 +233,23 @@ static void write_row(struct stream *out, const struct parts *parts, const struc
     }
 }
 
-static int write_sheet(struct stream *out, struct parts *parts, const struct place *place,
-                       const struct sheet *sheet, struct err *err)
-{
-    if (make_columns(parts, &sheet->columns, err))
-        return -1;
-    for (size_t r = 0; r < sheet->rows.size; r++) {
-        if (make_row(parts, place, sheet, r, err))
-            return -1;
-        write_row(out, parts, sheet, r);
-    }
-    return 0;
-}
-
 int tidy_write(struct stream *out, const struct report *report, const struct place *place,
                struct err *err)
 {
     struct parts parts = {0};
     int failed = 0;
-    write_header(out, place);
+    if (place->index == 0 && place->count > 1)
+        stream_text(out, "sentence,");
+    if (place->index == 0)
+        stream_text(out, "tensor,layer,head,row,row_token,column,column_token,value\n");
     for (size_t i = 0; i < report_sheet_count(report) && !failed; i++) {
         struct sheet sheet = report_sheet(report, i);
-        failed = write_sheet(out, &parts, place, &sheet, err);
+        failed = make_columns(&parts, &sheet.columns, err);
+        for (size_t row = 0; row < sheet.rows.size && !failed; row++) {
+            failed = make_row(&parts, place, &sheet, row, err);
+            if (!failed)
+                write_row(out, &parts, &sheet, row);
+        }
     }
     buf_release(&parts.row);
     buf_release(&parts.columns);

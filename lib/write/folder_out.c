@@ -91,16 +91,6 @@ static int write_part(const char *path, const struct target_folder *folder,
 }
 
 /* {"file": "weights.l00.h01.csv", "tensor": "h.0.weights", "layer": 0, "heads": [1]} */
-static void put_entry(struct json_writer *json, const char *file, const struct kept *kept)
-{
-    char name[SITE_NAME_BYTES];
-    json_put_open(json, "\n  ", '{');
-    json_put_text(json, "file", file);
-    json_put_text(json, "tensor", kept_name(name, kept));
-    json_report_place(json, kept);
-    json_put_close(json, '}');
-}
-
 static void put_entries(struct json_writer *json, const struct format *format,
                         const struct report *report, const struct place *place)
 {
@@ -110,8 +100,14 @@ static void put_entries(struct json_writer *json, const struct format *format,
         char file[SHEET_NAME_BYTES * 2];
         make_part(&part, unit, report, i);
         snprintf(file, sizeof file, "%s%s", part.stem, format->ending);
-        for (size_t k = 0; k < part.report.tensor_count; k++)
-            put_entry(json, file, &part.report.tensors[k]);
+        for (size_t k = 0; k < part.report.tensor_count; k++) {
+            char name[SITE_NAME_BYTES];
+            json_put_open(json, "\n  ", '{');
+            json_put_text(json, "file", file);
+            json_put_text(json, "tensor", kept_name(name, &part.report.tensors[k]));
+            json_report_place(json, &part.report.tensors[k]);
+            json_put_close(json, '}');
+        }
     }
 }
 

@@ -85,35 +85,23 @@ static void add_header(struct buf *line, const struct text_layout *layout,
     }
 }
 
-static void add_number(struct buf *line, const struct text_layout *layout, float value)
-{
-    char text[NUMERAL_BYTES];
-    size_t size = numeral_write(text, layout->numeral, value);
-    text_blanks_up_to(line, layout->cell_width, size);
-    buf_bytes(line, text, size);
-}
-
-/* A cell without its number. */
-static void add_heat(struct buf *line, struct text_heat *heat, unsigned level)
-{
-    text_heat_set(line, heat, level);
-    for (int i = 0; i < TEXT_HEAT; i++)
-        buf_text(line, heat->shades ? text_heat_shade(heat, level) : " ");
-}
-
 /* A number between two blanks of its colour: the second comes with what stands after it. */
 static void add_cell(struct buf *line, const struct text_layout *layout, struct text_heat *heat,
                      const struct tone *tone, float value)
 {
     unsigned level = heat->colours || heat->shades ? tone_level(tone, value) : 0;
-    if (!heat->numbers) {
-        add_heat(line, heat, level);
-        return;
-    }
-    text_blanks(line, layout->gap - 1);
+    const char *mark = heat->shades ? text_heat_shade(heat, level) : " ";
+    text_blanks(line, heat->numbers ? layout->gap - 1 : 0);
     text_heat_set(line, heat, level);
-    buf_text(line, heat->shades ? text_heat_shade(heat, level) : " ");
-    add_number(line, layout, value);
+    buf_text(line, mark);
+    for (int i = 1; i < TEXT_HEAT && !heat->numbers; i++)
+        buf_text(line, mark);
+    if (!heat->numbers)
+        return;
+    char text[NUMERAL_BYTES];
+    size_t size = numeral_write(text, layout->numeral, value);
+    text_blanks_up_to(line, layout->cell_width, size);
+    buf_bytes(line, text, size);
 }
 
 /* What is no number: hidden, or left out. */
@@ -200,28 +188,6 @@ static int write_line(struct stream *out, struct buf *line, const struct text_la
     return text_end(out, line, err);
 }
 
-static int write_blocks(struct stream *out, struct buf *line, const struct text_layout *layout,
-                        struct blocks *blocks, struct err *err)
-{
-    int slots = (int)text_cut_slots(&layout->rows);
-    stream_char(out, '\n');
-    for (int slot = HEADER; slot < slots; slot++)
-        if (write_line(out, line, layout, blocks, slot, err))
-            return -1;
-    return 0;
-}
-
-/* Where there are no numbers, which colours stand for which. */
-static int write_legend(struct stream *out, struct buf *line, struct text_heat *heat,
-                        struct err *err)
-{
-    if (heat->numbers)
-        return 0;
-    stream_char(out, '\n');
-    text_heat_legend(line, heat);
-    return text_end(out, line, err);
-}
-
 static int write_all(struct stream *out, struct blocks *blocks, const struct place *place,
                      struct err *err)
 {
@@ -237,10 +203,15 @@ static int write_all(struct stream *out, struct blocks *blocks, const struct pla
         blocks->end += layout.side_by_side;
         if (blocks->end > count)
             blocks->end = count;
-        failed = write_blocks(out, &line, &layout, blocks, err);
+        stream_char(out, '\n');
+        for (int slot = HEADER; slot < (int)text_cut_slots(&layout.rows) && !failed; slot++)
+            failed = write_line(out, &line, &layout, blocks, slot, err);
     }
-    if (!failed)
-        failed = write_legend(out, &line, &blocks->heat, err);
+    if (!failed && !blocks->heat.numbers) { /* which colours stand for which */
+        stream_char(out, '\n');
+        text_heat_legend(&line, &blocks->heat);
+        failed = text_end(out, &line, err);
+    }
     buf_release(&line);
     return failed;
 }
@@ -263,15 +234,6 @@ static int write_matrix(struct stream *out, const struct report *report, const s
 
 enum { RULE_WIDTH = 80 }; /* where the page has no width of its own */
 
-/* Between two sentences. */
-static void write_rule(struct stream *out, size_t width)
-{
-    stream_char(out, '\n');
-    for (size_t i = 0; i < (width ? width : RULE_WIDTH); i++)
-        stream_char(out, '-');
-    stream_text(out, "\n\n");
-}
-
 static int write_tokens(struct stream *out, const struct report *report, const struct place *place,
                         struct err *err)
 {
@@ -287,8 +249,12 @@ static int write_tokens(struct stream *out, const struct report *report, const s
 int text_page_write(struct stream *out, const struct report *report, const struct place *place,
                     struct err *err)
 {
-    if (place->index > 0)
-        write_rule(out, place->columns);
+    if (place->index > 0) { /* a rule between two sentences */
+        stream_char(out, '\n');
+        for (size_t i = 0; i < (place->columns ? place->columns : RULE_WIDTH); i++)
+            stream_char(out, '-');
+        stream_text(out, "\n\n");
+    }
     if (text_titles_write(out, report, place, err))
         return -1;
     if (place->show_tokens && write_tokens(out, report, place, err))

@@ -55,35 +55,25 @@ void token_columns_row(struct buf *line, const struct token_columns *columns, si
     buf_text(line, "  ");
 }
 
-static void add_token(struct buf *line, const struct tokenized *tokenized,
-                      const struct token_columns *columns, size_t index)
-{
-    token_columns_row(line, columns, index, &tokenized->tokens[index]);
-    buf_text(line, tokenized->labels[index].text);
-}
-
-/* The middle of a long text: how many tokens are shown, of how many. */
-static void write_note(struct stream *out, const struct text_cut *cut)
-{
-    if (text_is_cut(cut))
-        stream_format(out, "(%zu of %zu tokens shown; --full shows all)\n", cut->front + cut->back,
-                      cut->size);
-}
-
 int text_tokens_write(struct stream *out, const struct tokenized *tokenized, const char *name,
                       const struct place *place, struct err *err)
 {
     struct buf line = {0};
     struct token_columns columns = columns_of(tokenized);
     struct text_cut cut = text_cut_lines(tokenized->count, place->lines);
-    write_note(out, &cut);
+    if (text_is_cut(&cut)) /* the middle of a long text */
+        stream_format(out, "(%zu of %zu tokens shown; --full shows all)\n", cut.front + cut.back,
+                      cut.size);
     token_columns_head(&line, &columns, name);
     int failed = text_end(out, &line, err);
     for (size_t slot = 0; slot < text_cut_slots(&cut) && !failed; slot++) {
-        if (text_cut_between(&cut, slot))
+        size_t index = text_cut_place(&cut, slot);
+        if (text_cut_between(&cut, slot)) {
             text_right(&line, "…", (size_t)columns.index);
-        else
-            add_token(&line, tokenized, &columns, text_cut_place(&cut, slot));
+        } else {
+            token_columns_row(&line, &columns, index, &tokenized->tokens[index]);
+            buf_text(&line, tokenized->labels[index].text);
+        }
         text_shorten(&line, place->columns);
         failed = text_end(out, &line, err);
     }
