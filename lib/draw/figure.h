@@ -14,6 +14,8 @@
 #include "lens/report.h"
 #include "write/style.h"
 
+enum { SECTION_NOTES_MAX = 7 };
+
 enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY };
 
 /* Matrices of one kind that are drawn together: all have the size of the first. */
@@ -45,6 +47,8 @@ struct section {
     double width, height; /* of all, with titles and the scale */
     bool first_hidden;
     const char *subtitle, *note;
+    const char *notes[SECTION_NOTES_MAX]; /* lines below */
+    size_t note_count;
 };
 
 struct figure {
@@ -110,11 +114,9 @@ int panel_draw(const struct section *section, size_t index, struct canvas *canva
  * they get. */
 bool panel_has_numbers(const struct section *section, int *decimals);
 
-/* What stands below: which colour is which number, or which head, and what else one must know. Its
- * width is the note's, which tells of the section; the others are short. */
-double scale_bar_width(const struct section *section);
-double scale_bar_height(const struct section *section);
-int scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner,
-                   struct err *err);
+/* What stands below: which colour is which number, or which head, and what else one must know; fit
+ * it to a section whose other measures are known. */
+int scale_bar_fit(struct section *section, struct arena *arena, struct err *err);
+void scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner);
 
 #endif

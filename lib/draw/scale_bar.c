@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { TICKS_MAX = 7, NUMBER_BYTES = 32, NOTES_MAX = 7, STEPS = 64 };
+enum { TICKS_MAX = 7, NUMBER_BYTES = 32, STEPS = 64 };
 
 static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
 static const double TICK = 2, TICK_ROOM = 9;
@@ -14,57 +14,34 @@ static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* What must be said besides, a line each. How many there are does not depend on memory for them. */
-static size_t write_notes(struct buf notes[NOTES_MAX], const struct section *section)
+/* What must be said besides, a line each. */
+static int write_notes(struct section *section, struct arena *arena, struct err *err)
 {
     size_t rows = section->rows.step;
     size_t columns = section->columns.step;
     bool lines = section->kind != KIND_MATRIX;
     bool wanted = section->style->cells == CELLS_NUMBERS || section->style->cells == CELLS_BOTH;
     int decimals = 0;
-    size_t count = 0;
+    const char **next = section->notes;
     if (section->note)
-        buf_text(&notes[count++], section->note);
+        *next++ = section->note;
     if (section->style->range == RANGE_HEAD && section->panels > 1)
-        buf_text(&notes[count++], "every head has its own range");
+        *next++ = "every head has its own range";
     if (section->style->range == RANGE_ROW)
-        buf_text(&notes[count++], "every row has its own range");
-    if (rows > 1 || columns > 1)
-        buf_format(&notes[count++], "a %s stands for the largest of %zu × %zu numbers",
-                   lines ? "line" : "cell", rows, columns);
+        *next++ = "every row has its own range";
+    if ((rows > 1 || columns > 1) &&
+        !(*next++ = arena_format(arena, err, "a %s stands for the largest of %zu × %zu numbers",
+                                 lines ? "line" : "cell", rows, columns)))
+        return -1;
     if (wanted && !lines && !panel_has_numbers(section, &decimals))
-        buf_text(&notes[count++], "the cells have no room for numbers");
-    if (lines)
-        buf_format(&notes[count++], "no line below %.0f %% of the highest",
-                   100 * PANEL_LINES_LEAST);
+        *next++ = "the cells have no room for numbers";
+    if (lines && !(*next++ = arena_format(arena, err, "no line below %.0f %% of the highest",
+                                          100 * PANEL_LINES_LEAST)))
+        return -1;
     if (section->first_hidden)
-        buf_text(&notes[count++], "the first token is hidden");
-    return count;
-}
-
-static size_t count_notes(const struct section *section)
-{
-    struct buf notes[NOTES_MAX] = {0};
-    size_t count = write_notes(notes, section);
-    for (size_t i = 0; i < count; i++)
-        buf_release(&notes[i]);
-    return count;
-}
-
-static int draw_notes(const struct section *section, struct canvas *canvas, struct point at,
-                      struct err *err)
-{
-    struct buf notes[NOTES_MAX] = {0};
-    int failed = 0;
-    size_t count = write_notes(notes, section);
-    for (size_t i = 0; i < count; i++) {
-        failed |= buf_check(&notes[i], err);
-        if (notes[i].size && !failed)
-            canvas_text(canvas, (struct point){at.x, at.y + NOTE_ROOM * (double)(i + 1)},
-                        notes[i].bytes, &note);
-        buf_release(&notes[i]);
-    }
-    return failed;
+        *next++ = "the first token is hidden";
+    section->note_count = (size_t)(next - section->notes);
+    return 0;
 }
 
 /* --- the scale -------------------------------------------------------------------------------- */
@@ -230,24 +207,26 @@ static double height_of_scale(const struct section *section)
     return has_bar(section) ? BAR_HEIGHT + TICK_ROOM + 1 : 0;
 }
 
-double scale_bar_width(const struct section *section)
+int scale_bar_fit(struct section *section, struct arena *arena, struct err *err)
 {
-    return section->note ? letters_width(section->note, note.size) : 0;
+    if (write_notes(section, arena, err))
+        return -1;
+    if (section->note) /* the others are short */
+        section->width = fmax(section->width, letters_width(section->note, note.size));
+    double height = height_of_scale(section) + NOTE_ROOM * (double)section->note_count + 3;
+    section->height = section->foot + height;
+    return 0;
 }
 
-double scale_bar_height(const struct section *section)
+void scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner)
 {
-    return height_of_scale(section) + NOTE_ROOM * (double)count_notes(section) + 3;
-}
-
-int scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner,
-                   struct err *err)
-{
-    struct point notes = {corner.x, corner.y + height_of_scale(section)};
+    double y = corner.y + height_of_scale(section);
     struct box bar = {corner.x + section->left, corner.y, BAR_WIDTH, BAR_HEIGHT};
     if (section->kind == KIND_OVERLAY)
         draw_legend(section, canvas, corner);
     else if (has_bar(section))
         draw_bar(section, canvas, bar);
-    return draw_notes(section, canvas, notes, err);
+    for (size_t i = 0; i < section->note_count; i++)
+        canvas_text(canvas, (struct point){corner.x, y + NOTE_ROOM * (double)(i + 1)},
+                    section->notes[i], &note);
 }

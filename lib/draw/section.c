@@ -182,9 +182,8 @@ static void fit_section(struct section *section)
     section->panel_height = section->area.y + section->area.height + gap_of(section);
     section->width =
         section->left + (double)section->across * section->panel_width + right_room(section);
-    section->width = fmax(section->width, fmax(scale_bar_width(section), NARROWEST));
+    section->width = fmax(section->width, NARROWEST);
     section->foot = section->top + (double)down * section->panel_height + FOOT_GAP;
-    section->height = axis_fit_snap(section->foot + scale_bar_height(section));
 }
 
 /* --- what it is called ------------------------------------------------------------------------ */
@@ -233,6 +232,9 @@ int section_plan(struct section *section, const struct section_sheets *what,
     ramp_make(&section->ramp, section->tones.palette);
     section->kind = choose_kind(section);
     fit_section(section);
+    if (scale_bar_fit(section, arena, err))
+        return -1;
+    section->height = axis_fit_snap(section->height);
     describe(&text, section, what->of);
     section->subtitle = buf_keep(&text, arena, err);
     if (!section->subtitle)
@@ -251,5 +253,6 @@ int section_draw(const struct section *section, struct canvas *canvas, struct po
     for (size_t i = 0; i < section->panels; i++)
         if (panel_draw(section, i, canvas, corner, err))
             return -1;
-    return scale_bar_draw(section, canvas, (struct point){corner.x, corner.y + section->foot}, err);
+    scale_bar_draw(section, canvas, (struct point){corner.x, corner.y + section->foot});
+    return 0;
 }
