@@ -28,9 +28,7 @@ static const char *visible(const char *text, struct arena *arena, struct err *er
 /* how evenly a query looks, in nats: -sum w ln w; mean over up to 5 queries */
 static const char *make_note(const struct measurement *item, struct arena *arena, struct err *err)
 {
-    struct buf text = {0};
-    buf_format(&text, "%s; %s", item->about, item->basis);
-    return buf_keep(&text, arena, err);
+    return arena_format(arena, err, "%s; %s", item->about, item->basis);
 }
 
 /* Layers × heads of one after another, as long as they have the same size. */

@@ -145,10 +145,10 @@ static void put_level(struct stream *out, const struct draw_command *cells, unsi
             size_t first = column;
             while (column < cells->columns && levels[column] == level)
                 column++;
-            const double run[] = {(double)first, (double)row, (double)(column - first),
-                                  (double)first};
             if (column > first)
-                put(out, "M# #h#v1H#z", run);
+                put(out, "M# #h#v1H#z",
+                    (double[]){(double)first, (double)row, (double)(column - first),
+                               (double)first});
             column += column == first;
         }
     }
