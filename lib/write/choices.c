@@ -13,7 +13,7 @@ enum {
     TOKEN_COLUMNS_MAX = 16, /* a longer token is shortened */
 };
 
-/* A token's bytes; its number where nobody knows them. */
+/* A token's bytes; its number where they are not known. */
 struct name {
     char number[ID_BYTES];
     const char *bytes;

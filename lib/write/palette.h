@@ -49,7 +49,7 @@ extern const size_t palette_count;
 /* NULL: there is none. */
 const struct palette *palette_find(const char *name);
 
-/* What is used where nobody chooses: for numbers of one sign or both, on paper or in the dark. */
+/* What is used where none is chosen: for numbers of one sign or both, on paper or in the dark. */
 const struct palette *palette_default(bool two_sided, bool dark);
 
 enum { RAMP_LEVELS = 256 };
