@@ -13,7 +13,7 @@
 #include "output.h"
 #include "session.h"
 #include "write/choices.h"
-#include "write/json_origin.h"
+#include "write/json_report.h"
 
 struct job {
     const struct options *options;
@@ -197,7 +197,7 @@ static void write_json(struct job *job, const struct choices *choices, const str
     struct stream *out = &job->output.stream;
     struct json_writer json = {.stream = out};
     json_put_open(&json, NULL, '{');
-    json_origin_write(&json, report);
+    json_report_origin(&json, report);
     json_put_integer(&json, "\n prompt_tokens", job->text.prompt_count);
     json_put_text(&json, "\n end_of", ends[job->text.end]);
     if (job->choices)

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "write/folder_out.h"
+#include "write/format.h"
 
 bool output_is_standard(const char *path)
 {

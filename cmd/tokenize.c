@@ -16,7 +16,7 @@
 #include "lens/tokenized.h"
 #include "model/model.h"
 #include "text/token_list.h"
-#include "write/json_origin.h"
+#include "write/json_report.h"
 #include "write/text_tokens.h"
 
 enum { PLACE_BYTES = 32 };
@@ -93,7 +93,7 @@ static void print_token(struct printer *printer, const struct token *token)
     }
     const char *bytes = tokenizer_token(job->tokenizer, token->id, &size);
     if (job->mode == MODE_JSON) {
-        json_origin_token(&printer->json, token, bytes, size, true);
+        json_report_token(&printer->json, token, bytes, size, true);
         return;
     }
     bool goes_on = label_is_rest(input->text + token->end, input->size - token->end);

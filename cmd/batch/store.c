@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/listing.h"
-#include "write/folder_out.h"
+#include "write/format.h"
 
 /* Sums are saved so often, or so that it takes a twentieth of the time. */
 static const double SAVE_SECONDS = 0.2;

@@ -6,7 +6,6 @@
 #include "bench/growth.h"
 #include "draw/drawing.h"
 #include "draw/loglog.h"
-#include "draw/svg_canvas.h"
 
 enum { PANELS = 2 };
 
@@ -77,30 +76,15 @@ static int make_figure(struct figure *figure, const struct growth *growth, struc
     return 0;
 }
 
-int growth_svg_write(struct stream *out, const struct growth *growth, struct err *err)
-{
-    struct arena arena = {0};
-    struct figure figure;
-    struct svg_canvas svg;
-    int failed = make_figure(&figure, growth, &arena, err);
-    if (!failed) {
-        svg_begin(&svg, out, figure.plot.width, figure.plot.height, figure.plot.title);
-        failed = loglog_draw(&figure.plot, &svg.canvas, err);
-        svg_end(&svg);
-    }
-    arena_release(&arena);
-    return failed;
-}
-
-static int write_cairo(struct stream *out, enum cairo_form form, const struct growth *growth,
-                       struct err *err)
+static int write_figure(struct stream *out, enum drawing_form form, const struct growth *growth,
+                        struct err *err)
 {
     struct arena arena = {0};
     struct figure figure;
     struct drawing drawing;
     int failed = make_figure(&figure, growth, &arena, err);
     if (!failed) {
-        struct cairo_page page = {figure.plot.width, figure.plot.height, figure.plot.title};
+        struct drawing_page page = {figure.plot.width, figure.plot.height, figure.plot.title};
         failed = drawing_begin(&drawing, form, out, &page, err);
     }
     if (!failed) {
@@ -111,12 +95,17 @@ static int write_cairo(struct stream *out, enum cairo_form form, const struct gr
     return failed;
 }
 
+int growth_svg_write(struct stream *out, const struct growth *growth, struct err *err)
+{
+    return write_figure(out, DRAWING_SVG, growth, err);
+}
+
 int growth_png_write(struct stream *out, const struct growth *growth, struct err *err)
 {
-    return write_cairo(out, CAIRO_PNG, growth, err);
+    return write_figure(out, DRAWING_PNG, growth, err);
 }
 
 int growth_pdf_write(struct stream *out, const struct growth *growth, struct err *err)
 {
-    return write_cairo(out, CAIRO_PDF, growth, err);
+    return write_figure(out, DRAWING_PDF, growth, err);
 }

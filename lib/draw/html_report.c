@@ -10,7 +10,7 @@
 #include "draw/figure.h"
 #include "format/json_writer.h"
 #include "write/format.h"
-#include "draw/page_template.h"
+#include "write/json_report.h"
 #include "draw/page_values.h"
 
 enum { EXACT_MOST = 300000 }; /* numbers of a page that are written exactly: 1.6 MB */
@@ -154,14 +154,6 @@ static void put_plain(struct json_writer *json, const char *name, const struct t
     json_put_close(json, ']');
 }
 
-static void put_reading(struct json_writer *json, const char *name,
-                        const struct tokenized *tokenized, size_t first)
-{
-    size_t count = 0;
-    const struct label *labels = labels_of(tokenized, &count);
-    put_labels(json, name, labels + first, count - first);
-}
-
 /* The labels of every kind of axis; numbers need none. */
 static void put_all_labels(struct json_writer *json, const struct report *report)
 {
@@ -171,10 +163,13 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     for (size_t i = 0; i < report->tensor_count && report->words; i++)
         if (site_rows[report->tensors[i].site].axes == AXES_TOKEN_WORD)
             words = report->tensors[i].shape[1];
+    size_t count = 0;
+    const struct label *labels = labels_of(&report->sentence, &count);
     json_put_open(json, "\nlabels", '{');
-    put_reading(json, "sentence", &report->sentence, first);
+    put_labels(json, "sentence", labels + first, count - first);
+    labels = labels_of(&report->source, &count);
     if (has_source)
-        put_reading(json, "source", &report->source, first);
+        put_labels(json, "source", labels + first, count - first);
     if (words)
         put_labels(json, "words", report->words, words);
     json_put_close(json, '}');
@@ -245,14 +240,7 @@ static void put_tensor(struct json_writer *json, const struct report *report,
         sheet.mean_of_heads ? "mean of layers · mean of heads" : "mean of layers";
     json_put_open(json, "\n", '{');
     json_put_text(json, "tensor", sheet.tensor);
-    if (sheet.layer < 0)
-        json_put_text(json, "layer", NULL);
-    else
-        json_put_integer(json, "layer", sheet.layer);
-    if (kept->heads)
-        json_put_integers(json, "heads", kept->heads, kept->shape[0]);
-    else
-        json_put_text(json, "heads", NULL);
+    json_report_place(json, kept);
     json_put_text(json, "mean_of",
                   sheet.mean_of_layers  ? of_layers
                   : sheet.mean_of_heads ? "mean of heads"

@@ -14,7 +14,7 @@
  * `source_tokens`. What a step has not is not there; an empty cell and minus infinity are null.
  */
 #include "explain/explanation.h"
-#include "write/json_origin.h"
+#include "write/json_report.h"
 
 static void put_formula(struct json_writer *json, const char *name, const struct formula *formula)
 {
@@ -147,7 +147,7 @@ int explain_json_write(struct stream *out, const struct explanations *explanatio
     (void)err;
     origin.heads = NULL; /* the one is named below */
     json_put_open(&json, NULL, '{');
-    json_origin_write(&json, &origin);
+    json_report_origin(&json, &origin);
     json_put_gap(&json, "\n ");
     if (first->part)
         json_put_text(&json, "attention_of", first->part->name);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "draw/drawing.h"
-#include "draw/letters.h"
+#include "draw/canvas.h"
 #include "explain/explain_walk.h"
 
 /* Points. */
@@ -336,8 +336,8 @@ static int begin_document(struct page *page, struct stream *out, const struct re
     struct buf facts = {0};
     struct buf title = {0};
     tokenized_visible(&title, &report->sentence);
-    const struct cairo_page a4 = {PAGE_WIDTH, BOTTOM + MARGIN, title.size ? title.bytes : ""};
-    int failed = buf_check(&title, err) || drawing_begin(&page->drawing, CAIRO_PDF, out, &a4, err);
+    const struct drawing_page a4 = {PAGE_WIDTH, BOTTOM + MARGIN, title.size ? title.bytes : ""};
+    int failed = buf_check(&title, err) || drawing_begin(&page->drawing, DRAWING_PDF, out, &a4, err);
     buf_release(&title);
     if (failed)
         return -1;

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "write/json_origin.h"
+#include "write/json_report.h"
 #include "write/table.h"
 #include "text/label.h"
 
@@ -37,8 +37,7 @@ static void add_visible(struct buf *out, const struct choices *choices, uint32_t
     label_token(out, name.bytes, name.size, false);
 }
 
-/* --- a table -----------------------------------------------------------------------------------
- */
+/* --- a table ---------------------------------------------------------------------------------- */
 
 /* Make the columns as wide as what they hold. */
 static void fit(struct table_column *columns, const struct choices *choices, struct buf *text)
@@ -95,8 +94,7 @@ int choices_write_table(struct stream *out, const struct choices *choices, size_
     return table_close(&table, err);
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 /* The members of a token, without braces. */
 static void put_likely(struct json_writer *json, const struct choices *choices,
@@ -107,7 +105,7 @@ static void put_likely(struct json_writer *json, const struct choices *choices,
     json_put_integer(json, "id", likely->id);
     json_put_bytes(json, "text", name.bytes, name.size);
     json_put_float(json, "logprob", likely->logprob);
-    json_origin_bytes(json, name.bytes, name.size);
+    json_report_bytes(json, name.bytes, name.size);
 }
 
 static void put_choice(struct json_writer *json, const struct choices *choices,

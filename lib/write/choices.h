@@ -6,8 +6,6 @@
 #ifndef ATTN_WRITE_CHOICES_H
 #define ATTN_WRITE_CHOICES_H
 
-#include <stddef.h>
-
 #include "base/stream.h"
 #include "format/json_writer.h"
 #include "lens/continuation.h"

@@ -1,35 +1,114 @@
-/* csv.c: matrices as people load them into pandas, R and gnuplot: keys on top, queries at the left.
- *
- * One matrix stands alone. Several that have the same columns, those of all heads, are one table
- * that says in every row what it is of; others have no table in common. In pandas a head of it is
- * `t[(t.layer == 0) & (t["head"] == 3)].set_index("row").iloc[:, 3:]`; in gnuplot, where commas
- * separate, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv | cut -d, -f4-" matrix rowheaders
- * columnheaders with image`.
- */
+#include "write/csv.h"
+
 #include <string.h>
 
-#include "base/buf.h"
-#include "write/csv_sheet.h"
+#include "base/heap.h"
+#include "base/utf8.h"
 #include "write/format.h"
+#include "write/text_line.h"
 
-/* A source is the same for all sentences; their own words are not. */
-static bool is_of_sentence(const struct axis *columns, const struct report *report)
+/* --- fields and sheets ------------------------------------------------------------------------ */
+
+static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+
+static void append_valid(struct buf *out, const char *text, size_t size)
 {
-    const struct label *labels = columns->labels;
-    const struct tokenized *source = &report->source;
-    bool of_source = labels >= source->labels && labels < source->labels + source->count;
-    return strcmp(columns->name, "key") == 0 && !of_source;
+    for (;;) {
+        size_t valid = utf8_invalid_at(text, size);
+        buf_bytes(out, text, valid);
+        if (valid == size)
+            return;
+        buf_text(out, replacement);
+        text += valid + 1;
+        size -= valid + 1;
+    }
 }
 
-static int check_sentences(const struct report *report, const struct sheet *first,
-                           const struct place *place, struct err *err)
+void csv_field(struct buf *out, const char *text)
 {
-    if (place->count < 2 || !is_of_sentence(&first->columns, report))
-        return 0;
-    return err_usage(err,
-                     "--format csv: expected the same columns in all of one table, found keys of "
-                     "'%s' in %zu sentences: give --format tidy, or a folder (-o DIR/)",
-                     first->tensor, place->count);
+    bool quoted = text[strcspn(text, ",\"\r\n")] != '\0';
+    if (quoted)
+        buf_char(out, '"');
+    for (;;) {
+        size_t size = strcspn(text, "\"");
+        append_valid(out, text, size);
+        if (text[size] == '\0')
+            break;
+        buf_text(out, "\"\"");
+        text += size + 1;
+    }
+    if (quoted)
+        buf_char(out, '"');
+}
+
+static void add_columns(struct buf *line, const struct axis *columns)
+{
+    for (size_t c = 0; c < columns->size; c++) {
+        buf_char(line, ',');
+        csv_field(line, columns->labels[c].exact);
+    }
+    buf_char(line, '\n');
+}
+
+/* Rows that begin with `place`. */
+static int write_rows(struct stream *out, struct buf *line, const struct buf *place,
+                      const struct sheet *sheet, struct err *err)
+{
+    for (size_t r = 0; r < sheet->rows.size; r++) {
+        buf_clear(line);
+        buf_bytes(line, place->bytes, place->size);
+        csv_field(line, sheet->rows.labels[r].exact);
+        if (text_send(out, line, err))
+            return -1;
+        for (size_t c = 0; c < sheet->columns.size; c++) {
+            stream_char(out, ',');
+            stream_float(out, sheet_cell(sheet, r, c));
+        }
+        stream_char(out, '\n');
+    }
+    return 0;
+}
+
+int csv_sheet_write(struct stream *out, const struct sheet *sheet, struct err *err)
+{
+    struct buf line = {0};
+    buf_format(&line, "%s\\%s", sheet->rows.name, sheet->columns.name);
+    add_columns(&line, &sheet->columns);
+    int failed = text_send(out, &line, err) || write_rows(out, &line, &(struct buf){0}, sheet, err);
+    buf_release(&line);
+    return failed ? -1 : 0;
+}
+
+/* A number, nothing where there is none, or that it is the mean over all. */
+static void add_number(struct buf *line, int number, bool mean)
+{
+    if (mean)
+        buf_text(line, "mean");
+    else if (number >= 0)
+        buf_format(line, "%d", number);
+    buf_char(line, ',');
+}
+
+/* What a sheet is: "weights,0,1,"; "mean" where it is one over all. */
+static void add_sheet(struct buf *line, const struct sheet *sheet)
+{
+    buf_format(line, "%s,", sheet->tensor);
+    add_number(line, sheet->layer, sheet->mean_of_layers);
+    add_number(line, sheet->head, sheet->mean_of_heads);
+}
+
+/* --- reports: matrices --------------------------------------------------------------------------
+ */
+
+/* Whether two sheets can be rows of one table. */
+static bool same_columns(const struct sheet *a, const struct sheet *b)
+{
+    const struct axis *x = &a->columns;
+    const struct axis *y = &b->columns;
+    bool same = x->size == y->size;
+    for (size_t i = 0; same && x->labels != y->labels && i < x->size; i++)
+        same = strcmp(x->labels[i].exact, y->labels[i].exact) == 0;
+    return same;
 }
 
 static int check_columns(const struct report *report, const struct place *place, struct err *err)
@@ -37,7 +116,7 @@ static int check_columns(const struct report *report, const struct place *place,
     struct sheet first = report_sheet(report, 0);
     for (size_t i = 1; i < report_sheet_count(report); i++) {
         struct sheet other = report_sheet(report, i);
-        if (!csv_same_columns(&first, &other))
+        if (!same_columns(&first, &other))
             return err_usage(err,
                              "--format csv: expected the same columns in all of one table, found "
                              "%zu %ss of '%s', %zu %ss of '%s': give --format tidy, or a folder "
@@ -45,7 +124,16 @@ static int check_columns(const struct report *report, const struct place *place,
                              first.columns.size, first.columns.name, first.tensor,
                              other.columns.size, other.columns.name, other.tensor);
     }
-    return check_sentences(report, &first, place, err);
+    /* a source is the same for all sentences; their own words are not */
+    const struct tokenized *source = &report->source;
+    const struct label *labels = first.columns.labels;
+    bool of_source = labels >= source->labels && labels < source->labels + source->count;
+    if (place->count > 1 && strcmp(first.columns.name, "key") == 0 && !of_source)
+        return err_usage(err,
+                         "--format csv: expected the same columns in all of one table, found keys "
+                         "of '%s' in %zu sentences: give --format tidy, or a folder (-o DIR/)",
+                         first.tensor, place->count);
+    return 0;
 }
 
 static int write_table(struct stream *out, const struct report *report, const struct place *place,
@@ -54,18 +142,22 @@ static int write_table(struct stream *out, const struct report *report, const st
     bool several = place->count > 1;
     struct sheet first = report_sheet(report, 0);
     struct buf line = {0};
-    int failed =
-        place->index == 0 &&
-        csv_table_begin(out, several ? "sentence,tensor,layer,head,row" : "tensor,layer,head,row",
-                        &first, err);
+    struct buf before = {0};
+    int failed = 0;
+    if (place->index == 0) {
+        buf_text(&line, several ? "sentence,tensor,layer,head,row" : "tensor,layer,head,row");
+        add_columns(&line, &first.columns);
+        failed = text_send(out, &line, err);
+    }
     for (size_t i = 0; i < report_sheet_count(report) && !failed; i++) {
         struct sheet sheet = report_sheet(report, i);
-        buf_clear(&line);
+        buf_clear(&before);
         if (several)
-            buf_format(&line, "%zu,", place->index);
-        csv_sheet_place(&line, &sheet);
-        failed = csv_table_add(out, &line, &sheet, err);
+            buf_format(&before, "%zu,", place->index);
+        add_sheet(&before, &sheet);
+        failed = buf_check(&before, err) || write_rows(out, &line, &before, &sheet, err);
     }
+    buf_release(&before);
     buf_release(&line);
     return failed ? -1 : 0;
 }
@@ -82,4 +174,85 @@ int csv_write(struct stream *out, const struct report *report, const struct plac
         return write_table(out, report, place, err);
     struct sheet sheet = report_sheet(report, 0);
     return csv_sheet_write(out, &sheet, err);
+}
+
+/* --- reports: a line a cell ---------------------------------------------------------------------
+ */
+
+/* A line is put together from parts that are made once: what a sheet, a row or a column always
+ * says. */
+struct parts {
+    struct buf row;      /* weights,0,1,3,the, */
+    struct buf columns;  /* 0,Life,1,is,…: the parts of all columns, one after the other */
+    size_t *column_ends; /* where each of them ends */
+};
+
+static void add_place(struct buf *part, size_t index, const struct axis *axis)
+{
+    buf_format(part, "%zu,", axis->first + index);
+    csv_field(part, axis->labels[index].plain);
+    buf_char(part, ',');
+}
+
+static int make_columns(struct parts *parts, const struct axis *columns, struct err *err)
+{
+    heap_free(parts->column_ends);
+    parts->column_ends = heap_alloc(columns->size, sizeof *parts->column_ends, err);
+    if (!parts->column_ends)
+        return -1;
+    buf_clear(&parts->columns);
+    for (size_t c = 0; c < columns->size; c++) {
+        add_place(&parts->columns, c, columns);
+        parts->column_ends[c] = parts->columns.size;
+    }
+    return buf_check(&parts->columns, err);
+}
+
+static int make_row(struct parts *parts, const struct place *place, const struct sheet *sheet,
+                    size_t row, struct err *err)
+{
+    struct buf *part = &parts->row;
+    buf_clear(part);
+    if (place->count > 1)
+        buf_format(part, "%zu,", place->index);
+    add_sheet(part, sheet);
+    add_place(part, row, &sheet->rows);
+    return buf_check(part, err);
+}
+
+static void write_row(struct stream *out, const struct parts *parts, const struct sheet *sheet,
+                      size_t row)
+{
+    size_t start = 0;
+    for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, row, c); c++) {
+        stream_bytes(out, parts->row.bytes, parts->row.size);
+        stream_bytes(out, parts->columns.bytes + start, parts->column_ends[c] - start);
+        stream_float(out, sheet_cell(sheet, row, c));
+        stream_char(out, '\n');
+        start = parts->column_ends[c];
+    }
+}
+
+int tidy_write(struct stream *out, const struct report *report, const struct place *place,
+               struct err *err)
+{
+    struct parts parts = {0};
+    int failed = 0;
+    if (place->index == 0 && place->count > 1)
+        stream_text(out, "sentence,");
+    if (place->index == 0)
+        stream_text(out, "tensor,layer,head,row,row_token,column,column_token,value\n");
+    for (size_t i = 0; i < report_sheet_count(report) && !failed; i++) {
+        struct sheet sheet = report_sheet(report, i);
+        failed = make_columns(&parts, &sheet.columns, err);
+        for (size_t row = 0; row < sheet.rows.size && !failed; row++) {
+            failed = make_row(&parts, place, &sheet, row, err);
+            if (!failed)
+                write_row(out, &parts, &sheet, row);
+        }
+    }
+    buf_release(&parts.row);
+    buf_release(&parts.columns);
+    heap_free(parts.column_ends);
+    return failed;
 }

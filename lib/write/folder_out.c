@@ -1,10 +1,10 @@
-#include "write/folder_out.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "write/json_origin.h"
+#include "base/target_folder.h"
+#include "write/format.h"
+#include "write/json_report.h"
 
 /* One file's share of a report. */
 struct part {
@@ -91,23 +91,6 @@ static int write_part(const char *path, const struct target_folder *folder,
 }
 
 /* {"file": "weights.l00.h01.csv", "tensor": "h.0.weights", "layer": 0, "heads": [1]} */
-static void put_entry(struct json_writer *json, const char *file, const struct kept *kept)
-{
-    char name[SITE_NAME_BYTES];
-    json_put_open(json, "\n  ", '{');
-    json_put_text(json, "file", file);
-    json_put_text(json, "tensor", kept_name(name, kept));
-    if (kept->layer < 0)
-        json_put_text(json, "layer", NULL);
-    else
-        json_put_integer(json, "layer", kept->layer);
-    if (kept->heads)
-        json_put_integers(json, "heads", kept->heads, kept->shape[0]);
-    else
-        json_put_text(json, "heads", NULL);
-    json_put_close(json, '}');
-}
-
 static void put_entries(struct json_writer *json, const struct format *format,
                         const struct report *report, const struct place *place)
 {
@@ -117,8 +100,14 @@ static void put_entries(struct json_writer *json, const struct format *format,
         char file[SHEET_NAME_BYTES * 2];
         make_part(&part, unit, report, i);
         snprintf(file, sizeof file, "%s%s", part.stem, format->ending);
-        for (size_t k = 0; k < part.report.tensor_count; k++)
-            put_entry(json, file, &part.report.tensors[k]);
+        for (size_t k = 0; k < part.report.tensor_count; k++) {
+            char name[SITE_NAME_BYTES];
+            json_put_open(json, "\n  ", '{');
+            json_put_text(json, "file", file);
+            json_put_text(json, "tensor", kept_name(name, &part.report.tensors[k]));
+            json_report_place(json, &part.report.tensors[k]);
+            json_put_close(json, '}');
+        }
     }
 }
 
@@ -131,7 +120,7 @@ static int write_manifest(const char *path, const struct target_folder *folder,
     if (open_file(&out, path, folder, err))
         return -1;
     json_put_open(&json, NULL, '{');
-    json_origin_write(&json, report);
+    json_report_origin(&json, report);
     json_put_open(&json, "\n files", '[');
     put_entries(&json, format, report, place);
     json_put_close(&json, ']');

@@ -5,7 +5,7 @@
 
 #include "../unit.h"
 #include "../rigs/canvas_witness.h"
-#include "draw/letters.h"
+#include "draw/canvas.h"
 
 TEST(cells_fill_a_length_up_to_the_largest)
 {

@@ -10,27 +10,32 @@
 #include <unistd.h>
 
 #include "../unit.h"
-#include "../rigs/memory_stream.h"
-#include "base/file.h"
 
 enum { MEBIBYTE = 1 << 20 };
 
 static struct drawing_process process;
 
+static void stop(void)
+{
+    if (!process.pid)
+        return;
+    kill(process.pid, SIGKILL);
+    ck_assert_int_eq(waitpid(process.pid, NULL, 0), process.pid);
+    close(process.socket);
+    process.pid = 0;
+}
+
 /* What comes of an order that is answered by `serve`, or not. */
 static struct err outcome(void (*serve)(void))
 {
     struct err err = {0};
-    struct stream out = {0};
     int answer = 0;
-    memory_stream_open(&out);
     ck_assert_int_eq(drawing_process_start(&process, serve, &err), 0);
-    drawing_process_send(&process, &answer, sizeof answer, &out);
-    int failed = drawing_process_receive(&process, &answer, sizeof answer, &out, &err);
+    drawing_process_send(&process, &answer, sizeof answer);
+    int failed = drawing_process_receive(&process, &answer, sizeof answer, &err);
     ck_assert_int_eq(failed, err.kind ? -1 : 0);
-    drawing_process_stop(&process);
-    ck_assert_int_eq(process.pid, 0);
-    stream_discard(&out);
+    ck_assert(failed ? process.pid == 0 : process.pid > 0);
+    stop();
     return err;
 }
 
@@ -111,49 +116,45 @@ static void answer_all(void)
 
 TEST(keys_that_interrupt_are_not_for_it)
 {
-    struct stream out = {0};
     struct err err = {0};
-    memory_stream_open(&out);
     ck_assert_int_eq(drawing_process_start(&process, answer_all, &err), 0);
     for (int order = 4; order < 7; order++) {
         int answer = 0;
-        drawing_process_send(&process, &order, sizeof order, &out);
-        ck_assert_msg(!drawing_process_receive(&process, &answer, sizeof answer, &out, &err), "%s",
+        drawing_process_send(&process, &order, sizeof order);
+        ck_assert_msg(!drawing_process_receive(&process, &answer, sizeof answer, &err), "%s",
                       err.text);
         ck_assert_int_eq(answer, order + 1);
         kill(process.pid, order == 4 ? SIGINT : SIGTERM);
     }
-    drawing_process_stop(&process);
-    stream_discard(&out);
+    stop();
 }
 
-/* Bytes for an order's bytes, so that both are full at once where nobody reads. */
-static void write_twice(void)
+/* Bytes for an order's bytes, more than a socket holds. */
+static void answer_at_length(void)
 {
     static char bytes[MEBIBYTE];
-    for (int i = 0; i < 4 && drawing_process_read(bytes, sizeof bytes); i++)
-        for (size_t at = 0; at < sizeof bytes;) {
-            ssize_t put = write(STDOUT_FILENO, bytes + at, sizeof bytes - at);
-            at += put > 0 ? (size_t)put : 0;
-        }
-    drawing_process_answer("", 1);
-}
-
-TEST(all_bytes_are_there_before_the_answer)
-{
-    static char bytes[MEBIBYTE];
-    struct stream out = {0};
-    struct err err = {0};
-    char answer;
-    memory_stream_open(&out);
-    memset(bytes, 'x', sizeof bytes);
-    ck_assert_int_eq(drawing_process_start(&process, write_twice, &err), 0);
     for (int i = 0; i < 4; i++)
-        drawing_process_send(&process, bytes, sizeof bytes, &out);
-    ck_assert_int_eq(drawing_process_receive(&process, &answer, 1, &out, &err), 0);
-    ck_assert_uint_eq(out.written_bytes, 4 * sizeof bytes);
-    drawing_process_stop(&process);
-    stream_discard(&out);
+        if (!drawing_process_read(bytes, sizeof bytes))
+            return;
+    for (int i = 0; i < 4; i++)
+        if (!drawing_process_answer(bytes, sizeof bytes))
+            return;
+}
+
+TEST(all_bytes_come_back)
+{
+    static char bytes[MEBIBYTE];
+    struct err err = {0};
+    memset(bytes, 'x', sizeof bytes);
+    ck_assert_int_eq(drawing_process_start(&process, answer_at_length, &err), 0);
+    for (int i = 0; i < 4; i++)
+        drawing_process_send(&process, bytes, sizeof bytes);
+    for (int i = 0; i < 4; i++) {
+        memset(bytes, 'y', sizeof bytes);
+        ck_assert_int_eq(drawing_process_receive(&process, bytes, sizeof bytes, &err), 0);
+        ck_assert(bytes[0] == 'x' && memcmp(bytes, bytes + 1, sizeof bytes - 1) == 0);
+    }
+    stop();
 }
 
 /* --- the end of ours -------------------------------------------------------------------------- */
@@ -175,10 +176,9 @@ TEST(it_ends_with_us)
     pid_t parent = fork();
     if (parent == 0) {
         drawing_process_limit(30);
-        struct stream out = {0};
         char answer;
         if (!drawing_process_start(&process, answer_and_spin, NULL) &&
-            !drawing_process_receive(&process, &answer, 1, &out, NULL) &&
+            !drawing_process_receive(&process, &answer, 1, NULL) &&
             write(ends[1], &process.pid, sizeof process.pid) > 0)
             kill(getpid(), SIGKILL);
         _exit(EXIT_FAILURE);

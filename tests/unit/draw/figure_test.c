@@ -8,7 +8,7 @@
 #include "../rigs/canvas_witness.h"
 #include "../rigs/report_fixture.h"
 #include "base/heap.h"
-#include "draw/letters.h"
+#include "draw/canvas.h"
 #include "lens/derive.h"
 
 /* Draw a report and look at all of it. */

@@ -8,7 +8,7 @@
 #include "../rigs/canvas_witness.h"
 #include "../rigs/memory_stream.h"
 #include "base/heap.h"
-#include "draw/svg_canvas.h"
+#include "draw/drawing.h"
 
 static const size_t places[] = {256, 512, 1024, 2048, 4096};
 static const double square[] = {1e-4, 4e-4, 16e-4, 64e-4, 256e-4};
@@ -98,12 +98,12 @@ TEST(a_power_is_straight_and_its_slope_is_the_power)
 {
     static double found[16][4];
     struct stream out = {0};
-    struct svg_canvas svg;
+    struct canvas svg;
     struct err err = {0};
     struct loglog plot = plot_of(5, 1);
     memory_stream_open(&out);
     svg_begin(&svg, &out, plot.width, plot.height, plot.title);
-    ck_assert_int_eq(loglog_draw(&plot, &svg.canvas, &err), 0);
+    ck_assert_int_eq(loglog_draw(&plot, &svg, &err), 0);
     svg_end(&svg);
     stream_char(&out, '\0');
     struct file file = memory_stream_take(&out);

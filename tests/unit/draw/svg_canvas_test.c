@@ -1,4 +1,4 @@
-#include "draw/svg_canvas.h"
+#include "draw/canvas.h"
 
 #include <string.h>
 
@@ -17,10 +17,10 @@ static const char *draw(drawing put)
     static const char ground[] =
         "<rect x=\"0\" y=\"0\" width=\"30\" height=\"20\" fill=\"#ffffff\"/>\n";
     struct stream out = {0};
-    struct svg_canvas svg;
+    struct canvas svg;
     memory_stream_open(&out);
     svg_begin(&svg, &out, 30, 20, "<Life & \"more\">");
-    put(&svg.canvas);
+    put(&svg);
     svg_end(&svg);
     struct file file = memory_stream_take(&out);
     ck_assert_uint_lt(file.size, sizeof drawn);
@@ -140,10 +140,10 @@ TEST(a_hatching_is_defined_once)
 
 TEST(a_report_is_a_whole_picture)
 {
-    const char *text = fixture_written(picture_write_svg, &fixture_odd, &fixture_alone);
+    const char *text = fixture_written(figure_write_svg, &fixture_odd, &fixture_alone);
     size_t size = fixture_size();
     ck_assert_int_eq(strncmp(text, "<svg xmlns=\"http://www.w3.org/2000/svg\"", 38), 0);
     ck_assert_str_eq(text + size - 7, "</svg>\n");
     ck_assert_ptr_nonnull(strstr(text, ">🍰</text>"));
-    fixture_starve(picture_write_svg, &fixture_odd);
+    fixture_starve(figure_write_svg, &fixture_odd);
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "draw/letters.h"
+#include "draw/canvas.h"
 
 struct canvas_witness witness;
 
@@ -17,45 +17,8 @@ static void check_inside(struct box box, const char *what)
                   box.width, box.height, witness.width, witness.height);
 }
 
-static void see_open(struct canvas *canvas, const char *name)
+static void see_strokes(const struct stroke *strokes, size_t count)
 {
-    (void)canvas;
-    ck_assert_str_ne(name, "");
-    witness.depth++;
-    witness.part_count++;
-}
-
-static void see_close(struct canvas *canvas)
-{
-    (void)canvas;
-    ck_assert_uint_gt(witness.depth, 0);
-    witness.depth--;
-}
-
-static void see_rect(struct canvas *canvas, struct box box, struct colour colour)
-{
-    (void)canvas, (void)colour;
-    check_inside(box, "a rectangle");
-}
-
-static void see_hatch(struct canvas *canvas, struct box box)
-{
-    (void)canvas;
-    witness.hatch_count++;
-    check_inside(box, "a hatching");
-}
-
-static void see_frame(struct canvas *canvas, struct box box, const struct pen *pen)
-{
-    (void)canvas, (void)pen;
-    check_inside(box, "a frame");
-}
-
-static void see_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
-                        const struct pen *pen)
-{
-    (void)canvas;
-    ck_assert_double_gt(pen->width, 0);
     witness.stroke_count += count;
     for (size_t i = 0; i < count; i++) {
         check_inside((struct box){strokes[i].from.x, strokes[i].from.y, 0, 0}, "a line");
@@ -63,74 +26,92 @@ static void see_strokes(struct canvas *canvas, const struct stroke *strokes, siz
     }
 }
 
-static void see_path(struct canvas *canvas, const struct point *points, size_t count,
-                     const struct pen *pen)
+static void see_path(const struct point *points, size_t count)
 {
-    (void)canvas;
-    ck_assert_double_gt(pen->width, 0);
     witness.path_count++;
     for (size_t i = 0; i < count; i++)
         check_inside((struct box){points[i].x, points[i].y, 0, 0}, "a path");
 }
 
 /* The box of a level text, or the corner points of a turned one. */
-static struct box box_of(struct point at, double width, const struct lettering *lettering)
+static struct box box_of(const struct draw_command *text, double width)
 {
     static const double before[] = {[ANCHOR_MIDDLE] = 0.5, [ANCHOR_END] = 1};
-    double x = -before[lettering->anchor] * width;
-    double radians = lettering->turn * 3.14159265 / 180;
-    double size = 0.7 * lettering->size; /* above the base line */
+    double x = -before[text->anchor] * width;
+    double radians = text->turn * 3.14159265 / 180;
+    double size = 0.7 * text->size; /* above the base line */
     double xs[2] = {1e9, -1e9};
     double ys[2] = {1e9, -1e9};
     for (int corner = 0; corner < 4; corner++) {
         double along = corner & 1 ? x + width : x;
         double up = corner & 2 ? -size : 0;
-        double px = at.x + along * cos(radians) - up * sin(radians);
-        double py = at.y + along * sin(radians) + up * cos(radians);
+        double px = text->at.x + along * cos(radians) - up * sin(radians);
+        double py = text->at.y + along * sin(radians) + up * cos(radians);
         xs[0] = fmin(xs[0], px), xs[1] = fmax(xs[1], px);
         ys[0] = fmin(ys[0], py), ys[1] = fmax(ys[1], py);
     }
     return (struct box){xs[0], ys[0], xs[1] - xs[0], ys[1] - ys[0]};
 }
 
-static void see_text(struct canvas *canvas, struct point at, const char *text,
-                     const struct lettering *lettering)
+static void see_text(const struct draw_command *text)
 {
-    (void)canvas;
     struct witness_text *seen = &witness.texts[witness.text_count++];
     ck_assert_uint_lt(witness.text_count, WITNESS_TEXTS_MAX);
-    ck_assert_double_ge(lettering->size, 5);
-    snprintf(seen->text, WITNESS_TEXT_BYTES, "%s", text);
-    seen->box = box_of(at, letters_width(text, lettering->size), lettering);
-    seen->level = lettering->turn == 0;
-    witness.inked |= lettering->colour.red == 255;
-    check_inside(seen->box, text);
+    ck_assert_double_ge(text->size, 5);
+    snprintf(seen->text, WITNESS_TEXT_BYTES, "%s", (const char *)text->data);
+    seen->box = box_of(text, letters_width(text->data, text->size));
+    seen->level = text->turn == 0;
+    witness.inked |= text->colour.red == 255;
+    check_inside(seen->box, text->data);
 }
 
-static void see_cells(struct canvas *canvas, struct box box, const struct cells *cells,
-                      const struct ramp *ramp)
+static void see(struct canvas *canvas, const struct draw_command *command)
 {
-    (void)canvas, (void)ramp;
-    check_inside(box, "cells");
-    ck_assert_double_ge(box.width / (double)cells->columns, 0.37);
-    witness.cell_count += cells->rows * cells->columns;
+    ck_assert_ptr_eq(canvas, &witness.canvas);
+    switch (command->verb) {
+    case DRAW_OPEN:
+        ck_assert_str_ne(command->data, "");
+        witness.depth++;
+        witness.part_count++;
+        break;
+    case DRAW_CLOSE:
+        ck_assert_uint_gt(witness.depth, 0);
+        witness.depth--;
+        break;
+    case DRAW_RECT:
+        check_inside(command->box, "a rectangle");
+        break;
+    case DRAW_HATCH:
+        witness.hatch_count++;
+        check_inside(command->box, "a hatching");
+        break;
+    case DRAW_FRAME:
+        check_inside(command->box, "a frame");
+        break;
+    case DRAW_STROKES:
+        ck_assert_double_gt(command->line_width, 0);
+        see_strokes(command->data, command->data_size / sizeof(struct stroke));
+        break;
+    case DRAW_PATH:
+        ck_assert_double_gt(command->line_width, 0);
+        see_path(command->data, command->data_size / sizeof(struct point));
+        break;
+    case DRAW_TEXT:
+        see_text(command);
+        break;
+    case DRAW_CELLS:
+        check_inside(command->box, "cells");
+        ck_assert_double_ge(command->box.width / (double)command->columns, 0.37);
+        witness.cell_count += command->data_size;
+        break;
+    default:
+        ck_abort_msg("a command that no figure has: %d", (int)command->verb);
+    }
 }
-
-static const struct canvas_form witness_form = {
-    .open = see_open,
-    .close = see_close,
-    .rect = see_rect,
-    .hatch = see_hatch,
-    .frame = see_frame,
-    .strokes = see_strokes,
-    .path = see_path,
-    .text = see_text,
-    .cells = see_cells,
-};
 
 void canvas_witness_begin(double width, double height)
 {
-    witness = (struct canvas_witness){.canvas = {&witness_form}, .width = width, .height = height};
+    witness = (struct canvas_witness){.canvas = {.draw = see}, .width = width, .height = height};
 }
 
 static bool overlap(const struct box *a, const struct box *b)

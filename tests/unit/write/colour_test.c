@@ -1,4 +1,4 @@
-#include "write/colour.h"
+#include "write/palette.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "write/csv_field.h"
+#include "write/csv.h"
 
 #include "../unit.h"
 

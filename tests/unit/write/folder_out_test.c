@@ -1,4 +1,4 @@
-#include "write/folder_out.h"
+#include "write/format.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -17,9 +17,9 @@ TEST(a_format_is_found_by_its_name)
         {"jsonl", jsonl_report_write},
         {"npy", npy_report_write},
         {"safetensors", tensors_report_write},
-        {"svg", picture_write_svg},
-        {"png", picture_write_png},
-        {"pdf", picture_write_pdf},
+        {"svg", figure_write_svg},
+        {"png", figure_write_png},
+        {"pdf", figure_write_pdf},
         {"html", html_report_write},
     };
     ck_assert_uint_eq(format_count, COUNT(cases));

@@ -50,7 +50,7 @@ static int write_csv(struct stream *out, const struct tally *what, const char *t
     struct measured measured;
     struct measured_list list;
     (void)what, (void)place;
-    return measure(&list, &measured, title) || measured_csv_write(out, &list, error);
+    return measure(&list, &measured, title) || measured_csv_write(out, &list, NULL, error);
 }
 
 static void expect(writer write, const char *title, struct place place, const char *text)

@@ -1,4 +1,4 @@
-#include "write/tone.h"
+#include "write/style.h"
 
 #include <math.h>
 
@@ -6,7 +6,7 @@
 #include "../rigs/report_fixture.h"
 #include "base/arena.h"
 #include "base/heap.h"
-#include "draw/cells.h"
+#include "draw/figure.h"
 
 static struct arena arena;
 

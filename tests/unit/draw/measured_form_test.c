@@ -1,4 +1,4 @@
-#include "draw/measured_picture.h"
+#include "draw/measured_form.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -7,6 +7,8 @@
 #include "../rigs/memory_stream.h"
 #include "base/heap.h"
 #include "lens/tally.h"
+
+enum { SVG = 4 }; /* its row */
 
 static const float weights[] = {1, 0, 0, 0.25f, 0.75f, 0, 0.5f, 0.25f, 0.25f};
 
@@ -56,7 +58,9 @@ static int write_parts(struct stream *out, const struct part *parts, size_t coun
         measured[i].name = parts[i].name;
         failed = tally_measure(&measured[i], &parts[i].tally, &own, err);
     }
-    failed = failed || measured_picture_write(out, PICTURE_SVG, &list, &style_default, err);
+    const struct place place = {.count = 1, .style = &style_default};
+    ck_assert_str_eq(measured_forms[SVG].name, "svg");
+    failed = failed || measured_forms[SVG].write(out, &list, &place, err);
     arena_release(&own);
     return failed ? -1 : 0;
 }

@@ -1,4 +1,4 @@
-#include "draw/letters.h"
+#include "draw/canvas.h"
 
 #include "../unit.h"
 
