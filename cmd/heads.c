@@ -117,7 +117,7 @@ static void note_material(const struct job *job)
         return;
     if (job->map == SCORES)
         print_note("duplicate-token, induction: measured on repeated random tokens, "
-                                 "the others on the texts given");
+                   "the others on the texts given");
     else if (score_rows[job->map].of_repeats)
         print_note("%s: measured on repeated random tokens, not on the texts given",
                    score_rows[job->map].name);

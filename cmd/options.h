@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "math/precision.h"
 #include "model/weight_init.h"
-#include "train/trainer.h"
+#include "train/trainer_settings.h"
 
 /* The commands an option belongs to. */
 enum {

@@ -15,7 +15,8 @@ bool output_is_standard(const char *path)
 
 int output_to(struct stream *out, const char *path, struct err *err)
 {
-    return output_is_standard(path) ? stream_to(out, STDOUT_FILENO, err) : stream_open(out, path, err);
+    return output_is_standard(path) ? stream_to(out, STDOUT_FILENO, err)
+                                    : stream_open(out, path, err);
 }
 
 /* What others write, or call what we write; of several the first that the table has. */

@@ -6,6 +6,7 @@
 #include "format/json.h"
 #include "format/json_writer.h"
 #include "../command.h"
+#include "open_models.h"
 
 enum { PART_BYTES = 64 * 1024 };
 

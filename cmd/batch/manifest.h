@@ -31,8 +31,9 @@
 #include "base/err.h"
 #include "jobs.h"
 #include "journal.h"
-#include "open_models.h"
 #include "shard.h"
+
+struct open_models;
 
 struct manifest {
     const char *names[HEAD_LINES_MAX];

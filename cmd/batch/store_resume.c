@@ -24,8 +24,8 @@ struct findings {
     int lines;     /* a descriptor to read them by; -1: there are none */
     uint64_t last; /* the hash of the last one, of that line of the input */
     long long last_line;
-    bool retries;  /* one that failed because of the machine does not count */
-    bool ended;    /* one did not count */
+    bool retries; /* one that failed because of the machine does not count */
+    bool ended;   /* one did not count */
 };
 
 static int open_results(const struct store *store, struct findings *found, struct err *err)
@@ -94,10 +94,10 @@ static int take_piece(struct store *store, struct findings *found, const struct 
     struct work_folder *folder = &store->folder;
     bool missing = !piece->of_item || !piece->root;
     const struct listed_file lines = missing ? (struct listed_file){0} : record_file(piece->root);
-    if (!missing && (check_order(store, found, piece->root, hash_bytes(piece->line, piece->size),
-                                 err) ||
-                     check_lines(store, found, lines.bytes, lines.sha256, err) ||
-                     work_owned_check(&missing, folder, folder->journal, piece->files, err)))
+    if (!missing &&
+        (check_order(store, found, piece->root, hash_bytes(piece->line, piece->size), err) ||
+         check_lines(store, found, lines.bytes, lines.sha256, err) ||
+         work_owned_check(&missing, folder, folder->journal, piece->files, err)))
         return -1;
     found->listed += lines.bytes;
     found->ended = found->ended || missing || found->count == found->most ||

@@ -39,17 +39,17 @@ int bench_subject_open(struct bench_subject *subject, const struct folder *folde
 void bench_subject_release(struct bench_subject *subject);
 
 struct pass_size {
-    size_t texts; /* 0: it is no pass */
-    size_t tokens;    /* of each text */
-    size_t cached;    /* keys and values of each that are there already */
-    bool logits;      /* of the last token of each */
-    bool likeliest;   /* … of which only the largest is wanted */
+    size_t texts;   /* 0: it is no pass */
+    size_t tokens;  /* of each text */
+    size_t cached;  /* keys and values of each that are there already */
+    bool logits;    /* of the last token of each */
+    bool likeliest; /* … of which only the largest is wanted */
 };
 
 /* Sequences of ids that jump about in the vocabulary, and their sources where the model has such;
  * NULL with `err`. */
 struct text *task_texts(const struct pass_size *size, const struct config *config,
-                                struct arena *arena, struct err *err);
+                        struct arena *arena, struct err *err);
 
 /* One pass over them that keeps sites of all layers, in memory of the subject's. `seconds` is its
  * own, without what was prepared. */

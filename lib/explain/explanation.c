@@ -13,8 +13,7 @@ const struct explain_format explain_formats[] = {
      NULL},
     {"html", ".html", "a page for browsers and paper, without scripts", false, explain_html_write,
      NULL},
-    {"pdf", ".pdf", "pages of A4 (needs pango and cairo)", true, explain_pdf_write,
-     drawing_check},
+    {"pdf", ".pdf", "pages of A4 (needs pango and cairo)", true, explain_pdf_write, drawing_check},
     {"json", ".json", "all numbers and the matrices they follow from, for programs", false,
      explain_json_write, NULL},
 };

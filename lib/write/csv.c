@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/heap.h"
 #include "base/utf8.h"
 #include "write/format.h"
 #include "write/text_line.h"
@@ -89,16 +88,14 @@ static void add_number(struct buf *line, int number, bool mean)
     buf_char(line, ',');
 }
 
-/* What a sheet is: "weights,0,1,"; "mean" where it is one over all. */
-static void add_sheet(struct buf *line, const struct sheet *sheet)
+void csv_sheet_place(struct buf *line, const struct sheet *sheet)
 {
     buf_format(line, "%s,", sheet->tensor);
     add_number(line, sheet->layer, sheet->mean_of_layers);
     add_number(line, sheet->head, sheet->mean_of_heads);
 }
 
-/* --- reports: matrices --------------------------------------------------------------------------
- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 /* Whether two sheets can be rows of one table. */
 static bool same_columns(const struct sheet *a, const struct sheet *b)
@@ -154,7 +151,7 @@ static int write_table(struct stream *out, const struct report *report, const st
         buf_clear(&before);
         if (several)
             buf_format(&before, "%zu,", place->index);
-        add_sheet(&before, &sheet);
+        csv_sheet_place(&before, &sheet);
         failed = buf_check(&before, err) || write_rows(out, &line, &before, &sheet, err);
     }
     buf_release(&before);
@@ -174,85 +171,4 @@ int csv_write(struct stream *out, const struct report *report, const struct plac
         return write_table(out, report, place, err);
     struct sheet sheet = report_sheet(report, 0);
     return csv_sheet_write(out, &sheet, err);
-}
-
-/* --- reports: a line a cell ---------------------------------------------------------------------
- */
-
-/* A line is put together from parts that are made once: what a sheet, a row or a column always
- * says. */
-struct parts {
-    struct buf row;      /* weights,0,1,3,the, */
-    struct buf columns;  /* 0,Life,1,is,…: the parts of all columns, one after the other */
-    size_t *column_ends; /* where each of them ends */
-};
-
-static void add_place(struct buf *part, size_t index, const struct axis *axis)
-{
-    buf_format(part, "%zu,", axis->first + index);
-    csv_field(part, axis->labels[index].plain);
-    buf_char(part, ',');
-}
-
-static int make_columns(struct parts *parts, const struct axis *columns, struct err *err)
-{
-    heap_free(parts->column_ends);
-    parts->column_ends = heap_alloc(columns->size, sizeof *parts->column_ends, err);
-    if (!parts->column_ends)
-        return -1;
-    buf_clear(&parts->columns);
-    for (size_t c = 0; c < columns->size; c++) {
-        add_place(&parts->columns, c, columns);
-        parts->column_ends[c] = parts->columns.size;
-    }
-    return buf_check(&parts->columns, err);
-}
-
-static int make_row(struct parts *parts, const struct place *place, const struct sheet *sheet,
-                    size_t row, struct err *err)
-{
-    struct buf *part = &parts->row;
-    buf_clear(part);
-    if (place->count > 1)
-        buf_format(part, "%zu,", place->index);
-    add_sheet(part, sheet);
-    add_place(part, row, &sheet->rows);
-    return buf_check(part, err);
-}
-
-static void write_row(struct stream *out, const struct parts *parts, const struct sheet *sheet,
-                      size_t row)
-{
-    size_t start = 0;
-    for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, row, c); c++) {
-        stream_bytes(out, parts->row.bytes, parts->row.size);
-        stream_bytes(out, parts->columns.bytes + start, parts->column_ends[c] - start);
-        stream_float(out, sheet_cell(sheet, row, c));
-        stream_char(out, '\n');
-        start = parts->column_ends[c];
-    }
-}
-
-int tidy_write(struct stream *out, const struct report *report, const struct place *place,
-               struct err *err)
-{
-    struct parts parts = {0};
-    int failed = 0;
-    if (place->index == 0 && place->count > 1)
-        stream_text(out, "sentence,");
-    if (place->index == 0)
-        stream_text(out, "tensor,layer,head,row,row_token,column,column_token,value\n");
-    for (size_t i = 0; i < report_sheet_count(report) && !failed; i++) {
-        struct sheet sheet = report_sheet(report, i);
-        failed = make_columns(&parts, &sheet.columns, err);
-        for (size_t row = 0; row < sheet.rows.size && !failed; row++) {
-            failed = make_row(&parts, place, &sheet, row, err);
-            if (!failed)
-                write_row(out, &parts, &sheet, row);
-        }
-    }
-    buf_release(&parts.row);
-    buf_release(&parts.columns);
-    heap_free(parts.column_ends);
-    return failed;
 }

@@ -10,8 +10,6 @@
  * In pandas a head of a table is `t[(t.layer == 0) & (t["head"] == 3)].set_index("row").iloc[:,
  * 3:]`; in gnuplot, where commas separate, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv |
  * cut -d, -f4-" matrix rowheaders columnheaders with image`.
- *
- * Tidy is CSV with a line for every cell, for data frames; those of the masked future are left out.
  */
 #ifndef ATTN_WRITE_CSV_H
 #define ATTN_WRITE_CSV_H
@@ -24,6 +22,9 @@
  * a quote or the end of a line. A byte that is not UTF-8 (a token may be a part of a character)
  * becomes U+FFFD, because readers of data files refuse the whole file for it. */
 void csv_field(struct buf *out, const char *text);
+
+/* Append what a sheet is: "weights,0,1,"; "mean" where it is one over all. */
+void csv_sheet_place(struct buf *line, const struct sheet *sheet);
 
 /* One alone. */
 int csv_sheet_write(struct stream *out, const struct sheet *sheet, struct err *err);

@@ -1,3 +1,4 @@
+#include "base/target_folder.h"
 #include "write/format.h"
 
 #include <dirent.h>
