@@ -136,4 +136,19 @@ cat lib/model/forward.c >"$copy/lib/model/forward.c"
 printf 'static void planted(void)\n{\n    exact_sum_add(0, 1.0f);\n}\n' >>"$copy/lib/model/block.c"
 misread 'a call of what is not named' "$page"
 
+# Every file that the page names is there.
+absent_in() { # PAGE: paths that are not there
+    # shellcheck disable=SC2016 # the page's quotes
+    grep -oE '`(cmd|lib|tests|data|models)/[a-z0-9_./]+`' "$1" | tr -d '`' | sort -u |
+        while read -r path; do
+            [ -e "$path" ] || printf '%s: no such file\n' "$path"
+        done
+}
+faults=$(absent_in "$page")
+[ -z "$faults" ]
+judge $? "$faults"
+printf '`lib/base/no_such.h`\n' | cat "$page" - >"$scratch/page.md"
+[ -n "$(absent_in "$scratch/page.md")" ]
+judge $? 'not found: a page that names what is not there'
+
 closing
