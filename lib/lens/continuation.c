@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "lens/tokenized.h"
-#include "model/forward.h"
 #include "model/sampler.h"
 
 static bool keeps(const struct continuation *text, enum site site)
@@ -20,6 +19,11 @@ static bool keeps_any(const struct continuation *text)
 static const struct config *config_of(const struct continuation *text)
 {
     return &text->viewer->model.config;
+}
+
+static bool has_source(const struct continuation *text)
+{
+    return config_of(text)->n_encoder_layer;
 }
 
 /* What a pass gives goes to two places. */
@@ -58,49 +62,41 @@ static bool can_screen(const struct continuation *text)
     return !needs_logits && viewer_screens(text->viewer, text->room - text->prompt_count);
 }
 
-static int init_watch(const struct continuation *text, struct watch *watch, bool wants_logits,
-                      struct arena *arena, struct err *err)
+/* What a pass is to show: what is kept, and the logits for a choice. */
+static struct selection select_sites(const struct continuation *text, bool wants_logits)
 {
-    if (watch_init(watch, config_of(text), arena, err))
-        return -1;
+    struct selection selection = {0};
     if (text->generation.selection)
-        selection_watch(text->generation.selection, watch);
+        selection = *text->generation.selection;
+    selection.last_logits = !keeps(text, SITE_LOGITS);
     if (wants_logits)
-        watch_add(watch, SITE_LOGITS, 0);
-    watch->last_logits = !keeps(text, SITE_LOGITS);
-    return 0;
+        selection.sites |= site_bit(SITE_LOGITS);
+    return selection;
 }
 
 /* Read the tokens that no pass has seen yet; for the next choice, if there is one to be made. */
 static int read_on(struct continuation *text, struct likeliest *choice, struct err *err)
 {
-    struct arena *arena = &text->step;
-    struct model *model = &text->viewer->model;
-    struct watch watch;
-    struct batch batch;
     struct intake intake = {.text = text};
     size_t past = text->cache.count;
+    struct selection selection = select_sites(text, choice != NULL);
     struct text fresh = {.ids = text->ids + past,
                          .count = text->count - past,
-                         .source_ids = text->source_ids,
+                         .source_ids = text->source->ids,
                          .source_count = text->source->count,
                          .cache = &text->cache,
-                         .source_cache = text->source_ids ? &text->source_cache : NULL};
-    struct run run = {&text->viewer->machine, &model->config, &model->weights, &batch};
-    struct tap tap = {.watch = &watch,
-                      .sink = take_in,
+                         .source_cache = has_source(text) ? &text->source_cache : NULL};
+    struct text_list one = {.items = &fresh, .count = 1};
+    struct tap tap = {.sink = take_in,
                       .lend = lend,
                       .likeliest = text->screens ? choice : NULL,
                       .context = &intake};
-    arena_clear(arena);
+    arena_clear(&text->step);
     text->logits = NULL;
-    if (init_watch(text, &watch, choice != NULL, arena, err) ||
-        batch_init(&batch, &model->config, &fresh, 1, arena, err))
+    if (keeps_any(text) && capture_init(&intake.capture, text->generation.selection,
+                                        config_of(text), 1, &text->step, err))
         return -1;
-    if (keeps_any(text) &&
-        capture_init(&intake.capture, text->generation.selection, &model->config, 1, arena, err))
-        return -1;
-    if (forward(&run, &tap, arena, err))
+    if (viewer_run(text->viewer, &selection, &one, tap, err))
         return -1;
     return keeps_any(text) ? capture_concat_add(&text->passes, intake.capture.lists, past, err) : 0;
 }
@@ -149,16 +145,6 @@ static int check_model(struct continuation *text, struct err *err)
     return 0;
 }
 
-/* It is read with the first step. */
-static int begin_source(struct continuation *text, struct err *err)
-{
-    if (!config_of(text)->n_encoder_layer)
-        return 0;
-    text->source_ids = tokenized_ids(text->source, &text->arena, err);
-    cache_init_source(&text->source_cache, config_of(text));
-    return text->source_ids ? 0 : -1;
-}
-
 int continuation_open(struct continuation *text, struct viewer *viewer,
                       const struct text_pair *pair, const struct generation_config *generation,
                       struct err *err)
@@ -167,13 +153,14 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
     *text =
         (struct continuation){.viewer = viewer, .generation = *generation, .source = &pair->source};
     if (check_model(text, err) || batch_check_length(config_of(text), prompt->count, err) ||
-        take_room(text, prompt->count, err) || begin_source(text, err) ||
-        begin_text(text, prompt, err) ||
+        take_room(text, prompt->count, err) || begin_text(text, prompt, err) ||
         sampler_init(&text->sampler, &generation->sampling, config_of(text)->vocab_size,
                      &text->arena, err)) {
         continuation_release(text);
         return -1;
     }
+    if (has_source(text))
+        cache_init_source(&text->source_cache, config_of(text));
     text->screens = can_screen(text);
     viewer_expect_steps(viewer, text->screens ? 0 : text->room - text->prompt_count);
     return 0;

@@ -50,8 +50,7 @@ struct continuation {
     struct generation_config generation;
     enum continuation_end end;
     const struct tokenized
-        *source; /* what it looks at, where there is an encoder; else count is 0 */
-    uint32_t *source_ids;
+        *source;          /* what it looks at, where there is an encoder; else count is 0 */
     uint32_t *ids;        /* [count] of the prompt and of what came after it … */
     struct token *tokens; /* … and their places in the text */
     size_t count;

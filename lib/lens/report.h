@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "lens/selection.h"
@@ -50,6 +51,7 @@ struct tokenized {
     const char *text; /* NULL when ids were given in its place */
     size_t size;
     const struct token *tokens;      /* [count] */
+    const uint32_t *ids;             /* [count] theirs, as a pass takes them */
     const struct label *labels;      /* [count] */
     const struct token_bytes *bytes; /* [count], alive as long as the tokenizer; NULL: none known */
     size_t count;

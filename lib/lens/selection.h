@@ -27,9 +27,10 @@ struct layers {
 };
 
 struct selection {
-    uint64_t sites; /* site_bit of each */
-    uint64_t whole; /* of these, sites of query heads, every head is kept all the same */
-    bool tokens;    /* `tokens` was asked for: the table of them */
+    uint64_t sites;   /* site_bit of each */
+    uint64_t whole;   /* of these, sites of query heads, every head is kept all the same */
+    bool tokens;      /* `tokens` was asked for: the table of them */
+    bool last_logits; /* logits are those of each text's last token alone */
     struct layers layers;
     struct layers encoder_layers; /* where there is an encoder */
     const size_t *heads;          /* NULL: all */

@@ -151,14 +151,6 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
     return check_ids(tokens, lexicon, err);
 }
 
-uint32_t *tokenized_ids(const struct tokenized *tokenized, struct arena *arena, struct err *err)
-{
-    uint32_t *ids = arena_alloc(arena, tokenized->count, sizeof *ids, err);
-    for (size_t i = 0; ids && i < tokenized->count; i++)
-        ids[i] = tokenized->tokens[i].id;
-    return ids;
-}
-
 int tokenized_check(const struct tokenized *tokenized, struct err *err)
 {
     return check(tokenized->count, tokenized->dropped_count, err);
@@ -169,14 +161,18 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
 {
     struct label *labels = arena_alloc(arena, tokens->count, sizeof *labels, err);
     struct token_bytes *bytes = arena_alloc(arena, tokens->count, sizeof *bytes, err);
-    if (!labels || !bytes)
+    uint32_t *ids = arena_alloc(arena, tokens->count, sizeof *ids, err);
+    if (!labels || !bytes || !ids)
         return -1;
-    for (size_t i = 0; i < tokens->count; i++)
-        bytes[i] = bytes_of(tokenizer, tokens->items[i].id);
+    for (size_t i = 0; i < tokens->count; i++) {
+        ids[i] = tokens->items[i].id;
+        bytes[i] = bytes_of(tokenizer, ids[i]);
+    }
     if (label_tokens(labels, tokens, bytes, arena, err))
         return -1;
     *tokenized = (struct tokenized){
         .tokens = tokens->items,
+        .ids = ids,
         .labels = labels,
         .bytes = bytes,
         .count = tokens->count,

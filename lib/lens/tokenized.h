@@ -49,9 +49,6 @@ int tokenized_make(struct tokenized *tokenized, const struct input *input,
 int tokenized_begin(struct tokenized *tokenized, const struct lexicon *lexicon, struct arena *arena,
                     struct err *err);
 
-/* The ids of its tokens, the arena's. */
-uint32_t *tokenized_ids(const struct tokenized *tokenized, struct arena *arena, struct err *err);
-
 /* Refuse a text without tokens. */
 int tokenized_check(const struct tokenized *tokenized, struct err *err);
 

@@ -21,6 +21,7 @@
 #include "lens/selection.h"
 #include "math/machine.h"
 #include "math/precision.h"
+#include "model/batch.h"
 #include "model/model.h"
 #include "model/tap.h"
 #include "text/tokenizer.h"
@@ -36,6 +37,13 @@ struct viewer {
 struct text_pair {
     struct tokenized sentence;
     struct tokenized source;
+};
+
+/* What one pass runs. */
+struct text_list {
+    const struct text *items; /* [count] */
+    size_t count;
+    size_t first; /* the number of the first one, for messages */
 };
 
 /* A look at several pairs, and what it gives. */
@@ -75,12 +83,17 @@ bool viewer_screens(const struct viewer *viewer, size_t steps);
 int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err);
 
+/* The one way to run a pass: the texts as one ragged batch, in which a sink sees what the
+ * selection watches. What they are made of may be in the viewer's scratch: it is cleared when the
+ * pass is over. */
+int viewer_run(struct viewer *viewer, const struct selection *selection,
+               const struct text_list *texts, struct tap tap, struct err *err);
+
 /* Run the pairs as one ragged batch. The reports live as long as `arena` and the viewer. */
 int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
                 struct err *err);
 
-/* Run them, too, but let a sink see what the selection watches, which is all that the tap needs to
- * say; no reports are made. */
+/* Run them, too, but for a sink: no reports are made. */
 int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err);
 
 /* Make the reports of a look from what was kept of each pair, however it came about. */

@@ -7,7 +7,6 @@
 #include "lens/measure.h"
 #include "lens/tokenized.h"
 #include "math/rng.h"
-#include "model/forward.h"
 
 enum { RANDOM_HALF = 25 }; /* tokens that come twice */
 
@@ -100,22 +99,16 @@ static int see(void *context, const struct announcement *seen, struct err *err)
     return 0;
 }
 
-int head_scores_add(struct head_scores *scores, struct model *model, struct machine *machine,
-                    const struct text *text, struct err *err)
+int head_scores_add(struct head_scores *scores, struct viewer *viewer, const struct text *text,
+                    struct err *err)
 {
-    struct arena arena = {0};
-    struct batch batch;
-    struct watch watch;
-    struct tap tap = {.watch = &watch, .sink = see, .context = scores};
-    struct run run = {machine, &model->config, &model->weights, &batch};
-    int failed = batch_init(&batch, &model->config, text, 1, &arena, err) ||
-                 watch_init(&watch, &model->config, &arena, err);
-    for (size_t layer = 0; !failed && layer < model->config.n_layer; layer++)
-        watch_add(&watch, SITE_WEIGHTS, layer);
+    struct selection selection = {.sites = site_bit(SITE_WEIGHTS)};
+    struct text_list one = {.items = text, .count = 1};
+    struct tap tap = {.sink = see, .context = scores};
     scores->text = text;
-    failed = failed || forward(&run, &tap, &arena, err);
-    arena_release(&arena);
-    return failed ? -1 : 0;
+    if (selection_layers(&selection, NULL, scores->config, &viewer->scratch, err))
+        return -1;
+    return viewer_run(viewer, &selection, &one, tap, err);
 }
 
 double head_score(const struct head_scores *scores, size_t layer, size_t head, enum score score)
@@ -152,25 +145,20 @@ int head_survey_open(struct head_survey *survey, struct viewer *viewer, uint64_t
 int head_survey_add_repeat(struct head_survey *survey, size_t number, struct err *err)
 {
     uint32_t ids[2 * RANDOM_HALF];
-    struct model *model = &survey->viewer->model;
-    size_t positions = model->config.n_positions;
+    const struct config *config = &survey->viewer->model.config;
+    size_t positions = config->n_positions;
     size_t half = positions && positions < 2 * RANDOM_HALF ? positions / 2 : RANDOM_HALF;
     struct text text = {.ids = ids, .count = 2 * half};
-    head_scores_repeat(ids, half, model->config.vocab_size, rng_fold_in(survey->seed, number));
-    return head_scores_add(&survey->of_repeats, model, &survey->viewer->machine, &text, err);
+    head_scores_repeat(ids, half, config->vocab_size, rng_fold_in(survey->seed, number));
+    return head_scores_add(&survey->of_repeats, survey->viewer, &text, err);
 }
 
 int head_survey_add_text(struct head_survey *survey, const struct tokenized *text, struct err *err)
 {
-    struct arena arena = {0};
-    struct viewer *viewer = survey->viewer;
-    const uint32_t *ids = tokenized_ids(text, &arena, err);
-    struct text whole = {.ids = ids, .count = text->count};
-    int failed =
-        !ids || head_scores_add(&survey->of_texts, &viewer->model, &viewer->machine, &whole, err);
-    arena_release(&arena);
+    struct text whole = {.ids = text->ids, .count = text->count};
+    int failed = head_scores_add(&survey->of_texts, survey->viewer, &whole, err);
     survey->texts += !failed;
-    return failed ? -1 : 0;
+    return failed;
 }
 
 static const struct head_scores *source_of(const struct head_survey *survey, enum score score)

@@ -6,7 +6,7 @@
  *
  *     struct head_scores scores = {0};
  *     if (head_scores_open(&scores, &model.config, &arena, err)) ...
- *     if (head_scores_add(&scores, &model, &machine, &text, err)) ...      for every text
+ *     if (head_scores_add(&scores, &viewer, &text, err)) ...               for every text
  *     double previous = head_score(&scores, layer, head, SCORE_PREVIOUS);
  */
 #ifndef ATTN_MEASURE_HEAD_SCORES_H
@@ -58,8 +58,8 @@ int head_scores_open(struct head_scores *scores, const struct config *config, st
                      struct err *err);
 
 /* Run a text and count how every head looks at it. */
-int head_scores_add(struct head_scores *scores, struct model *model, struct machine *machine,
-                    const struct text *text, struct err *err);
+int head_scores_add(struct head_scores *scores, struct viewer *viewer, const struct text *text,
+                    struct err *err);
 
 /* The mean; NaN where no query could be counted. */
 double head_score(const struct head_scores *scores, size_t layer, size_t head, enum score score);

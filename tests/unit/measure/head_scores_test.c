@@ -16,17 +16,15 @@ static void measure(struct head_scores *scores, const uint32_t *ids, size_t coun
 {
     struct err err = {0};
     struct new_model new_model;
-    struct model model;
-    struct machine machine;
+    struct viewer viewer = {0};
     struct text text = {.ids = ids, .count = count};
     int failed = new_model_open(&new_model, "even", even, strlen(even), &err) ||
-                 model_open_folder(&model, &new_model.folder, &err) ||
-                 machine_open(&machine, 1, &err) ||
+                 model_open_folder(&viewer.model, &new_model.folder, &err) ||
+                 machine_open(&viewer.machine, 1, &err) ||
                  head_scores_open(scores, &new_model.config, arena, &err) ||
-                 head_scores_add(scores, &model, &machine, &text, &err);
+                 head_scores_add(scores, &viewer, &text, &err);
     ck_assert_msg(!failed, "%s", err.text);
-    machine_release(&machine);
-    model_release(&model);
+    viewer_release(&viewer);
     new_model_release(&new_model);
 }
 
