@@ -27,26 +27,31 @@ enum measure {
     MEASURE_FIRST_TOKEN,
     MEASURE_PREVIOUS_TOKEN,
     MEASURE_DISTANCE,
-    MEASURE_COUNT,
+    MEASURE_COUNT, /* those that --reduce takes; what follows needs the ids of the text */
+    MEASURE_SELF = MEASURE_COUNT,
+    MEASURE_DUPLICATE_TOKEN,
+    MEASURE_INDUCTION,
+    MEASURE_ALL,
 };
 
 struct attention_row {
     const float *weights; /* [keys] those that the query may see; the others are 0 */
     size_t keys;
-    size_t query; /* its place in the text */
+    size_t query;        /* its place in the text */
+    const uint32_t *ids; /* [keys] of the text; NULL where no measure needs them */
 };
 
 struct measure_row {
     const char *name;
     const char *about;                              /* a line for help */
-    double (*of_row)(const struct attention_row *); /* NULL: a measure of cells */
+    double (*of_row)(const struct attention_row *); /* NaN: nothing; NULL: a measure of cells */
     size_t first_query;                             /* that it can be said of */
     bool one_text; /* keys are places in the query's own text: not in cross-attention */
 };
 
-extern const struct measure_row measure_rows[MEASURE_COUNT];
+extern const struct measure_row measure_rows[MEASURE_ALL];
 
-/* The measure of that name; false when there is none. */
+/* The measure of that name, of those that --reduce takes; false when there is none. */
 bool measure_find(const char *name, size_t size, enum measure *measure);
 
 /* --- what measures found of heads, ready to be written -----------------------------------------

@@ -1,18 +1,25 @@
 #include "lens/tally.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "base/num.h"
 
 /* What was counted of one head. */
 struct head_tally {
-    struct tally_cell rows[MEASURE_COUNT]; /* of measures of rows */
-    struct tally_cell *mean;               /* [place]; NULL: not measured */
+    struct tally_cell *mean; /* [place]; NULL: not measured */
     struct largest {
         float weight;
         uint64_t count;
-    } * max; /* [place] */
+    } * max;                  /* [place] */
+    struct tally_cell rows[]; /* of measures of rows */
 };
+
+static size_t head_bytes(unsigned measures)
+{
+    size_t rows = measures >> MEASURE_COUNT ? MEASURE_ALL : MEASURE_COUNT;
+    return sizeof(struct head_tally) + rows * sizeof(struct tally_cell);
+}
 
 static bool wants(const struct tally *tally, enum measure measure)
 {
@@ -52,7 +59,7 @@ bool tally_bytes(size_t *bytes, unsigned measures, const struct tally_size *size
     size_t place = (measures >> MEASURE_MEAN & 1 ? sizeof(struct tally_cell) : 0) +
                    (measures >> MEASURE_MAX & 1 ? sizeof(struct largest) : 0);
     return count_places(bytes, size) && num_multiply(bytes, *bytes, place) &&
-           num_add(bytes, *bytes, sizeof(struct head_tally)) &&
+           num_add(bytes, *bytes, head_bytes(measures)) &&
            num_multiply(bytes, *bytes, size->layers * size->heads);
 }
 
@@ -63,10 +70,11 @@ static struct head_tally *open_head(struct tally *tally, size_t layer, size_t he
     size_t places = 0;
     if (*slot)
         return *slot;
-    struct head_tally *fresh = arena_alloc(tally->arena, 1, sizeof *fresh, err);
+    struct head_tally *fresh = arena_alloc(tally->arena, 1, head_bytes(tally->measures), err);
     if (!fresh)
         return NULL;
-    if (!count_places(&places, &tally->size)) {
+    bool of_cells = wants(tally, MEASURE_MEAN) || wants(tally, MEASURE_MAX);
+    if (of_cells && !count_places(&places, &tally->size)) {
         err_memory(err, SIZE_MAX);
         return NULL;
     }
@@ -95,17 +103,20 @@ static void add_cells(struct head_tally *head, size_t place, const struct attent
 static void add_rows(const struct tally *tally, struct head_tally *head,
                      const struct attention_row *row)
 {
-    for (int i = 0; i < MEASURE_COUNT; i++) {
+    for (int i = 0; i < MEASURE_ALL; i++) {
         const struct measure_row *measure = &measure_rows[i];
         if (!wants(tally, (enum measure)i) || !measure->of_row || row->query < measure->first_query)
             continue;
-        exact_sum_add_double(&head->rows[i].sum, measure->of_row(row));
+        double value = measure->of_row(row);
+        if (isnan(value))
+            continue;
+        exact_sum_add_double(&head->rows[i].sum, value);
         head->rows[i].count++;
     }
 }
 
-int tally_add(struct tally *tally, size_t layer, size_t head, const struct tensor *weights,
-              struct err *err)
+static int count_head(struct tally *tally, size_t layer, size_t head, const struct tensor *weights,
+                      const uint32_t *ids, struct err *err)
 {
     size_t queries = weights->shape[0];
     size_t keys = weights->shape[1];
@@ -114,16 +125,23 @@ int tally_add(struct tally *tally, size_t layer, size_t head, const struct tenso
         return -1;
     assert(weights->rank == 2 && (weights->stride[1] == 1 || keys == 1));
     assert(queries <= tally->size.queries && keys <= tally->size.keys);
-    for (size_t query = 0; query < queries; query++) {
+    for (size_t query = tally->first_query; query < queries; query++) {
         struct attention_row row = {
             .weights = weights->data + query * weights->stride[0],
             .keys = tally->size.causal ? query + 1 : keys,
             .query = query,
+            .ids = ids,
         };
         add_cells(counted, place_of(&tally->size, query, 0), &row);
         add_rows(tally, counted, &row);
     }
     return 0;
+}
+
+int tally_add(struct tally *tally, size_t layer, size_t head, const struct tensor *weights,
+              struct err *err)
+{
+    return count_head(tally, layer, head, weights, NULL, err);
 }
 
 double tally_value(const struct tally_entry *entry)
@@ -132,8 +150,7 @@ double tally_value(const struct tally_entry *entry)
     return entry->measure == MEASURE_MAX ? sum : sum / (double)entry->cell.count;
 }
 
-/* What a head has at the place of an entry. */
-static struct tally_cell find_cell(const struct tally *tally, const struct tally_entry *at)
+struct tally_cell tally_find(const struct tally *tally, const struct tally_entry *at)
 {
     const struct head_tally *head = tally->heads[at->layer * tally->size.heads + at->head];
     struct tally_cell cell = {0};
@@ -177,13 +194,13 @@ bool tally_next(struct tally_walk *walk)
     const struct tally *tally = walk->tally;
     size_t heads = tally->size.layers * tally->size.heads;
     size_t before = 0;
-    for (int i = 0; i < MEASURE_COUNT; i++) {
+    for (int i = 0; i < MEASURE_ALL; i++) {
         size_t steps = wants(tally, (enum measure)i) ? heads * steps_of(tally, (enum measure)i) : 0;
         while (walk->next < before + steps) {
             enter(walk, (enum measure)i, walk->next++ - before);
             if (!tally_fits(tally, &walk->entry))
                 continue;
-            walk->entry.cell = find_cell(tally, &walk->entry);
+            walk->entry.cell = tally_find(tally, &walk->entry);
             if (walk->entry.cell.count)
                 return true;
         }
@@ -263,7 +280,7 @@ int tally_sink_see(void *context, const struct announcement *seen, struct err *e
     for (size_t i = 0; i < selection->head_count; i++) {
         size_t head = selection->heads ? selection->heads[i] : i;
         struct tensor weights = tensor_slice(&seen->values, head);
-        if (tally_add(text->tally, layer, head, &weights, err))
+        if (count_head(text->tally, layer, head, &weights, text->ids, err))
             return -1;
     }
     *counted = true;

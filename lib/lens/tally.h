@@ -42,6 +42,8 @@ struct tally_cell {
 struct tally {
     unsigned measures; /* one bit a measure */
     struct tally_size size;
+    size_t first_query;        /* those before it do not count */
+    bool every_head;           /* has a place in sheets, be nothing counted of it */
     struct head_tally **heads; /* [layers, heads]; NULL: not seen yet */
     struct arena *arena;
 };
@@ -66,6 +68,9 @@ struct tally_entry {
     struct tally_cell cell;
 };
 
+/* What was counted at the place of an entry. */
+struct tally_cell tally_find(const struct tally *tally, const struct tally_entry *at);
+
 /* The mean of the numbers that were counted; of the largest, the largest. */
 double tally_value(const struct tally_entry *entry);
 
@@ -88,6 +93,7 @@ int tally_merge(struct tally *tally, const struct tally_entry *entry, struct err
 struct tally_text {
     struct tally *tally;
     const struct selection *selection; /* its layers and heads */
+    const uint32_t *ids;               /* NULL where no measure needs them */
 };
 
 /* A sink that counts the attention it sees and keeps none of it:

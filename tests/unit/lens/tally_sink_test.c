@@ -89,7 +89,7 @@ TEST(what_is_seen_counts_as_what_is_kept)
     begin(&seen);
     begin(&kept);
     for (size_t i = 0; i < COUNT(texts); i++)
-        places[i] = (struct tally_text){&seen, i < 2 ? &all : &some};
+        places[i] = (struct tally_text){&seen, i < 2 ? &all : &some, NULL};
     ck_assert(!tally_sink_init(&sink, places, COUNT(texts), 2, &arena, &err));
     struct look look = {&all, pairs, COUNT(texts), 0, NULL};
     struct tap tap = {.sink = tally_sink_see, .context = &sink};
@@ -108,7 +108,7 @@ TEST(a_layer_of_a_text_counts_once)
     begin(&seen);
     begin(&kept);
     for (size_t i = 0; i < COUNT(texts); i++)
-        places[i] = (struct tally_text){&seen, &all};
+        places[i] = (struct tally_text){&seen, &all, NULL};
     ck_assert(!tally_sink_init(&sink, places, COUNT(texts), 2, &arena, &err));
     sink.counted[2 * 2 + 1] = true; /* of text 2 a pass that failed has counted layer 1 … */
     sink.counted[3 * 2 + 0] = true;
