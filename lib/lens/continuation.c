@@ -5,17 +5,6 @@
 #include "lens/tokenized.h"
 #include "model/sampler.h"
 
-static bool keeps(const struct continuation *text, enum site site)
-{
-    const struct selection *selection = text->generation.selection;
-    return selection && selection->sites >> site & 1;
-}
-
-static bool keeps_any(const struct continuation *text)
-{
-    return text->generation.selection && text->generation.selection->sites;
-}
-
 static const struct config *config_of(const struct continuation *text)
 {
     return &text->viewer->model.config;
@@ -26,60 +15,31 @@ static bool has_source(const struct continuation *text)
     return config_of(text)->n_encoder_layer;
 }
 
-/* What a pass gives goes to two places. */
-struct intake {
-    struct continuation *text;
-    struct capture capture;
-};
-
-/* The logits of the last token, for the next choice; and what is to be kept. */
-static int take_in(void *context, const struct announcement *seen, struct err *err)
+/* Keep the logits of the last token for the next choice. */
+static int keep_logits(void *context, const struct announcement *seen, struct err *err)
 {
-    struct intake *intake = context;
-    struct continuation *text = intake->text;
-    if (seen->site == SITE_LOGITS) {
-        float *logits = arena_alloc(&text->step, seen->values.shape[1], sizeof *logits, err);
-        if (!logits)
-            return -1;
-        struct tensor last = tensor_slice(&seen->values, seen->values.shape[0] - 1);
-        tensor_copy(logits, &last);
-        text->logits = logits;
-    }
-    return keeps(text, seen->site) ? capture_sink(&intake->capture, seen, err) : 0;
-}
-
-static int lend(void *context, const struct attention_map_room *room, struct err *err)
-{
-    struct intake *intake = context;
-    return capture_lend(&intake->capture, room, err);
+    struct continuation *text = context;
+    struct tensor last = tensor_slice(&seen->values, seen->values.shape[0] - 1);
+    float *logits = arena_room(&text->step, tensor_count(&last), sizeof *logits, err);
+    if (!logits)
+        return -1;
+    tensor_copy(logits, &last);
+    text->logits = logits;
+    return 0;
 }
 
 /* Is the likeliest token all that is asked of a pass, and does it pay to ask for no more? */
 static bool can_screen(const struct continuation *text)
 {
-    bool needs_logits = text->generation.sampling.temperature > 0 || text->generation.logits ||
-                        keeps(text, SITE_LOGITS);
+    bool needs_logits = text->generation.sampling.temperature > 0 || text->generation.logits;
     return !needs_logits && viewer_screens(text->viewer, text->room - text->prompt_count);
 }
 
-/* What a pass is to show: what is kept, and the logits for a choice. */
-static struct selection select_sites(const struct continuation *text, bool wants_logits)
-{
-    struct selection selection = {0};
-    if (text->generation.selection)
-        selection = *text->generation.selection;
-    selection.last_logits = !keeps(text, SITE_LOGITS);
-    if (wants_logits)
-        selection.sites |= site_bit(SITE_LOGITS);
-    return selection;
-}
-
-/* Read the tokens that no pass has seen yet; for the next choice, if there is one to be made. */
+/* Read the tokens that no pass has seen yet, for the next choice. */
 static int read_on(struct continuation *text, struct likeliest *choice, struct err *err)
 {
-    struct intake intake = {.text = text};
+    struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
     size_t past = text->cache.count;
-    struct selection selection = select_sites(text, choice != NULL);
     struct text fresh = {.ids = text->ids + past,
                          .count = text->count - past,
                          .source_ids = text->source->ids,
@@ -87,18 +47,11 @@ static int read_on(struct continuation *text, struct likeliest *choice, struct e
                          .cache = &text->cache,
                          .source_cache = has_source(text) ? &text->source_cache : NULL};
     struct text_list one = {.items = &fresh, .count = 1};
-    struct tap tap = {.sink = take_in,
-                      .lend = lend,
-                      .likeliest = text->screens ? choice : NULL,
-                      .context = &intake};
+    struct tap tap = {
+        .sink = keep_logits, .likeliest = text->screens ? choice : NULL, .context = text};
     arena_clear(&text->step);
     text->logits = NULL;
-    if (keeps_any(text) && capture_init(&intake.capture, text->generation.selection,
-                                        config_of(text), 1, &text->step, err))
-        return -1;
-    if (viewer_run(text->viewer, &selection, &one, tap, err))
-        return -1;
-    return keeps_any(text) ? capture_concat_add(&text->passes, intake.capture.lists, past, err) : 0;
+    return viewer_run(text->viewer, &selection, &one, tap, err);
 }
 
 /* The prompt's own words; for ids, those they stand for. */
@@ -126,7 +79,6 @@ static int take_room(struct continuation *text, size_t prompt_count, struct err 
         text->room = positions;
     text->ids = arena_alloc(&text->arena, text->room, sizeof *text->ids, err);
     text->tokens = arena_alloc(&text->arena, text->room, sizeof *text->tokens, err);
-    text->passes = (struct capture_concat){.tokens = text->room, .arena = &text->arena};
     return text->ids && text->tokens ? 0 : -1;
 }
 
@@ -234,12 +186,10 @@ int continuation_report(struct continuation *text, struct report *report, struct
         .count = 1,
         .reports = report,
     };
-    if (keeps_any(text) && text->cache.count < text->count && read_on(text, NULL, err))
-        return -1;
-    struct kept_list all = capture_concat_finish(&text->passes, text->count);
-    if (read_whole(text, &pair.sentence, arena, err))
-        return -1;
-    return viewer_report(text->viewer, &look, &all, arena, err);
+    return read_whole(text, &pair.sentence, arena, err) ||
+                   viewer_look(text->viewer, &look, arena, err)
+               ? -1
+               : 0;
 }
 
 void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen)

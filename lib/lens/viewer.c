@@ -85,55 +85,6 @@ int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struc
     return 0;
 }
 
-/* The most columns that are counted rather than named. */
-static size_t widest(const struct kept_list *lists, size_t count)
-{
-    size_t columns = 0;
-    for (size_t s = 0; s < count; s++) {
-        for (size_t i = 0; i < lists[s].count; i++) {
-            const struct kept *kept = &lists[s].items[i];
-            size_t width = kept->shape[kept->rank - 1];
-            if (site_rows[kept->site].axes != AXES_HEAD_QUERY_KEY && width > columns)
-                columns = width;
-        }
-    }
-    return columns;
-}
-
-int viewer_report(const struct viewer *viewer, const struct look *look,
-                  const struct kept_list *lists, struct arena *arena, struct err *err)
-{
-    const struct config *config = &viewer->model.config;
-    bool named = viewer->tokenizer && look->selection->sites >> SITE_LOGITS & 1;
-    const struct label *words =
-        named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
-    const struct label *numbers = labels_of_numbers(widest(lists, look->count), arena, err);
-    struct buf text = {0};
-    mechanism_write(&text, &config->mechanism);
-    const char *mechanism = buf_keep(&text, arena, err);
-    if (!numbers || (named && !words) || !mechanism)
-        return -1;
-    for (size_t i = 0; i < look->count; i++)
-        look->reports[i] = (struct report){
-            .model = viewer->model.name,
-            .precision = viewer->model.weights.precision,
-            .mechanism = *mechanism ? mechanism : NULL,
-            .sentence = look->pairs[i].sentence,
-            .source = look->pairs[i].source,
-            .tensors = lists[i].items,
-            .tensor_count = lists[i].count,
-            .heads = look->selection->heads,
-            .head_count = look->selection->head_count,
-            .layers = look->selection->layers,
-            .encoder_layers = look->selection->encoder_layers,
-            .numbers = numbers,
-            .words = words,
-            .causal = config->causal,
-            .has_encoder = config->n_encoder_layer > 0,
-        };
-    return 0;
-}
-
 int viewer_run(struct viewer *viewer, const struct selection *selection,
                const struct text_list *texts, struct tap tap, struct err *err)
 {
@@ -168,6 +119,56 @@ int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap,
     return items ? viewer_run(viewer, look->selection, &texts, tap, err) : -1;
 }
 
+/* The most columns that are counted rather than named. */
+static size_t widest(const struct kept_list *lists, size_t count)
+{
+    size_t columns = 0;
+    for (size_t s = 0; s < count; s++) {
+        for (size_t i = 0; i < lists[s].count; i++) {
+            const struct kept *kept = &lists[s].items[i];
+            size_t width = kept->shape[kept->rank - 1];
+            if (site_rows[kept->site].axes != AXES_HEAD_QUERY_KEY && width > columns)
+                columns = width;
+        }
+    }
+    return columns;
+}
+
+/* The reports of a look from what was kept of each pair. */
+static int make_reports(const struct viewer *viewer, const struct look *look,
+                        const struct kept_list *lists, struct arena *arena, struct err *err)
+{
+    const struct config *config = &viewer->model.config;
+    bool named = viewer->tokenizer && look->selection->sites >> SITE_LOGITS & 1;
+    const struct label *words =
+        named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
+    const struct label *numbers = labels_of_numbers(widest(lists, look->count), arena, err);
+    struct buf text = {0};
+    mechanism_write(&text, &config->mechanism);
+    const char *mechanism = buf_keep(&text, arena, err);
+    if (!numbers || (named && !words) || !mechanism)
+        return -1;
+    for (size_t i = 0; i < look->count; i++)
+        look->reports[i] = (struct report){
+            .model = viewer->model.name,
+            .precision = viewer->model.weights.precision,
+            .mechanism = *mechanism ? mechanism : NULL,
+            .sentence = look->pairs[i].sentence,
+            .source = look->pairs[i].source,
+            .tensors = lists[i].items,
+            .tensor_count = lists[i].count,
+            .heads = look->selection->heads,
+            .head_count = look->selection->head_count,
+            .layers = look->selection->layers,
+            .encoder_layers = look->selection->encoder_layers,
+            .numbers = numbers,
+            .words = words,
+            .causal = config->causal,
+            .has_encoder = config->n_encoder_layer > 0,
+        };
+    return 0;
+}
+
 int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
                 struct err *err)
 {
@@ -176,5 +177,5 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
     if (capture_init(&capture, look->selection, &viewer->model.config, look->count, arena, err) ||
         viewer_watch(viewer, look, tap, err))
         return -1;
-    return viewer_report(viewer, look, capture.lists, arena, err);
+    return make_reports(viewer, look, capture.lists, arena, err);
 }

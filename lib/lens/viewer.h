@@ -96,8 +96,4 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
 /* Run them, too, but for a sink: no reports are made. */
 int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err);
 
-/* Make the reports of a look from what was kept of each pair, however it came about. */
-int viewer_report(const struct viewer *viewer, const struct look *look,
-                  const struct kept_list *lists, struct arena *arena, struct err *err);
-
 #endif
