@@ -54,7 +54,7 @@ static int choose_item_form(struct store_plan *plan, struct err *err)
     return 0;
 }
 
-bool store_is_tallied(const struct store_plan *plan)
+bool store_is_reduced(const struct store_plan *plan)
 {
     return plan->kind == STORE_SUMS || plan->item_form;
 }

@@ -25,8 +25,8 @@ int head_survey_open(struct head_survey *survey, struct viewer *viewer, uint64_t
                      struct arena *arena, struct err *err)
 {
     const struct config *config = &viewer->model.config;
-    struct tally *tallies[] = {&survey->of_texts, &survey->of_repeats};
-    struct tally_size size = {config->n_layer, config->n_head, SIZE_MAX, SIZE_MAX, true};
+    struct reduction *reductions[] = {&survey->of_texts, &survey->of_repeats};
+    struct reduction_size size = {config->n_layer, config->n_head, SIZE_MAX, SIZE_MAX, true};
     unsigned measures = 0;
     *survey = (struct head_survey){.viewer = viewer, .seed = seed};
     survey->selection.sites = site_bit(SITE_WEIGHTS);
@@ -40,27 +40,28 @@ int head_survey_open(struct head_survey *survey, struct viewer *viewer, uint64_t
     for (int score = 0; score < SCORES; score++)
         measures |= 1u << score_rows[score].measure;
     for (size_t i = 0; i < 2; i++) {
-        if (tally_init(tallies[i], measures, &size, arena, err))
+        if (reduction_init(reductions[i], measures, &size, arena, err))
             return -1;
-        tallies[i]->first_query = 1; /* the first one sees nothing but itself, and says nothing */
-        tallies[i]->every_head = true;
+        reductions[i]->first_query =
+            1; /* the first one sees nothing but itself, and says nothing */
+        reductions[i]->every_head = true;
     }
     return selection_layers(&survey->selection, NULL, config, arena, err);
 }
 
 /* Run a text and count how every head looks at it. */
-static int add(struct head_survey *survey, struct tally *tally, const uint32_t *ids, size_t count,
-               struct err *err)
+static int add(struct head_survey *survey, struct reduction *reduction, const uint32_t *ids,
+               size_t count, struct err *err)
 {
     struct viewer *viewer = survey->viewer;
     struct text text = {.ids = ids, .count = count};
     struct text_list one = {.items = &text, .count = 1};
-    struct tally_text tallied = {tally, &survey->selection, ids};
-    struct tally_sink sink;
-    if (tally_sink_init(&sink, &tallied, 1, tally->size.layers, &viewer->scratch, err))
+    struct reduction_text reduced = {reduction, &survey->selection, ids};
+    struct reduction_sink sink;
+    if (reduction_sink_init(&sink, &reduced, 1, reduction->size.layers, &viewer->scratch, err))
         return -1;
     return viewer_run(viewer, &survey->selection, &one,
-                      (struct tap){.sink = tally_sink_see, .context = &sink}, err);
+                      (struct tap){.sink = reduction_sink_see, .context = &sink}, err);
 }
 
 void head_survey_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key)
@@ -86,7 +87,7 @@ int head_survey_add_text(struct head_survey *survey, const struct tokenized *tex
     return failed;
 }
 
-static const struct tally *source_of(const struct head_survey *survey, enum score score)
+static const struct reduction *source_of(const struct head_survey *survey, enum score score)
 {
     bool repeats = !survey->texts || score_rows[score].of_repeats;
     return repeats ? &survey->of_repeats : &survey->of_texts;
@@ -95,22 +96,22 @@ static const struct tally *source_of(const struct head_survey *survey, enum scor
 double head_survey_score(const struct head_survey *survey, size_t layer, size_t head,
                          enum score score)
 {
-    struct tally_entry entry = {
+    struct reduction_entry entry = {
         score_rows[score].measure, layer, head, NO_PLACE, NO_PLACE, {.count = 0}};
-    entry.cell = tally_find(source_of(survey, score), &entry);
-    return tally_value(&entry);
+    entry.cell = reduction_find(source_of(survey, score), &entry);
+    return reduction_value(&entry);
 }
 
 /* mean over up to 784 queries of 16 texts of repeated random tokens */
 static int measure_score(struct measurement *item, const struct head_survey *survey,
                          enum score score, struct arena *arena, struct err *err)
 {
-    struct tally tally = *source_of(survey, score);
+    struct reduction reduction = *source_of(survey, score);
     struct measured alone;
     bool repeats = source_of(survey, score) == &survey->of_repeats;
     size_t texts = repeats ? HEAD_SURVEY_REPEATS : survey->texts;
-    tally.measures = 1u << score_rows[score].measure;
-    if (tally_measure(&alone, &tally, arena, err))
+    reduction.measures = 1u << score_rows[score].measure;
+    if (reduction_measure(&alone, &reduction, arena, err))
         return -1;
     *item = alone.items[0];
     item->about = score_rows[score].about;

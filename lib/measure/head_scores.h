@@ -14,7 +14,7 @@
 #define ATTN_MEASURE_HEAD_SCORES_H
 
 #include "base/stream.h"
-#include "lens/tally.h"
+#include "lens/reduction.h"
 #include "lens/viewer.h"
 #include "write/format.h"
 
@@ -46,7 +46,7 @@ struct head_survey {
     struct viewer *viewer;
     uint64_t seed;              /* of the random tokens */
     struct selection selection; /* the weights of every head */
-    struct tally of_texts, of_repeats;
+    struct reduction of_texts, of_repeats;
     size_t texts; /* that were added */
 };
 

@@ -33,10 +33,10 @@ static void measure(const uint32_t *ids, size_t count)
 /* What the text said, of duplicates too. */
 static double score_of(enum score score)
 {
-    struct tally_entry entry = {
+    struct reduction_entry entry = {
         .measure = score_rows[score].measure, .query = NO_PLACE, .key = NO_PLACE};
-    entry.cell = tally_find(&survey.of_texts, &entry);
-    return tally_value(&entry);
+    entry.cell = reduction_find(&survey.of_texts, &entry);
+    return reduction_value(&entry);
 }
 
 TEST(an_even_head_has_even_scores)

@@ -1,10 +1,10 @@
-/* tally_sheet.c: what a tally holds, as sheets: layers × heads of measures of rows, queries × keys
- * of each head for measures of cells. */
+/* reduction_sheet.c: what a reduction holds, as sheets: layers × heads of measures of rows, queries
+ * × keys of each head for measures of cells. */
 #include <math.h>
 
 #include "base/buf.h"
 #include "lens/tokenized.h"
-#include "lens/tally.h"
+#include "lens/reduction.h"
 
 /* The numbers below `count` that are marked, as an axis. */
 static int make_axis(struct axis *axis, const char *name, const bool *marked, size_t count,
@@ -51,10 +51,10 @@ static int add_sheet(struct sheets *sheets, struct sheet sheet, struct arena *ar
 }
 
 static void put(struct measurement *item, struct sheets *sheets, size_t place,
-                const struct tally_entry *entry)
+                const struct reduction_entry *entry)
 {
     uint64_t count = entry->cell.count;
-    sheets->values[place] = count ? (float)tally_value(entry) : NAN;
+    sheets->values[place] = count ? (float)reduction_value(entry) : NAN;
     sheets->last_counts[place] = count;
     item->most = count > item->most ? count : item->most;
 }
@@ -68,22 +68,22 @@ static void keep(struct measurement *item, const struct sheets *sheets)
 
 /* Layers × heads. Those that nothing was counted of have no place, unless every head has one; a
  * pair of them of which nothing was is NaN. */
-static int fill_rows(struct measurement *item, const struct tally *tally, enum measure measure,
-                     struct arena *arena, struct err *err)
+static int fill_rows(struct measurement *item, const struct reduction *reduction,
+                     enum measure measure, struct arena *arena, struct err *err)
 {
     struct sheets sheets;
     struct sheet sheet = {.tensor = item->name, .layer = -1, .head = -1};
-    const struct tally_size *size = &tally->size;
+    const struct reduction_size *size = &reduction->size;
     bool *layers = arena_alloc(arena, size->layers, sizeof *layers, err);
     bool *heads = arena_alloc(arena, size->heads, sizeof *heads, err);
-    struct tally_entry entry = {.measure = measure, .query = NO_PLACE, .key = NO_PLACE};
+    struct reduction_entry entry = {.measure = measure, .query = NO_PLACE, .key = NO_PLACE};
     size_t found = 0;
     if (!layers || !heads || open_sheets(&sheets, 1, arena, err))
         return -1;
     for (size_t i = 0; i < size->layers * size->heads; i++) {
         entry.layer = i / size->heads;
         entry.head = i % size->heads;
-        if (!tally->every_head && !tally_find(tally, &entry).count)
+        if (!reduction->every_head && !reduction_find(reduction, &entry).count)
             continue;
         layers[entry.layer] = heads[entry.head] = true;
         found++;
@@ -100,30 +100,30 @@ static int fill_rows(struct measurement *item, const struct tally *tally, enum m
         entry.head = i % size->heads;
         if (!layers[entry.layer] || !heads[entry.head])
             continue;
-        entry.cell = tally_find(tally, &entry);
+        entry.cell = reduction_find(reduction, &entry);
         put(item, &sheets, place++, &entry);
     }
     keep(item, &sheets);
     return 0;
 }
 
-static bool is_of(const struct sheet *sheet, const struct tally_entry *entry)
+static bool is_of(const struct sheet *sheet, const struct reduction_entry *entry)
 {
     return sheet->layer == (int)entry->layer && sheet->head == (int)entry->head;
 }
 
 /* Queries × keys, up to the longest of all, of every head that something was counted of. */
-static int fill_cells(struct measurement *item, const struct tally *tally, enum measure measure,
-                      struct arena *arena, struct err *err)
+static int fill_cells(struct measurement *item, const struct reduction *reduction,
+                      enum measure measure, struct arena *arena, struct err *err)
 {
-    struct tally one = *tally;
-    struct tally_walk walk = {.tally = &one};
+    struct reduction one = *reduction;
+    struct reduction_walk walk = {.reduction = &one};
     struct sheets sheets;
     struct sheet sheet = {.tensor = item->name, .layer = -1, .head = -1, .causal = one.size.causal};
     size_t queries = 0;
     size_t keys = 0;
     one.measures = 1u << measure;
-    while (tally_next(&walk)) {
+    while (reduction_next(&walk)) {
         queries = walk.entry.query < queries ? queries : walk.entry.query + 1;
         keys = walk.entry.key < keys ? keys : walk.entry.key + 1;
     }
@@ -133,9 +133,9 @@ static int fill_cells(struct measurement *item, const struct tally *tally, enum 
         axis_of_numbers(&sheet.rows, "query", queries, arena, err) ||
         axis_of_numbers(&sheet.columns, "key", keys, arena, err))
         return -1;
-    walk = (struct tally_walk){.tally = &one};
-    while (tally_next(&walk)) {
-        const struct tally_entry *entry = &walk.entry;
+    walk = (struct reduction_walk){.reduction = &one};
+    while (reduction_next(&walk)) {
+        const struct reduction_entry *entry = &walk.entry;
         bool same = is_of(&sheet, entry);
         sheet.layer = (int)entry->layer;
         sheet.head = (int)entry->head;
@@ -159,20 +159,20 @@ static const char *name_basis(const struct measurement *item, bool of_largest, s
     return buf_keep(&text, arena, err);
 }
 
-int tally_measure(struct measured *measured, const struct tally *tally, struct arena *arena,
-                  struct err *err)
+int reduction_measure(struct measured *measured, const struct reduction *reduction,
+                      struct arena *arena, struct err *err)
 {
     struct measurement *items = arena_alloc(arena, MEASURE_ALL, sizeof *items, err);
     measured->items = items;
     measured->count = 0;
     for (int i = 0; i < MEASURE_ALL && items; i++) {
-        if (!(tally->measures >> i & 1))
+        if (!(reduction->measures >> i & 1))
             continue;
         struct measurement *item = &items[measured->count++];
         item->name = measure_rows[i].name;
         item->about = measure_rows[i].about;
         item->of_cells = !measure_rows[i].of_row;
-        if ((item->of_cells ? fill_cells : fill_rows)(item, tally, (enum measure)i, arena, err))
+        if ((item->of_cells ? fill_cells : fill_rows)(item, reduction, (enum measure)i, arena, err))
             return -1;
         item->basis = name_basis(item, i == MEASURE_MAX, arena, err);
         if (!item->basis)
