@@ -6,7 +6,7 @@
 
 #include "batch_work.h"
 #include "../command.h"
-#include "lens/derive.h"
+#include "lens/report.h"
 #include "../options.h"
 #include "lens/reduction.h"
 

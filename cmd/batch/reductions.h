@@ -30,7 +30,6 @@
 #include "base/err.h"
 #include "base/stream.h"
 #include "jobs.h"
-#include "lens/measure.h"
 #include "lens/reduction.h"
 
 struct job;

@@ -19,7 +19,6 @@
 #include "base/err.h"
 #include "base/folder.h"
 #include "base/stream.h"
-#include "lens/capture.h"
 #include "lens/viewer.h"
 
 /* --- passes over made-up texts ---------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bench/benchmark.h"
-#include "lens/stopwatch.h"
+#include "lens/viewer.h"
 #include "model/mechanism.h"
 #include "model/pass.h"
 

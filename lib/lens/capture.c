@@ -1,7 +1,9 @@
-#include "lens/capture.h"
+#include "lens/viewer.h"
 
 #include <assert.h>
 #include <string.h>
+
+#include "base/clock.h"
 
 static int choose_heads(struct capture *capture, const struct selection *selection,
                         const struct config *config, struct err *err)
@@ -118,4 +120,26 @@ int capture_lend(void *context, const struct attention_map_room *room, struct er
         room->heads[kept->heads[i]] = data + i * room->queries * room->keys;
     kept->data = data;
     return 0;
+}
+
+/* --- a stopwatch ------------------------------------------------------------------------------ */
+
+/* Of several texts the last value begins, and the first context ends. */
+static int see_time(void *context, const struct announcement *seen, struct err *err)
+{
+    struct stopwatch *stopwatch = context;
+    double now = clock_seconds();
+    (void)err;
+    if (seen->site == SITE_V) {
+        stopwatch->begun = now;
+    } else if (stopwatch->begun > 0) {
+        stopwatch->seconds += now - stopwatch->begun;
+        stopwatch->begun = 0;
+    }
+    return 0;
+}
+
+struct tap stopwatch_tap(struct stopwatch *stopwatch)
+{
+    return (struct tap){.sink = see_time, .context = stopwatch};
 }

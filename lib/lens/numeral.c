@@ -1,4 +1,4 @@
-#include "lens/numeral.h"
+#include "lens/sheet.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,31 +1,66 @@
-/* reduction.h: what measures found over any number of texts, in memory that does not grow with
- * them.
+/* reduction.h: what rows of attention weights say in numbers, and what those come to over any
+ * number of texts, in memory that does not grow with them.
  *
- * A reduction holds a sum and a count for each measure of each head, of measures of cells for each
- * query and key, too. Sums are exact (exact_sum.h): texts may come in any order, on any number of
- * machines, and the merged reduction has the same bits.
+ * A measure of rows is a number for each query, a measure of cells one for each query and key.
+ * Their arithmetic has one order and no library's functions, and sums are exact (exact_sum.h):
+ * texts may come in any order, on any number of machines, and the merged reduction has the same
+ * bits.
  *
  *     struct reduction reduction;
  *     struct reduction_size size = {.layers = 2, .heads = 4, .queries = 40, .keys = 40};
  *     if (reduction_init(&reduction, 1u << MEASURE_ENTROPY, &size, &arena, err)) ...
- *     if (reduction_add(&reduction, layer, head, &square, err)) ...              (once for each
- * text) struct reduction_walk walk = {.reduction = &reduction}; while (reduction_next(&walk))
+ *     if (reduction_add(&reduction, layer, head, &weights, err)) ...        (once for each text)
+ *     struct reduction_walk walk = {.reduction = &reduction};
+ *     while (reduction_next(&walk))
  *         use(&walk.entry, reduction_value(&walk.entry));
  */
 #ifndef ATTN_LENS_REDUCTION_H
 #define ATTN_LENS_REDUCTION_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/err.h"
-#include "lens/measure.h"
 #include "lens/selection.h"
+#include "lens/sheet.h"
 #include "math/exact_sum.h"
-#include "math/tensor.h"
-#include "model/tap.h"
+
+/* --- measures: a row of the table each (measure.c) ----------------------------------------------
+ */
+
+enum measure {
+    MEASURE_MEAN,
+    MEASURE_MAX,
+    MEASURE_ENTROPY,
+    MEASURE_FIRST_TOKEN,
+    MEASURE_PREVIOUS_TOKEN,
+    MEASURE_DISTANCE,
+    MEASURE_COUNT, /* those that --reduce takes; the others are scores of heads */
+    MEASURE_SELF = MEASURE_COUNT,
+    MEASURE_DUPLICATE_TOKEN,
+    MEASURE_INDUCTION,
+    MEASURE_ALL,
+};
+
+/* How a query looks at each key. */
+struct attention_row {
+    const float *weights; /* [keys] those that the query may see; the others are 0 */
+    size_t keys;
+    size_t query;        /* its place in the text */
+    const uint32_t *ids; /* [keys] of the text; NULL where no measure needs them */
+};
+
+struct measure_row {
+    const char *name;
+    const char *about;                              /* a line for help */
+    double (*of_row)(const struct attention_row *); /* NaN: nothing; NULL: a measure of cells */
+    size_t first_query;                             /* that it can be said of */
+    bool one_text; /* keys are places in the query's own text: not in cross-attention */
+};
+
+extern const struct measure_row measure_rows[MEASURE_ALL];
+
+/* The measure of that name, of those that --reduce takes; false when there is none. */
+bool measure_find(const char *name, size_t size, enum measure *measure);
+
+/* --- reductions ---------------------------------------------------------------------------------
+ */
 
 struct reduction_size {
     size_t layers, heads;
@@ -68,15 +103,14 @@ struct reduction_entry {
     struct reduction_cell cell;
 };
 
-/* What was counted at the place of an entry. */
+/* What was counted at the place of an entry; and its value: the mean, of the largest the largest.
+ */
 struct reduction_cell reduction_find(const struct reduction *reduction,
                                      const struct reduction_entry *at);
-
-/* The mean of the numbers that were counted; of the largest, the largest. */
 double reduction_value(const struct reduction_entry *entry);
 
-/* Walk through the measures, of each the layers, of each the heads, of each queries and keys; what
- * nothing was counted of is left out. */
+/* Measures, of each the layers, of each the heads, of each queries and keys, but for those that
+ * nothing was counted of. */
 struct reduction_walk {
     const struct reduction *reduction;
     struct reduction_entry entry; /* the one that reduction_next found */
@@ -85,11 +119,13 @@ struct reduction_walk {
 
 bool reduction_next(struct reduction_walk *walk);
 
-/* Count what another reduction of the same measures and size has in an entry. False, and nothing
- * counted, when the entry has no place here; out of memory is an error. */
+/* Has an entry of another reduction a place in this one? Then count it. */
 bool reduction_fits(const struct reduction *reduction, const struct reduction_entry *entry);
 int reduction_merge(struct reduction *reduction, const struct reduction_entry *entry,
                     struct err *err);
+
+/* --- a sink that counts the attention it sees and keeps none of it ------------------------------
+ */
 
 /* Where one text of the batch is counted, and what of it. */
 struct reduction_text {
@@ -98,11 +134,6 @@ struct reduction_text {
     const uint32_t *ids;               /* NULL where no measure needs them */
 };
 
-/* A sink that counts the attention it sees and keeps none of it:
- *
- *     struct tap tap = {.sink = reduction_sink_see, .context = &sink};
- *     if (viewer_watch(&viewer, &look, tap, err)) ...
- */
 struct reduction_sink {
     const struct reduction_text *texts; /* [count], borrowed */
     size_t layers;
@@ -113,15 +144,57 @@ int reduction_sink_init(struct reduction_sink *sink, const struct reduction_text
                         size_t count, size_t layers, struct arena *arena, struct err *err);
 
 /* A tap_sink; `context` is the sink. A layer of a text counts once: when a pass failed, because of
- * one of its texts, the others can be run again, alone (reduction_sink_only), and nothing counts
- * twice. The text that failed counts up to the layer at which it did, in whatever company. */
+ * one of its texts, the others can be run again, alone, and nothing counts twice. The text that
+ * failed counts up to the layer at which it did, in whatever company. */
 int reduction_sink_see(void *context, const struct announcement *seen, struct err *err);
 
 /* The same sink for a pass over text `index` alone. */
 struct reduction_sink reduction_sink_only(const struct reduction_sink *sink, size_t index);
 
-/* All measures of a reduction as sheets, in the order of their table: fills in `measured`'s items.
+/* --- what was found of heads, ready to be written (reduction_sheet.c) ---------------------------
+ *
+ *     struct measured measured = {.title = "tiny · 2 texts", .model = "tiny", .texts = 2};
+ *     if (reduction_measure(&measured, &reduction, &arena, err)) ...
+ *     struct measured_list list = {"tiny · 2 texts", &measured, 1};
+ *     if (measured_page_write(&out, &list, &place, err)) ...
  */
+
+/* One measure: a sheet of layers × heads, or for measures of cells one of queries × keys for every
+ * head. */
+struct measurement {
+    const char *name, *about;
+    const char *basis; /* what its numbers come from: "mean over up to 5 queries" */
+    uint64_t most;     /* the largest count of a cell */
+    bool of_cells;     /* a sheet a head; else there is one, or none where nothing was counted */
+    const struct sheet *sheets;    /* [count]; NaN: nothing was counted there */
+    const uint64_t *const *counts; /* [count][rows, columns] how many numbers a cell stands for */
+    size_t count;
+};
+
+/* A column of data files, beside the numbers. */
+struct measured_column {
+    const char *name, *value; /* NULL: nothing to say here */
+};
+
+/* All measures of one thing; of several a list goes to one place. All of it is borrowed. */
+struct measured {
+    const char *title; /* for people */
+    const char *name;  /* what tells it from the others of its list */
+    const char *model;
+    uint64_t texts;
+    const struct measured_column *columns; /* [column_count], of a list all the same names */
+    size_t column_count;
+    const struct measurement *items; /* [count] */
+    size_t count;
+};
+
+struct measured_list {
+    const char *title; /* of all */
+    const struct measured *items;
+    size_t count;
+};
+
+/* All measures of a reduction, in the order of their table: fills in `measured`'s items. */
 int reduction_measure(struct measured *measured, const struct reduction *reduction,
                       struct arena *arena, struct err *err);
 

@@ -252,6 +252,29 @@ const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t co
     return labels;
 }
 
+static void text_visible(struct buf *out, const char *text, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        const char *blank = memchr(text + at, ' ', size - at);
+        size_t end = blank ? (size_t)(blank - text) : size;
+        label_visible(out, text + at, end - at);
+        if (blank)
+            buf_char(out, ' ');
+        at = end + (blank != NULL);
+    }
+}
+
+void tokenized_visible(struct buf *out, const struct tokenized *tokenized)
+{
+    if (tokenized->text) {
+        text_visible(out, tokenized->text, tokenized->size);
+        return;
+    }
+    buf_text(out, "ids ");
+    for (size_t i = 0; i < tokenized->count; i++)
+        buf_format(out, i ? ",%u" : "%u", tokenized->tokens[i].id);
+}
+
 /* --- a token by its name ---------------------------------------------------------------------- */
 
 const char *label_name(const struct label *label)

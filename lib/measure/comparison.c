@@ -1,7 +1,7 @@
 #include "measure/comparison.h"
 
 #include "base/amount.h"
-#include "lens/stopwatch.h"
+#include "lens/viewer.h"
 #include "model/pass.h"
 #include "model/mechanism.h"
 

@@ -1,6 +1,6 @@
 /* head_scores.h: what each head does, in a few numbers between 0 and 1, and two beyond.
  *
- * A score is the mean of a measure (lens/measure.h) over queries, but for a text's first one.
+ * A score is the mean of a measure (reduction.h) over queries, but for a text's first one.
  * Duplicates and what followed them are known where tokens come twice: those scores are taken from
  * repeated random tokens, the others from the texts, where there are any.
  *

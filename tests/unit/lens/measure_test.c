@@ -1,4 +1,4 @@
-#include "lens/measure.h"
+#include "lens/reduction.h"
 
 #include <math.h>
 #include <string.h>

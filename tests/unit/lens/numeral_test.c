@@ -1,4 +1,4 @@
-#include "lens/numeral.h"
+#include "lens/sheet.h"
 
 #include <float.h>
 #include <math.h>
