@@ -11,7 +11,7 @@
 #include "write/style.h"
 #include "lens/selection.h"
 #include "measure/head_scores.h"
-#include "lens/reduction.h"
+#include "measure/reduction.h"
 #include "model/config_edit.h"
 #include "model/mechanism.h"
 #include "model/model.h"

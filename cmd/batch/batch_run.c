@@ -8,7 +8,7 @@
 #include "../command.h"
 #include "lens/report.h"
 #include "../options.h"
-#include "lens/reduction.h"
+#include "measure/reduction.h"
 
 /* Of the texts that share a pass. A wide model has use for many tokens: its weights come from far;
  * to a narrow one they would only be memory. */

@@ -30,7 +30,7 @@
 #include "base/err.h"
 #include "base/stream.h"
 #include "jobs.h"
-#include "lens/reduction.h"
+#include "measure/reduction.h"
 
 struct job;
 struct open_model;

@@ -15,7 +15,7 @@
 #include "base/transfer.h"
 #include "format/json.h"
 #include "format/json_writer.h"
-#include "write/reduction_lines.h"
+#include "measure/reduction.h"
 
 static const char seal[] = "sha256,";
 

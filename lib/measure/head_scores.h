@@ -14,7 +14,7 @@
 #define ATTN_MEASURE_HEAD_SCORES_H
 
 #include "base/stream.h"
-#include "lens/reduction.h"
+#include "measure/reduction.h"
 #include "lens/viewer.h"
 #include "write/format.h"
 

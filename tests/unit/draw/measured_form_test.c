@@ -6,7 +6,7 @@
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
 #include "base/heap.h"
-#include "lens/reduction.h"
+#include "measure/reduction.h"
 
 enum { SVG = 4 }; /* its row */
 

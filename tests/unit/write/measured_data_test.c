@@ -2,7 +2,7 @@
 
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
-#include "lens/reduction.h"
+#include "measure/reduction.h"
 
 enum { MEASURES = 1 << MEASURE_MEAN | 1 << MEASURE_PREVIOUS_TOKEN };
 

@@ -5,7 +5,7 @@
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
 #include "base/heap.h"
-#include "lens/reduction.h"
+#include "measure/reduction.h"
 #include "write/measured_data.h"
 
 static const float weights[] = {1, 0, 0, 0.25f, 0.75f, 0, 0.5f, 0.25f, 0.25f};

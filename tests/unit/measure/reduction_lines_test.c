@@ -1,4 +1,4 @@
-#include "write/reduction_lines.h"
+#include "measure/reduction.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "lens/reduction.h"
+#include "measure/reduction.h"
 
 #include <string.h>
 

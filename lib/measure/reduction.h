@@ -14,11 +14,12 @@
  *     while (reduction_next(&walk))
  *         use(&walk.entry, reduction_value(&walk.entry));
  */
-#ifndef ATTN_LENS_REDUCTION_H
-#define ATTN_LENS_REDUCTION_H
+#ifndef ATTN_MEASURE_REDUCTION_H
+#define ATTN_MEASURE_REDUCTION_H
 
+#include "base/stream.h"
+#include "lens/measured.h"
 #include "lens/selection.h"
-#include "lens/sheet.h"
 #include "math/exact_sum.h"
 
 /* --- measures: a row of the table each (measure.c) ----------------------------------------------
@@ -151,51 +152,19 @@ int reduction_sink_see(void *context, const struct announcement *seen, struct er
 /* The same sink for a pass over text `index` alone. */
 struct reduction_sink reduction_sink_only(const struct reduction_sink *sink, size_t index);
 
-/* --- what was found of heads, ready to be written (reduction_sheet.c) ---------------------------
- *
- *     struct measured measured = {.title = "tiny · 2 texts", .model = "tiny", .texts = 2};
- *     if (reduction_measure(&measured, &reduction, &arena, err)) ...
- *     struct measured_list list = {"tiny · 2 texts", &measured, 1};
- *     if (measured_page_write(&out, &list, &place, err)) ...
+/* --- on the way out ------------------------------------------------------------------------------
  */
 
-/* One measure: a sheet of layers × heads, or for measures of cells one of queries × keys for every
- * head. */
-struct measurement {
-    const char *name, *about;
-    const char *basis; /* what its numbers come from: "mean over up to 5 queries" */
-    uint64_t most;     /* the largest count of a cell */
-    bool of_cells;     /* a sheet a head; else there is one, or none where nothing was counted */
-    const struct sheet *sheets;    /* [count]; NaN: nothing was counted there */
-    const uint64_t *const *counts; /* [count][rows, columns] how many numbers a cell stands for */
-    size_t count;
-};
-
-/* A column of data files, beside the numbers. */
-struct measured_column {
-    const char *name, *value; /* NULL: nothing to say here */
-};
-
-/* All measures of one thing; of several a list goes to one place. All of it is borrowed. */
-struct measured {
-    const char *title; /* for people */
-    const char *name;  /* what tells it from the others of its list */
-    const char *model;
-    uint64_t texts;
-    const struct measured_column *columns; /* [column_count], of a list all the same names */
-    size_t column_count;
-    const struct measurement *items; /* [count] */
-    size_t count;
-};
-
-struct measured_list {
-    const char *title; /* of all */
-    const struct measured *items;
-    size_t count;
-};
-
-/* All measures of a reduction, in the order of their table: fills in `measured`'s items. */
+/* All measures as sheets, in the order of their table: fills in `measured`'s items. */
 int reduction_measure(struct measured *measured, const struct reduction *reduction,
                       struct arena *arena, struct err *err);
+
+/* Lines of text, for machines that go on counting: a line for each entry with its exact sum; and
+ * read one, without its end, and count it. What is no such line, or has no place here, is refused.
+ *
+ *     entropy,0,3,,,220000,1f3a…        measure, layer, head, query, key, count, sum
+ */
+void reduction_write_sums(struct stream *out, const struct reduction *reduction);
+int reduction_read_sum(struct reduction *reduction, const char *line, size_t size, struct err *err);
 
 #endif

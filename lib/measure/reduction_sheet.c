@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "lens/tokenized.h"
-#include "lens/reduction.h"
+#include "measure/reduction.h"
 
 /* The numbers below `count` that are marked, as an axis. */
 static int make_axis(struct axis *axis, const char *name, const bool *marked, size_t count,
