@@ -50,6 +50,9 @@ int selection_layers(struct selection *selection, const char *list, const struct
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err);
 
+/* One number of those below `count`; negative ones count from the end. False for all else. */
+bool selection_index(size_t *index, const char *text, size_t size, size_t count);
+
 /* The layers in which a site was chosen; of a site in no layer, layer 0. */
 struct layers selection_layers_of(const struct selection *selection, enum site site);
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/num.h"
 #include "base/utf8.h"
+#include "lens/selection.h"
 #include "model/batch.h"
 #include "text/label.h"
 #include "text/token_list.h"
@@ -305,42 +305,20 @@ static bool find_text(struct token_match *match, const struct tokenized *tokeniz
     return found;
 }
 
-/* `size` characters that are a place. */
-static bool find_place(struct token_match *match, const struct tokenized *tokenized,
-                       const char *name, size_t size)
-{
-    char digits[NUMBER_BYTES];
-    long long place = 0;
-    long long count = (long long)tokenized->count;
-    if (size >= sizeof digits)
-        return false;
-    memcpy(digits, name, size);
-    digits[size] = '\0';
-    if (!num_parse_integer(digits, -count, count - 1, &place))
-        return false;
-    size_t index = (size_t)(place < 0 ? place + count : place);
-    *match = (struct token_match){.index = index, .place = index};
-    return true;
-}
-
-static bool find_both(struct token_match *match, const struct tokenized *tokenized,
-                      const char *name)
-{
-    const char *colon = strchr(name, ':');
-    return colon && find_place(match, tokenized, name, (size_t)(colon - name)) &&
-           is_called(&tokenized->labels[match->index], colon + 1);
-}
-
 bool tokenized_find_token(struct token_match *match, const struct tokenized *tokenized,
                           const char *name)
 {
-    struct token_match place;
-    bool is_place = find_place(&place, tokenized, name, strlen(name));
+    size_t place = 0;
+    size_t count = tokenized->count;
+    const char *colon = strchr(name, ':');
+    bool is_place = selection_index(&place, name, strlen(name), count);
     if (find_text(match, tokenized, name)) {
-        match->place = is_place ? place.index : match->index;
+        match->place = is_place ? place : match->index;
         return true;
     }
-    if (is_place)
-        *match = place;
-    return is_place || find_both(match, tokenized, name);
+    if (!is_place)
+        is_place = colon && selection_index(&place, name, (size_t)(colon - name), count) &&
+                   is_called(&tokenized->labels[place], colon + 1);
+    *match = (struct token_match){.index = place, .place = place};
+    return is_place;
 }
