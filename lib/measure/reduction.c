@@ -120,8 +120,8 @@ static void add_rows(const struct reduction *reduction, struct head_reduction *h
     }
 }
 
-static int count_head(struct reduction *reduction, size_t layer, size_t head,
-                      const struct tensor *weights, const uint32_t *ids, struct err *err)
+int reduction_add(struct reduction *reduction, size_t layer, size_t head,
+                  const struct tensor *weights, const uint32_t *ids, struct err *err)
 {
     size_t queries = weights->shape[0];
     size_t keys = weights->shape[1];
@@ -141,12 +141,6 @@ static int count_head(struct reduction *reduction, size_t layer, size_t head,
         add_rows(reduction, counted, &row);
     }
     return 0;
-}
-
-int reduction_add(struct reduction *reduction, size_t layer, size_t head,
-                  const struct tensor *weights, struct err *err)
-{
-    return count_head(reduction, layer, head, weights, NULL, err);
 }
 
 double reduction_value(const struct reduction_entry *entry)
@@ -291,7 +285,7 @@ int reduction_sink_see(void *context, const struct announcement *seen, struct er
     for (size_t i = 0; i < selection->head_count; i++) {
         size_t head = selection->heads ? selection->heads[i] : i;
         struct tensor weights = tensor_slice(&seen->values, head);
-        if (count_head(text->reduction, layer, head, &weights, text->ids, err))
+        if (reduction_add(text->reduction, layer, head, &weights, text->ids, err))
             return -1;
     }
     *counted = true;

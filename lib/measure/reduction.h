@@ -9,7 +9,7 @@
  *     struct reduction reduction;
  *     struct reduction_size size = {.layers = 2, .heads = 4, .queries = 40, .keys = 40};
  *     if (reduction_init(&reduction, 1u << MEASURE_ENTROPY, &size, &arena, err)) ...
- *     if (reduction_add(&reduction, layer, head, &weights, err)) ...        (once for each text)
+ *     if (reduction_add(&reduction, layer, head, &weights, NULL, err)) ...  (once for each text)
  *     struct reduction_walk walk = {.reduction = &reduction};
  *     while (reduction_next(&walk))
  *         use(&walk.entry, reduction_value(&walk.entry));
@@ -91,9 +91,10 @@ int reduction_init(struct reduction *reduction, unsigned measures,
 /* About what it takes when every head was seen; false: 64 bits are few. */
 bool reduction_bytes(size_t *bytes, unsigned measures, const struct reduction_size *size);
 
-/* Count a text's attention of one head: weights [T, S], not more than the size. */
+/* Count a text's attention of one head: weights [T, S], not more than the size. The ids of the text
+ * may be NULL where no measure needs them. */
 int reduction_add(struct reduction *reduction, size_t layer, size_t head,
-                  const struct tensor *weights, struct err *err);
+                  const struct tensor *weights, const uint32_t *ids, struct err *err);
 
 #define NO_PLACE SIZE_MAX
 
@@ -132,7 +133,7 @@ int reduction_merge(struct reduction *reduction, const struct reduction_entry *e
 struct reduction_text {
     struct reduction *reduction;
     const struct selection *selection; /* its layers and heads */
-    const uint32_t *ids;               /* NULL where no measure needs them */
+    const uint32_t *ids;
 };
 
 struct reduction_sink {

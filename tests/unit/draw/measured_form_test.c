@@ -38,8 +38,8 @@ static struct reduction count(unsigned measures, size_t heads, size_t other)
     struct reduction reduction;
     struct err err = {0};
     ck_assert_int_eq(reduction_init(&reduction, measures, &size, &arena, &err), 0);
-    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &square, &err), 0);
-    ck_assert_int_eq(reduction_add(&reduction, 1, other, &square, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &square, NULL, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 1, other, &square, NULL, &err), 0);
     return reduction;
 }
 
@@ -143,7 +143,7 @@ TEST(a_measure_of_which_nothing_was_counted_is_left_out)
     struct tensor square = {weights, 2, {1, 1}, {1, 1}};
     struct part part = {.name = "a"};
     ck_assert_int_eq(reduction_init(&part.reduction, measures, &size, &arena, NULL), 0);
-    ck_assert_int_eq(reduction_add(&part.reduction, 0, 0, &square, NULL), 0);
+    ck_assert_int_eq(reduction_add(&part.reduction, 0, 0, &square, NULL, NULL), 0);
     ck_assert_int_eq(draw(&part, 1, NULL), 0);
     ck_assert_uint_eq(count_text(">entropy · rows: layer, columns: head</text>"), 1);
     ck_assert_uint_eq(count_text("previous-token"), 0);

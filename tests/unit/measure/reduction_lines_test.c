@@ -27,8 +27,8 @@ static void count_two_texts(void)
     struct tensor square = {weights, 2, {2, 2}, {2, 1}};
     struct tensor one = {weights, 2, {1, 1}, {1, 1}};
     begin(&reduction);
-    ck_assert_int_eq(reduction_add(&reduction, 0, 1, &square, &err), 0);
-    ck_assert_int_eq(reduction_add(&reduction, 0, 1, &one, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 1, &square, NULL, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 1, &one, NULL, &err), 0);
 }
 
 static void release(void)

@@ -64,8 +64,8 @@ static void count_kept(struct reduction *reduction, const struct selection *sele
             for (size_t h = 0; h < kept->shape[0]; h++) {
                 struct tensor weights = {
                     kept->data + h * tokens * tokens, 2, {tokens, tokens}, {tokens, 1}};
-                ck_assert(
-                    !reduction_add(reduction, (size_t)kept->layer, kept->heads[h], &weights, &err));
+                ck_assert(!reduction_add(reduction, (size_t)kept->layer, kept->heads[h], &weights,
+                                         NULL, &err));
             }
         }
 }

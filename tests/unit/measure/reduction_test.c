@@ -53,7 +53,7 @@ static void add_text(struct reduction *reduction, const struct text *text)
             .shape = {text->queries, text->keys},
             .stride = {text->keys, 1},
         };
-        ck_assert_int_eq(reduction_add(reduction, i / HEADS, i % HEADS, &weights, &err), 0);
+        ck_assert_int_eq(reduction_add(reduction, i / HEADS, i % HEADS, &weights, NULL, &err), 0);
     }
 }
 
@@ -185,7 +185,7 @@ TEST(heads_that_were_not_seen_are_left_out)
     struct reduction_walk walk = {.reduction = &reduction};
     ck_assert(!reduction_next(&walk));
     struct tensor weights = {texts[0].weights[0][0], 2, {2, 2}, {2, 1}};
-    ck_assert_int_eq(reduction_add(&reduction, 1, 2, &weights, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 1, 2, &weights, NULL, &err), 0);
     walk = (struct reduction_walk){.reduction = &reduction};
     for (size_t i = 0; i < 4; i++) {
         ck_assert(reduction_next(&walk));
@@ -228,13 +228,13 @@ TEST(without_memory_nothing_is_counted)
     for (size_t nth = 1; nth < 3; nth++) {
         err = (struct err){0};
         heap_fail_at(nth, 0);
-        ck_assert_int_eq(reduction_add(&reduction, 0, 0, &weights, &err), -1);
+        ck_assert_int_eq(reduction_add(&reduction, 0, 0, &weights, NULL, &err), -1);
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
         heap_fail_at(nth, 0);
         ck_assert_int_eq(reduction_merge(&reduction, &(struct reduction_entry){0}, &err), -1);
     }
     heap_fail_at(0, 0);
-    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &weights, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &weights, NULL, &err), 0);
     size_t bytes = 0;
     ck_assert(reduction_bytes(&bytes, ALL, &size));
     ck_assert_uint_gt(bytes, 2000 * 2000 / 2 * sizeof(struct reduction_cell));
@@ -243,6 +243,6 @@ TEST(without_memory_nothing_is_counted)
     ck_assert(!reduction_bytes(&bytes, ALL, &size));
     reduction = opened(ALL);
     err = (struct err){0};
-    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &weights, &err), -1);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &weights, NULL, &err), -1);
     release();
 }

@@ -23,8 +23,8 @@ static void setup(void)
     struct reduction reduction;
     arena = (struct arena){0};
     ck_assert_int_eq(reduction_init(&reduction, MEASURES, &size, &arena, NULL), 0);
-    ck_assert_int_eq(reduction_add(&reduction, 0, 1, &square, NULL), 0);
-    ck_assert_int_eq(reduction_add(&reduction, 0, 1, &one, NULL), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 1, &square, NULL, NULL), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 1, &one, NULL, NULL), 0);
     measured = (struct measured){.model = "a \"b\"", .texts = 2};
     measured.columns = columns;
     measured.column_count = 2;

@@ -22,8 +22,8 @@ static void count(unsigned measures, bool causal)
     arena = (struct arena){0};
     err = (struct err){0};
     ck_assert_int_eq(reduction_init(&reduction, measures, &size, &arena, &err), 0);
-    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &square, &err), 0);
-    ck_assert_int_eq(reduction_add(&reduction, 1, 2, &square, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &square, NULL, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 1, 2, &square, NULL, &err), 0);
 }
 
 typedef int (*writer)(struct stream *, const struct reduction *, const char *, const struct place *,
