@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "draw/measured_form.h"
 #include "base/heap.h"
 #include "batch_work.h"
 #include "../command.h"

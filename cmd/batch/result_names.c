@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sha256.h"
+#include "draw/measured_form.h"
 #include "measure/reduction.h"
 
 enum {

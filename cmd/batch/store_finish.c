@@ -2,6 +2,7 @@
  */
 #include <string.h>
 
+#include "draw/measured_form.h"
 #include "../output.h"
 #include "store.h"
 

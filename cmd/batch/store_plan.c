@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "draw/measured_form.h"
 #include "../output.h"
 #include "work_folder.h"
 

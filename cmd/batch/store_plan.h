@@ -9,10 +9,11 @@
 #include "base/err.h"
 #include "../options.h"
 #include "write/format.h"
-#include "draw/measured_form.h"
 #include "item_form.h"
 #include "shard.h"
 #include "work_folder.h"
+
+struct measured_form;
 
 enum store_kind {
     STORE_LINES, /* a JSON line for each item */

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
+struct buf;
 
 /* One thing on an axis, in three forms that live as long as the report. */
 struct label {
