@@ -5,7 +5,7 @@
 #include "base/names.h"
 #include "command.h"
 #include "output.h"
-#include "lens/attention_part.h"
+#include "lens/selection.h"
 #include "explain/explanation.h"
 #include "lens/tokenized.h"
 #include "progress.h"

@@ -2,7 +2,7 @@
 
 #include <limits.h>
 
-#include "lens/numeral.h"
+#include "lens/sheet.h"
 #include "math/pool.h"
 #include "text/bpe_learn.h"
 

@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "lens/derive.h"
+#include "lens/report.h"
 #include "lens/selection.h"
 #include "lens/tokenized.h"
 #include "lens/viewer.h"

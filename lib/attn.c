@@ -5,9 +5,6 @@
 #include "base/heap.h"
 #include "lens/selection.h"
 #include "lens/viewer.h"
-#include "model/batch.h"
-#include "model/model.h"
-#include "model/forward.h"
 
 struct attn_model {
     struct viewer viewer;
@@ -143,28 +140,23 @@ static int check_run(const struct attn_model *model, const struct attn_ids *ids,
 static int run_request(struct attn_model *model, const struct attn_ids *ids,
                        const struct attn_request *request, struct err *err)
 {
-    struct arena *arena = &model->viewer.scratch;
+    struct viewer *viewer = &model->viewer;
+    const struct config *config = &viewer->model.config;
     const char *show = request->show ? request->show : site_rows[SITE_WEIGHTS].name;
     struct selection selection = {0};
-    struct watch watch;
-    struct batch batch;
-    struct model *inner = &model->viewer.model;
-    struct attn_request copy = *request;
     struct text text = {.ids = ids->ids, .count = ids->count};
+    struct text_list one = {.items = &text, .count = 1};
+    struct attn_request copy = *request;
+    struct tap tap = {.sink = pass_on, .context = &copy};
     if (request->source) {
         text.source_ids = request->source->ids;
         text.source_count = request->source->count;
     }
-    struct tap tap = {.watch = &watch, .sink = pass_on, .context = &copy};
-    struct run run = {&model->viewer.machine, &inner->config, &inner->weights, &batch};
-    arena_clear(arena);
-    if (selection_sites(&selection, show, &inner->config, err) ||
-        selection_layers(&selection, request->layers, &inner->config, arena, err) ||
-        watch_init(&watch, &inner->config, arena, err) ||
-        batch_init(&batch, &inner->config, &text, 1, arena, err))
+    arena_clear(&viewer->scratch);
+    if (selection_sites(&selection, show, config, err) ||
+        selection_layers(&selection, request->layers, config, &viewer->scratch, err))
         return -1;
-    selection_watch(&selection, &watch);
-    return forward(&run, &tap, arena, err);
+    return viewer_run(viewer, &selection, &one, tap, err);
 }
 
 int attn_run(struct attn_model *model, const struct attn_ids *ids,

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "draw/measured_form.h"
 #include "base/heap.h"
 #include "batch_work.h"
 #include "../command.h"
@@ -17,8 +18,8 @@ static int prepare(struct batch_work *work, struct err *err)
     const struct options *options = work->options;
     const struct store_plan *plan = &work->plan;
     work->models.threads = (size_t)options->model.threads;
-    if (store_choose(&work->plan, options, err) || tallies_open(&work->tallies, options, err) ||
-        jobs_open(&work->jobs, options, err))
+    if (store_choose(&work->plan, options, err) ||
+        reductions_open(&work->reductions, options, err) || jobs_open(&work->jobs, options, err))
         return -1;
     /* items may have a format of their own; a folder of reductions holds all */
     const struct format *format = plan->form ? format_find(plan->form->name) : plan->format;
@@ -66,7 +67,7 @@ static int open_store(struct batch_work *work, struct err *err)
     if (!plan->to_stdout &&
         manifest_open(&manifest, &work->jobs.items, &work->models, &plan->shard, err))
         return -1;
-    int failed = store_open(&work->store, plan, &work->tallies, &manifest.head, err);
+    int failed = store_open(&work->store, plan, &work->reductions, &manifest.head, err);
     manifest_release(&manifest);
     return failed;
 }
@@ -120,7 +121,7 @@ int batch_command(const struct options *options, struct err *err)
     if (!failed)
         failed = options->batch.dry_run ? batch_print(&work, err) : run_and_store(&work, err);
     store_close(&work.store);
-    tallies_release(&work.tallies);
+    reductions_release(&work.reductions);
     open_models_release(&work.models);
     jobs_release(&work.jobs);
     return failed ? -1 : 0;

@@ -6,9 +6,9 @@
 
 #include "batch_work.h"
 #include "../command.h"
-#include "lens/derive.h"
+#include "lens/report.h"
 #include "../options.h"
-#include "lens/tally.h"
+#include "measure/reduction.h"
 
 /* Of the texts that share a pass. A wide model has use for many tokens: its weights come from far;
  * to a narrow one they would only be memory. */
@@ -27,8 +27,8 @@ struct entry {
     struct job job;
     struct prepared prepared;
     struct report report;
-    struct tally tally;       /* of --per-item, while its pass runs … */
-    struct measured measured; /* … and what it came to */
+    struct reduction reduction; /* of --per-item, while its pass runs … */
+    struct measured measured;   /* … and what it came to */
     struct item_fault fault;
     bool done;
 };
@@ -41,8 +41,8 @@ struct round {
     size_t pass_tokens; /* about so many share a pass … */
     size_t pass_texts;  /* … of at most so many texts */
     struct arena arena;
-    struct arena tallies; /* of one pass: they take more than what they come to */
-    struct err err;       /* of one job at a time */
+    struct arena reductions; /* of one pass: they take more than what they come to */
+    struct err err;          /* of one job at a time */
 };
 
 /* Jobs of one pass. */
@@ -133,8 +133,8 @@ static int skip_jobs(struct round *round, size_t count, struct err *err)
 
 /* A pass whose attention is counted where it is seen, of all layers and all heads that any of the
  * jobs wants; what a pass that failed has counted does not count again. */
-static int tally_group(struct round *round, const struct pass_group *group, struct look *look,
-                       struct tally_sink *sink, struct err *err)
+static int reduction_group(struct round *round, const struct pass_group *group, struct look *look,
+                           struct reduction_sink *sink, struct err *err)
 {
     struct selection joined;
     struct viewer *viewer = &group->entries[0]->prepared.model->viewer;
@@ -145,7 +145,8 @@ static int tally_group(struct round *round, const struct pass_group *group, stru
         selection_join(&joined, all, group->count, &viewer->model.config, &round->arena, err))
         return -1;
     look->selection = &joined;
-    return viewer_watch(viewer, look, (struct tap){.sink = tally_sink_see, .context = sink}, err);
+    return viewer_watch(viewer, look, (struct tap){.sink = reduction_sink_see, .context = sink},
+                        err);
 }
 
 static int show_group(struct round *round, const struct pass_group *group, struct look *look,
@@ -167,8 +168,8 @@ static int show_group(struct round *round, const struct pass_group *group, struc
 }
 
 /* Run jobs as one ragged batch. */
-static int run_group(struct round *round, const struct pass_group *group, struct tally_sink *sink,
-                     struct err *err)
+static int run_group(struct round *round, const struct pass_group *group,
+                     struct reduction_sink *sink, struct err *err)
 {
     struct text_pair *pairs = arena_alloc(&round->arena, group->count, sizeof *pairs, err);
     struct look look = {.pairs = pairs, .count = group->count, .first = group->first};
@@ -177,11 +178,11 @@ static int run_group(struct round *round, const struct pass_group *group, struct
         return -1;
     for (size_t i = 0; i < group->count; i++)
         pairs[i] = group->entries[i]->prepared.pair;
-    return sink ? tally_group(round, group, &look, sink, err)
+    return sink ? reduction_group(round, group, &look, sink, err)
                 : show_group(round, group, &look, err);
 }
 
-/* An item's own tally has done its part. */
+/* An item's own reduction has done its part. */
 static int finish_entry(struct round *round, struct entry *entry, struct err *err)
 {
     struct batch_work *work = round->work;
@@ -189,24 +190,24 @@ static int finish_entry(struct round *round, struct entry *entry, struct err *er
     if (entry->fault.kind)
         return 0;
     if (work->plan.kind == STORE_SUMS)
-        tallies_find(&work->tallies, &entry->job)->texts++;
+        reductions_find(&work->reductions, &entry->job)->texts++;
     if (!work->plan.item_form)
         return 0;
     entry->measured.model = entry->prepared.model->viewer.model.name;
-    return tally_measure(&entry->measured, &entry->tally, &round->arena, err);
+    return reduction_measure(&entry->measured, &entry->reduction, &round->arena, err);
 }
 
 /* A pass that failed says nothing of the texts that were in it: each is run again, alone. */
-static int run_each(struct round *round, const struct pass_group *group, struct tally_sink *sink,
-                    struct err *err)
+static int run_each(struct round *round, const struct pass_group *group,
+                    struct reduction_sink *sink, struct err *err)
 {
     const char *path = inputs_shown_path(round->work->jobs.items.path);
     for (size_t i = 0; i < group->count; i++) {
         struct entry *entry = group->entries[i];
         struct pass_group alone = {&entry, 1, group->first + i};
-        struct tally_sink only;
+        struct reduction_sink only;
         if (sink)
-            only = tally_sink_only(sink, i);
+            only = reduction_sink_only(sink, i);
         err_clear(&round->err);
         if (run_group(round, &alone, sink ? &only : NULL, &round->err)) {
             err_prefix(&round->err, "'%s' line %zu", path, entry->job.item.line);
@@ -220,41 +221,42 @@ static int run_each(struct round *round, const struct pass_group *group, struct 
 }
 
 /* Where what is seen of an item is counted. */
-static struct tally *tally_of(struct round *round, struct entry *entry, struct err *err)
+static struct reduction *reduction_of(struct round *round, struct entry *entry, struct err *err)
 {
-    const struct tallies *tallies = &round->work->tallies;
-    struct tally_group *group = tallies_find(tallies, &entry->job);
+    const struct reductions *reductions = &round->work->reductions;
+    struct reduction_group *group = reductions_find(reductions, &entry->job);
     if (!round->work->plan.item_form)
-        return &group->tally;
-    return tally_init(&entry->tally, tallies->measures, &group->size, &round->tallies, err)
+        return &group->reduction;
+    return reduction_init(&entry->reduction, reductions->measures, &group->size, &round->reductions,
+                          err)
                ? NULL
-               : &entry->tally;
+               : &entry->reduction;
 }
 
-static int make_sink(struct round *round, const struct pass_group *group, struct tally_sink *sink,
-                     struct err *err)
+static int make_sink(struct round *round, const struct pass_group *group,
+                     struct reduction_sink *sink, struct err *err)
 {
-    struct tally_text *pairs = arena_alloc(&round->arena, group->count, sizeof *pairs, err);
+    struct reduction_text *pairs = arena_alloc(&round->arena, group->count, sizeof *pairs, err);
     for (size_t i = 0; i < group->count && pairs; i++) {
         struct entry *entry = group->entries[i];
-        pairs[i].tally = tally_of(round, entry, err);
+        pairs[i].reduction = reduction_of(round, entry, err);
         pairs[i].selection = &entry->prepared.request.selection;
-        if (!pairs[i].tally)
+        if (!pairs[i].reduction)
             return -1;
     }
     size_t layers = group->entries[0]->prepared.model->viewer.model.config.n_layer;
-    return pairs ? tally_sink_init(sink, pairs, group->count, layers, &round->arena, err) : -1;
+    return pairs ? reduction_sink_init(sink, pairs, group->count, layers, &round->arena, err) : -1;
 }
 
 static int run_pass(struct round *round, const struct pass_group *group, struct err *err)
 {
-    struct tally_sink sink;
-    bool tallied = store_is_tallied(&round->work->plan);
-    arena_clear(&round->tallies);
-    if (tallied && make_sink(round, group, &sink, err))
+    struct reduction_sink sink;
+    bool reduced = store_is_reduced(&round->work->plan);
+    arena_clear(&round->reductions);
+    if (reduced && make_sink(round, group, &sink, err))
         return -1;
-    if (run_group(round, group, tallied ? &sink : NULL, &round->err))
-        return run_each(round, group, tallied ? &sink : NULL, err);
+    if (run_group(round, group, reduced ? &sink : NULL, &round->err))
+        return run_each(round, group, reduced ? &sink : NULL, err);
     for (size_t i = 0; i < group->count; i++)
         if (finish_entry(round, group->entries[i], err))
             return -1;
@@ -267,7 +269,7 @@ static bool belongs(const struct round *round, const struct entry *entry, const 
 {
     return !entry->done && entry->prepared.model == first->prepared.model &&
            settings_agree(&entry->job.item.options, &first->job.item.options,
-                          store_is_tallied(&round->work->plan));
+                          store_is_reduced(&round->work->plan));
 }
 
 /* Run the jobs that are like the one at `first` and fit into a pass with it. */
@@ -368,6 +370,6 @@ int batch_run(struct batch_work *work, struct err *err)
         failed = items_check_unchanged(&work->jobs.items, err);
     progress_end(&work->progress);
     arena_release(&round.arena);
-    arena_release(&round.tallies);
+    arena_release(&round.reductions);
     return failed ? -1 : 0;
 }

@@ -8,7 +8,7 @@
 #include "../output.h"
 
 /* Sums are of the weights as they are. */
-static int check_tallied(const struct options *options, struct err *err)
+static int check_reduced(const struct options *options, struct err *err)
 {
     const char *name = options->select.mean         ? "mean"
                        : options->select.words      ? "words"
@@ -19,16 +19,16 @@ static int check_tallied(const struct options *options, struct err *err)
     return err_usage(err, "--%s: it is for matrices, and --reduce keeps none", name);
 }
 
-/* The selection of a job; of one that is tallied only layers and heads count. */
+/* The selection of a job; of one that is reduced only layers and heads count. */
 static int make_request(struct batch_work *work, const struct job *job, struct prepared *prepared,
                         struct arena *arena, struct err *err)
 {
     struct options options = job->item.options;
     const struct viewer *viewer = &prepared->model->viewer;
     struct selection *selection = &prepared->request.selection;
-    if (store_is_tallied(&work->plan)) {
+    if (store_is_reduced(&work->plan)) {
         options.select.show = "weights";
-        if (check_tallied(&options, err))
+        if (check_reduced(&options, err))
             return -1;
         return request_make(&prepared->request, &options, NULL, viewer, arena, err);
     }
@@ -69,12 +69,13 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
     *prepared = (struct prepared){0};
     if (job->item.broken)
         return -1;
-    bool tallied = store_is_tallied(&work->plan);
+    bool reduced = store_is_reduced(&work->plan);
     prepared->model = open_models_get(&work->models, &job->item.options, err);
     if (prepared->model && !make_request(work, job, prepared, arena, err) &&
         !open_model_read(prepared->model, job, &prepared->pair, arena, err) &&
-        !(tallied && tallies_note(&work->tallies, job, prepared->model, &prepared->pair, err))) {
-        prepared->bytes = tallied ? 0 : job_bytes(prepared);
+        !(reduced &&
+          reductions_note(&work->reductions, job, prepared->model, &prepared->pair, err))) {
+        prepared->bytes = reduced ? 0 : job_bytes(prepared);
         return 0;
     }
     return err_prefix(err, "'%s' line %zu", inputs_shown_path(work->jobs.items.path),
@@ -177,5 +178,5 @@ int batch_survey(struct batch_work *work, struct err *err)
     }
     work->plan.first_job = work->survey.first;
     work->plan.jobs = work->survey.jobs;
-    return work->plan.kind == STORE_SUMS ? tallies_begin(&work->tallies, err) : 0;
+    return work->plan.kind == STORE_SUMS ? reductions_begin(&work->reductions, err) : 0;
 }

@@ -18,7 +18,7 @@
 #include "../progress.h"
 #include "store.h"
 #include "store_plan.h"
-#include "tallies.h"
+#include "reductions.h"
 
 struct survey {
     size_t jobs;        /* of the whole batch */
@@ -37,7 +37,7 @@ struct batch_work {
     struct store_plan plan;
     struct jobs jobs;
     struct open_models models;
-    struct tallies tallies;
+    struct reductions reductions;
     struct survey survey;
     struct store store;
     struct progress progress;
@@ -52,9 +52,9 @@ struct prepared {
     size_t bytes; /* of its tensors; 0 where none is kept */
 };
 
-/* Open the job's model, tokenize its text, find its tally, and check all that can be wrong before
- * it is run; errors say which line of the input it is about. `err` may hold what made the item
- * broken. */
+/* Open the job's model, tokenize its text, find its reduction, and check all that can be wrong
+ * before it is run; errors say which line of the input it is about. `err` may hold what made the
+ * item broken. */
 int batch_prepare(struct batch_work *work, const struct job *job, struct prepared *prepared,
                   struct arena *arena, struct err *err);
 

@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "../session.h"
-#include "lens/measure.h"
+#include "measure/reduction.h"
 #include "../options.h"
 
 enum { NUMBER_BYTES = 32 };

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "format/json_writer.h"
-#include "lens/measure.h"
+#include "measure/reduction.h"
 #include "write/format.h"
 #include "write/measured_data.h"
 #include "write/table.h"

@@ -33,7 +33,7 @@ struct merging {
         void *context;
     } seer; /* who asks for the names of items */
     struct store_plan plan;
-    struct tallies tallies;
+    struct reductions reductions;
     struct store store;
     struct buf path, name; /* of a file, and of an item, for a moment */
     struct arena arena;
@@ -192,8 +192,8 @@ static int open_target(struct merging *merging, struct err *err)
         return -1;
     merging->plan.begins_anew = true;
     merging->plan.items = (struct result_list){each_name, merging};
-    return tallies_open(&merging->tallies, batch, err) ||
-                   store_open(&merging->store, &merging->plan, &merging->tallies, &head, err)
+    return reductions_open(&merging->reductions, batch, err) ||
+                   store_open(&merging->store, &merging->plan, &merging->reductions, &head, err)
                ? -1
                : 0;
 }
@@ -298,7 +298,7 @@ static int take_files(struct merging *merging, const struct record *shard, struc
     if (merging->plan.kind == STORE_LINES)
         return copy_file(&merging->store.lines, path, &file, err);
     int failed = stream_open(&nowhere, "/dev/null", err) || copy_file(&nowhere, path, &file, err) ||
-                 tallies_load(&merging->tallies, path, &done, err);
+                 reductions_load(&merging->reductions, path, &done, err);
     stream_discard(&nowhere);
     return failed ? -1 : 0;
 }
@@ -340,7 +340,7 @@ int merge_command(const struct options *options, struct err *err)
         failed =
             err_failed(err, "%zu of %zu items failed", merging.store.failed, merging.store.done);
     store_close(&merging.store);
-    tallies_release(&merging.tallies);
+    reductions_release(&merging.reductions);
     record_close(&merging.first);
     buf_release(&merging.path);
     buf_release(&merging.name);

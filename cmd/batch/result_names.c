@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "base/sha256.h"
-#include "lens/measure.h"
+#include "draw/measured_form.h"
+#include "measure/reduction.h"
 
 enum {
     NAME_BYTES = 180, /* of a folder's name: file systems have room for 255 */

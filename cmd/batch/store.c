@@ -38,7 +38,7 @@ static int each_name(void *context, int (*see)(void *seer, const char *name, str
     const struct store *store = context;
     const struct store_plan *plan = store->plan;
     struct result_file file;
-    for (size_t i = 0; result_names_next(&file, plan, store->tallies->measures, &i);)
+    for (size_t i = 0; result_names_next(&file, plan, store->reductions->measures, &i);)
         if (see(seer, file.name, err))
             return -1;
     bool has_items = plan->kind == STORE_ITEMS && store->folder.state != WORK_NONE;
@@ -109,10 +109,10 @@ static int open_folder(struct store *store, const struct journal_head *head, str
     return begin_anew(store, head, plan->options->output.force, err);
 }
 
-int store_open(struct store *store, const struct store_plan *plan, struct tallies *tallies,
+int store_open(struct store *store, const struct store_plan *plan, struct reductions *reductions,
                const struct journal_head *head, struct err *err)
 {
-    *store = (struct store){.plan = plan, .tallies = tallies, .descriptor = -1, .draft = -1};
+    *store = (struct store){.plan = plan, .reductions = reductions, .descriptor = -1, .draft = -1};
     store->saved = clock_seconds();
     if (!plan->to_stdout && open_folder(store, head, err))
         return -1;
@@ -161,7 +161,7 @@ static int write_measured(struct store *store, const struct outcome *outcome, st
         .job = outcome->job,
         .measured = outcome->fault ? NULL : outcome->measured,
         .fault = outcome->fault,
-        .measures = store->tallies->measures,
+        .measures = store->reductions->measures,
         .name_columns = plan->name_columns,
         .first = number == 0,
         .last = number + 1 == plan->jobs,
@@ -272,7 +272,7 @@ static int save_sums(struct store *store, struct err *err)
 {
     double now = clock_seconds();
     const char *draft = work_folder_draft(&store->folder, "sums", err);
-    int failed = !draft || tallies_save(store->tallies, draft, store->done, err);
+    int failed = !draft || reductions_save(store->reductions, draft, store->done, err);
     if (!failed && rename(draft, store->folder.sums))
         failed = err_output(err, "cannot write '%s': %s", store->folder.sums, strerror(errno));
     store->saved = clock_seconds();

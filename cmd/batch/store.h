@@ -1,7 +1,7 @@
 /* store.h: where the results of a batch go, item after item in the order of the input.
  *
  * JSON lines on standard output, or in a folder (work_folder.h) lines, files of any format, or the
- * tallies of --reduce. In a folder a journal says what is done: a process that is killed at any
+ * reductions of --reduce. In a folder a journal says what is done: a process that is killed at any
  * moment leaves a folder that another one can go on with (--resume), and what is there in the end
  * has the same bytes.
  *
@@ -28,12 +28,12 @@
 #include "lens/viewer.h"
 #include "manifest.h"
 #include "store_plan.h"
-#include "tallies.h"
+#include "reductions.h"
 #include "work_folder.h"
 
 struct store {
     const struct store_plan *plan;
-    struct tallies *tallies;
+    struct reductions *reductions;
     struct work_folder folder;
     struct journal journal;
     struct stream lines; /* to standard output, or to a draft of results.jsonl */
@@ -54,7 +54,7 @@ struct store {
 
 /* Begin, or go on where --resume says so and there is something to go on with. `head` describes the
  * batch; it is not asked for on standard output. */
-int store_open(struct store *store, const struct store_plan *plan, struct tallies *tallies,
+int store_open(struct store *store, const struct store_plan *plan, struct reductions *reductions,
                const struct journal_head *head, struct err *err);
 
 /* What an item came to. */

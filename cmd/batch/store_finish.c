@@ -2,6 +2,7 @@
  */
 #include <string.h>
 
+#include "draw/measured_form.h"
 #include "../output.h"
 #include "store.h"
 
@@ -12,18 +13,18 @@ static int write_form(struct stream *out, const struct store *store, unsigned me
     struct measured_list list;
     struct place page = store_page(store->plan->options);
     page.style = &store->plan->style;
-    int failed = tallies_measure(&list, store->tallies, measures, &arena, err) ||
+    int failed = reductions_measure(&list, store->reductions, measures, &arena, err) ||
                  form->write(out, &list, &page, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }
 
-static int print_tallies(struct store *store, struct err *err)
+static int print_reductions(struct store *store, struct err *err)
 {
     const struct store_plan *plan = store->plan;
     struct stream out = {0};
     int failed = output_to(&out, plan->options->output.path, err) ||
-                 write_form(&out, store, store->tallies->measures, plan->form, err) ||
+                 write_form(&out, store, store->reductions->measures, plan->form, err) ||
                  stream_commit(&out, err);
     stream_discard(&out);
     return failed ? -1 : 0;
@@ -36,7 +37,7 @@ static int make_result(struct store *store, const struct result_file *file, stru
     const char *draft = work_folder_draft(&store->folder, file->name, err);
     int failed = !draft || stream_open(&out, draft, err) ||
                  (file->form ? write_form(&out, store, file->measures, file->form, err)
-                             : tallies_write(&out, store->tallies, store->done, err)) ||
+                             : reductions_write(&out, store->reductions, store->done, err)) ||
                  stream_commit(&out, err) || work_folder_place(&store->folder, file->name, err);
     stream_discard(&out);
     return failed ? -1 : 0;
@@ -62,7 +63,7 @@ static int finish_files(struct store *store, struct buf *files, struct err *err)
     const struct store_plan *plan = store->plan;
     struct result_file file;
     buf_text(files, "");
-    for (size_t i = 0; result_names_next(&file, plan, store->tallies->measures, &i);)
+    for (size_t i = 0; result_names_next(&file, plan, store->reductions->measures, &i);)
         if ((plan->kind == STORE_SUMS && make_result(store, &file, err)) ||
             list_result(store, file.name, files, err))
             return -1;
@@ -96,7 +97,7 @@ static int move_out(struct store *store, struct err *err)
 {
     struct result_file file;
     size_t at = 0;
-    result_names_next(&file, store->plan, store->tallies->measures, &at);
+    result_names_next(&file, store->plan, store->reductions->measures, &at);
     return work_folder_move_out(&store->folder, file.name, err);
 }
 
@@ -105,7 +106,7 @@ int store_finish(struct store *store, struct err *err)
     if (!store->complete && store_settle(store, err))
         return -1;
     if (store->plan->to_stdout)
-        return store->plan->kind == STORE_SUMS ? print_tallies(store, err)
+        return store->plan->kind == STORE_SUMS ? print_reductions(store, err)
                                                : stream_commit(&store->lines, err);
     if (!store->complete && finish_folder(store, err))
         return -1;

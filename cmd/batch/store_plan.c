@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "draw/measured_form.h"
 #include "../output.h"
 #include "work_folder.h"
 
@@ -54,7 +55,7 @@ static int choose_item_form(struct store_plan *plan, struct err *err)
     return 0;
 }
 
-bool store_is_tallied(const struct store_plan *plan)
+bool store_is_reduced(const struct store_plan *plan)
 {
     return plan->kind == STORE_SUMS || plan->item_form;
 }

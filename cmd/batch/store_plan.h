@@ -9,10 +9,11 @@
 #include "base/err.h"
 #include "../options.h"
 #include "write/format.h"
-#include "draw/measured_form.h"
 #include "item_form.h"
 #include "shard.h"
 #include "work_folder.h"
+
+struct measured_form;
 
 enum store_kind {
     STORE_LINES, /* a JSON line for each item */
@@ -28,8 +29,8 @@ struct store_plan {
     const struct item_form *item_form; /* of reductions of every item; NULL: there are none */
     size_t first_job, jobs;            /* of this shard, and in all: for forms with an end */
     size_t name_columns;               /* of the widest name of a job */
-    const struct measured_form *form;  /* of tallies that go to one place */
-    struct style style;                /* of tallies */
+    const struct measured_form *form;  /* of reductions that go to one place */
+    struct style style;                /* of reductions */
     const struct options *options;
     struct job_shard shard;
     struct result_list items; /* of STORE_ITEMS, for who begins anew; `each` may be NULL */
@@ -40,7 +41,7 @@ struct store_plan {
 int store_choose(struct store_plan *plan, const struct options *options, struct err *err);
 
 /* Whether attention is counted where it is seen, and no matrix is kept. */
-bool store_is_tallied(const struct store_plan *plan);
+bool store_is_reduced(const struct store_plan *plan);
 
 /* Whether an item that failed has a place among the results. */
 bool store_has_errors(const struct store_plan *plan);

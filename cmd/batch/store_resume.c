@@ -181,8 +181,8 @@ static int load_sums(struct store *store, size_t *done, struct err *err)
         return file_remove(store->folder.sums, err);
     if (!file_exists(store->folder.sums))
         return 0;
-    if (tallies_check_saved(store->folder.sums, err) ||
-        tallies_load(store->tallies, store->folder.sums, done, err))
+    if (reductions_check_saved(store->folder.sums, err) ||
+        reductions_load(store->reductions, store->folder.sums, done, err))
         return -1;
     if (*done > store->journal.count)
         return err_set(err,
@@ -250,7 +250,7 @@ static int check_single(const struct store *store, const char *expected, const c
     struct result_file file;
     size_t size = 0;
     size_t at = 0;
-    result_names_next(&file, store->plan, store->tallies->measures, &at);
+    result_names_next(&file, store->plan, store->reductions->measures, &at);
     const char *path = arena_format(&arena, err, "%s/%s", folder->path, file.name);
     bool moved = path && (folder->state == WORK_NONE || !file_exists(path));
     const char *result = moved ? folder->target : path;

@@ -15,7 +15,7 @@
 #include "journal.h"
 #include "manifest.h"
 #include "store_plan.h"
-#include "tallies.h"
+#include "reductions.h"
 #include "work_folder.h"
 
 static int refuse_list(const char *record, struct err *err)
@@ -267,15 +267,16 @@ static int see_command(const struct work_folder *folder, const char *line,
 {
     struct options options;
     struct store_plan plan;
-    struct tallies tallies = {0};
+    struct reductions reductions = {0};
     if (manifest_read_command(&options, line, strlen(line), arena, NULL))
         return 0;
     options.output.path = folder->target ? folder->target : "./";
-    bool known = !store_choose(&plan, &options, NULL) && !tallies_open(&tallies, &options, NULL);
-    int failed = known && see_results(visitor, &plan, tallies.measures, err);
+    bool known =
+        !store_choose(&plan, &options, NULL) && !reductions_open(&reductions, &options, NULL);
+    int failed = known && see_results(visitor, &plan, reductions.measures, err);
     plan.shard = (struct job_shard){1, 1};
-    failed = failed || (known && see_results(visitor, &plan, tallies.measures, err));
-    tallies_release(&tallies);
+    failed = failed || (known && see_results(visitor, &plan, reductions.measures, err));
+    reductions_release(&reductions);
     return failed;
 }
 

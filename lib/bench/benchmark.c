@@ -50,7 +50,7 @@ struct bracket {
 
 static struct bracket measure_bracket(struct bench *bench)
 {
-    struct pool *pool = bench->subject.machine.pool;
+    struct pool *pool = bench->subject.viewer.machine.pool;
     return (struct bracket){peak_fma(pool, bench->best), peak_read(pool, &bench->memory)};
 }
 
@@ -81,7 +81,8 @@ static int time_task(struct bench *bench, const struct task *task, double *secon
 static void judge(const struct bench *bench, const struct task *task, struct bench_sample *sample,
                   struct bracket before, struct bracket after)
 {
-    struct work work = work_of_pass(&bench->subject.model.config, &task->size, task->precision);
+    struct work work =
+        work_of_pass(&bench->subject.viewer.model.config, &task->size, task->precision);
     double products = task->precision == PRECISION_BF16 ? 2 : 1; /* for one of float32 */
     double compute = products * (before.compute + after.compute) / 2;
     double memory = (before.memory + after.memory) / 2;
@@ -115,7 +116,7 @@ static int run_round(struct bench *bench, size_t round, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
     measure_limits(&bench->alones[round], bench->alone, &bench->memory);
-    measure_limits(&bench->togethers[round], bench->subject.machine.pool, &bench->memory);
+    measure_limits(&bench->togethers[round], bench->subject.viewer.machine.pool, &bench->memory);
     struct bracket before = measure_bracket(bench);
     for (size_t i = 0; i < bench->tasks.count; i++) {
         const struct task *task = &bench->tasks.items[i];
@@ -177,7 +178,7 @@ static double largest_difference(const float *a, const float *b, size_t count)
 int deviation_measure(struct deviation *deviation, struct bench_subject *subject, struct err *err)
 {
     static const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16};
-    const struct config *config = &subject->model.config;
+    const struct config *config = &subject->viewer.model.config;
     bool is_short = config->n_positions && config->n_positions < DEVIATION_TOKENS;
     struct pass_size size = {.texts = 1};
     bool has_logits = site_exists(config, SITE_LOGITS);
@@ -188,7 +189,7 @@ int deviation_measure(struct deviation *deviation, struct bench_subject *subject
     *deviation = (struct deviation){.tokens = size.tokens};
     arena_clear(&subject->kept);
     for (int i = 0; i < 2; i++) {
-        subject->model.weights.precision = precisions[i];
+        subject->viewer.model.weights.precision = precisions[i];
         if (bench_pass(&captures[i], subject, &size, sites, &seconds, err))
             return -1;
     }
@@ -270,8 +271,8 @@ static int make_report(struct bench_report *report, const struct bench *bench, s
     double *sorted = arena_alloc(arena, rounds, sizeof *sorted, err);
     *report = (struct bench_report){
         .model = bench->plan->folder->path,
-        .parameters = count_parameters(&bench->subject.model.weights),
-        .kernels = kernels_target(bench->subject.machine.kernels),
+        .parameters = count_parameters(&bench->subject.viewer.model.weights),
+        .kernels = kernels_target(bench->subject.viewer.machine.kernels),
         .processor = find_processor(arena, err),
         .rounds = rounds,
         .results = results,
@@ -285,7 +286,7 @@ static int make_report(struct bench_report *report, const struct bench *bench, s
     for (size_t i = 0; i < tasks->count; i++)
         results[i] = (struct bench_result){
             .task = tasks->items[i],
-            .work = work_of_pass(&bench->subject.model.config, &tasks->items[i].size,
+            .work = work_of_pass(&bench->subject.viewer.model.config, &tasks->items[i].size,
                                  tasks->items[i].precision),
             .median = median_sample(sample_at(bench, i, 0), rounds, sorted),
         };
@@ -304,9 +305,9 @@ static int prepare(struct bench *bench, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
     struct arena *arena = &bench->arena;
-    const struct config *config = &bench->subject.model.config;
+    const struct config *config = &bench->subject.viewer.model.config;
     if (bench_subject_open(&bench->subject, plan->folder, plan->threads, err) ||
-        precision_check(plan->choice.precision, bench->subject.machine.kernels, err) ||
+        precision_check(plan->choice.precision, bench->subject.viewer.machine.kernels, err) ||
         task_list_make(&bench->tasks, &plan->choice, config, arena, err) ||
         pool_open(&bench->alone, 1, err) || peak_memory_init(&bench->memory, arena, err))
         return -1;

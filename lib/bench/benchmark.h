@@ -19,17 +19,14 @@
 #include "base/err.h"
 #include "base/folder.h"
 #include "base/stream.h"
-#include "lens/capture.h"
-#include "math/machine.h"
-#include "model/model.h"
+#include "lens/viewer.h"
 
 /* --- passes over made-up texts ---------------------------------------------------------------- */
 
 struct bench_subject {
     const struct folder *folder;
-    struct model model;
-    struct machine machine;
-    struct arena scratch, kept; /* a pass's, and what it leaves; the next pass has their memory */
+    struct viewer viewer;
+    struct arena kept; /* what a pass leaves; the next pass has its memory */
 };
 
 /* Open the model of a folder, which must outlive it, on `threads` threads (0: one a processor).

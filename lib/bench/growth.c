@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "bench/benchmark.h"
-#include "lens/stopwatch.h"
-#include "model/pass.h"
-#include "model/batch.h"
-#include "model/forward.h"
+#include "lens/viewer.h"
 #include "model/mechanism.h"
+#include "model/pass.h"
 
 static const size_t usual_lengths[] = {256, 512, 1024, 2048, 4096};
 
@@ -98,13 +96,13 @@ static int prepare(struct trials *trials, struct err *err)
     struct growth *growth = trials->growth;
     if (bench_subject_open(&trials->subject, plan->folder, plan->threads, err))
         return -1;
-    trials->subject.model.weights.packing = true;
+    trials->subject.viewer.model.weights.packing = true;
     *growth = (struct growth){
         .model = plan->folder->path,
-        .config = trials->subject.model.config,
-        .threads = pool_threads(trials->subject.machine.pool),
+        .config = trials->subject.viewer.model.config,
+        .threads = pool_threads(trials->subject.viewer.machine.pool),
         .rounds = plan->rounds,
-        .kernels = kernels_target(trials->subject.machine.kernels),
+        .kernels = kernels_target(trials->subject.viewer.machine.kernels),
         .way_count = plan->way_count,
     };
     growth->ways = arena_alloc(trials->arena, plan->way_count, sizeof *growth->ways, err);
@@ -122,25 +120,15 @@ static int prepare(struct trials *trials, struct err *err)
 static int time_pass(struct trials *trials, size_t length, struct stopwatch *stopwatch,
                      struct err *err)
 {
-    struct bench_subject *subject = &trials->subject;
-    const struct config *config = &subject->model.config;
-    struct arena *arena = &subject->scratch;
+    struct viewer *viewer = &trials->subject.viewer;
+    const struct config *config = &viewer->model.config;
     struct pass_size size = {.texts = 1, .tokens = length};
-    struct watch watch;
-    struct batch batch;
-    arena_clear(arena);
-    const struct text *text = task_texts(&size, config, arena, err);
-    if (!text || batch_init(&batch, config, text, 1, arena, err) ||
-        watch_init(&watch, config, arena, err))
+    struct selection selection = {.sites = STOPWATCH_SITES};
+    struct text_list text = {.count = 1};
+    text.items = task_texts(&size, config, &viewer->scratch, err);
+    if (!text.items || selection_layers(&selection, NULL, config, &viewer->scratch, err))
         return -1;
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
-        watch_add(&watch, SITE_V, layer);
-        watch_add(&watch, SITE_CONTEXT, layer);
-    }
-    struct tap tap = stopwatch_tap(stopwatch);
-    tap.watch = &watch;
-    struct run run = {&subject->machine, config, &subject->model.weights, &batch};
-    return forward(&run, &tap, arena, err);
+    return viewer_run(viewer, &selection, &text, stopwatch_tap(stopwatch), err);
 }
 
 /* The first pass of a length takes its memory, and does not count. What counts is the least of all
@@ -150,7 +138,7 @@ static int time_way(struct trials *trials, size_t way, size_t length, struct err
     double *least = &trials->growth->ways[way].seconds[length];
     size_t tokens = trials->growth->lengths[length];
     double sum = 0;
-    trials->subject.model.config.mechanism = trials->plan->ways[way];
+    trials->subject.viewer.model.config.mechanism = trials->plan->ways[way];
     for (bool first = true; sum < SECONDS_LEAST; first = false) {
         struct stopwatch stopwatch = {0};
         if (time_pass(trials, tokens, &stopwatch, err))

@@ -4,9 +4,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "model/batch.h"
 #include "model/cache.h"
-#include "model/forward.h"
 #include "text/tokenizer.h"
 
 enum { DECODE_STEPS = 8 }; /* of one measurement: a step reads all weights */
@@ -15,8 +13,8 @@ int bench_subject_open(struct bench_subject *subject, const struct folder *folde
                        struct err *err)
 {
     *subject = (struct bench_subject){.folder = folder};
-    if (machine_open(&subject->machine, threads, err) ||
-        model_open_folder(&subject->model, folder, err)) {
+    if (machine_open(&subject->viewer.machine, threads, err) ||
+        model_open_folder(&subject->viewer.model, folder, err)) {
         bench_subject_release(subject);
         return -1;
     }
@@ -25,9 +23,7 @@ int bench_subject_open(struct bench_subject *subject, const struct folder *folde
 
 void bench_subject_release(struct bench_subject *subject)
 {
-    model_release(&subject->model);
-    machine_release(&subject->machine);
-    arena_release(&subject->scratch);
+    viewer_release(&subject->viewer);
     arena_release(&subject->kept);
     *subject = (struct bench_subject){0};
 }
@@ -40,9 +36,9 @@ static int open_once(const struct task *task, struct bench_subject *subject, dou
     struct tokenizer *tokenizer = NULL;
     (void)task;
     double start = clock_seconds();
-    int failed =
-        bench_subject_open(&fresh, subject->folder, pool_threads(subject->machine.pool), err) ||
-        tokenizer_open(&tokenizer, subject->folder, err);
+    int failed = bench_subject_open(&fresh, subject->folder,
+                                    pool_threads(subject->viewer.machine.pool), err) ||
+                 tokenizer_open(&tokenizer, subject->folder, err);
     *seconds = clock_seconds() - start;
     tokenizer_free(tokenizer);
     bench_subject_release(&fresh);
@@ -82,24 +78,17 @@ static enum site last_site(const struct config *config)
 int bench_pass(struct capture *capture, struct bench_subject *subject, const struct pass_size *size,
                uint64_t sites, double *seconds, struct err *err)
 {
-    const struct config *config = &subject->model.config;
-    struct arena *arena = &subject->scratch;
-    struct watch watch;
-    struct batch batch;
+    const struct config *config = &subject->viewer.model.config;
+    struct arena *scratch = &subject->viewer.scratch;
     struct selection selection = {.sites = sites};
-    arena_clear(arena);
-    const struct text *texts = task_texts(size, config, arena, err);
-    if (!texts || batch_init(&batch, config, texts, size->texts, arena, err) ||
-        selection_layers(&selection, NULL, config, arena, err) ||
-        watch_init(&watch, config, arena, err) ||
+    struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = capture};
+    struct text_list texts = {.count = size->texts};
+    texts.items = task_texts(size, config, scratch, err);
+    if (!texts.items || selection_layers(&selection, NULL, config, scratch, err) ||
         capture_init(capture, &selection, config, size->texts, &subject->kept, err))
         return -1;
-    selection_watch(&selection, &watch);
-    struct tap tap = {
-        .watch = &watch, .sink = capture_sink, .lend = capture_lend, .context = capture};
-    struct run run = {&subject->machine, config, &subject->model.weights, &batch};
     double start = clock_seconds();
-    int failed = forward(&run, &tap, arena, err);
+    int failed = viewer_run(&subject->viewer, &selection, &texts, tap, err);
     *seconds = clock_seconds() - start;
     return failed;
 }
@@ -109,10 +98,10 @@ static int prefill(const struct task *task, struct bench_subject *subject, doubl
                    struct err *err)
 {
     struct capture capture;
-    uint64_t sites = site_bit(last_site(&subject->model.config));
+    uint64_t sites = site_bit(last_site(&subject->viewer.model.config));
     if (task->kind == TASK_CAPTURE)
         sites |= site_bit(SITE_WEIGHTS);
-    subject->model.weights.packing = task->kind != TASK_IN_PLACE;
+    subject->viewer.model.weights.packing = task->kind != TASK_IN_PLACE;
     arena_clear(&subject->kept);
     return bench_pass(&capture, subject, &task->size, sites, seconds, err);
 }
@@ -128,19 +117,11 @@ static int ignore(void *context, const struct announcement *seen, struct err *er
 static int go_on(const struct text *text, struct likeliest *likeliest,
                  struct bench_subject *subject, double *seconds, struct err *err)
 {
-    const struct config *config = &subject->model.config;
-    struct arena *arena = &subject->scratch;
-    struct watch watch;
-    struct batch batch;
-    struct tap tap = {.watch = &watch, .sink = ignore, .likeliest = likeliest};
-    struct run run = {&subject->machine, config, &subject->model.weights, &batch};
+    struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
+    struct text_list one = {.items = text, .count = 1};
+    struct tap tap = {.sink = ignore, .likeliest = likeliest};
     double start = clock_seconds();
-    arena_clear(arena);
-    if (watch_init(&watch, config, arena, err) || batch_init(&batch, config, text, 1, arena, err))
-        return -1;
-    watch_add(&watch, SITE_LOGITS, 0);
-    watch.last_logits = true;
-    int failed = forward(&run, &tap, arena, err);
+    int failed = viewer_run(&subject->viewer, &selection, &one, tap, err);
     *seconds = clock_seconds() - start;
     return failed;
 }
@@ -149,7 +130,7 @@ static int go_on(const struct text *text, struct likeliest *likeliest,
 static int decode(const struct task *task, struct bench_subject *subject, double *seconds,
                   struct err *err)
 {
-    const struct config *config = &subject->model.config;
+    const struct config *config = &subject->viewer.model.config;
     size_t cached = task->size.cached;
     struct pass_size whole = {.texts = 1, .tokens = cached + 1};
     struct arena arena = {0};
@@ -160,8 +141,8 @@ static int decode(const struct task *task, struct bench_subject *subject, double
     double sum = 0;
     struct text *text = task_texts(&whole, config, &arena, err);
     int failed = !text || cache_init(&cache, config, err);
-    subject->model.weights.packing = true;
-    subject->model.weights.packing_words = !likeliest;
+    subject->viewer.model.weights.packing = true;
+    subject->viewer.model.weights.packing_words = !likeliest;
     if (!failed) {
         text->cache = &cache;
         failed = go_on(text, likeliest, subject, &once, err);
@@ -206,7 +187,7 @@ bool task_suits(enum task_kind kind, const struct config *config)
 int task_run(const struct task *task, struct bench_subject *subject, double *seconds,
              struct err *err)
 {
-    subject->model.weights.precision = task->precision;
+    subject->viewer.model.weights.precision = task->precision;
     return task_rows[task->kind].run(task, subject, seconds, err);
 }
 

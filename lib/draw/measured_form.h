@@ -8,7 +8,7 @@
 #ifndef ATTN_DRAW_MEASURED_FORM_H
 #define ATTN_DRAW_MEASURED_FORM_H
 
-#include "lens/measure.h"
+#include "lens/measured.h"
 #include "write/format.h"
 
 struct measured_form {

@@ -15,8 +15,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/stream.h"
-#include "lens/attention_part.h"
-#include "lens/numeral.h"
+#include "lens/selection.h"
+#include "lens/sheet.h"
 #include "lens/report.h"
 
 /* One statement in two notations: score_j = q · k_j and s_j = q \cdot k_j; NULL: none. */

@@ -23,7 +23,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "lens/capture.h"
 #include "lens/report.h"
 #include "lens/selection.h"
 #include "lens/viewer.h"
@@ -35,7 +34,7 @@ struct generation_config {
     struct sampling sampling;
     bool past_end;                     /* the model's end-of-text token is one like any other */
     bool logits;                       /* those of every choice are looked at */
-    const struct selection *selection; /* what is kept; NULL: nothing. No raw scores */
+    const struct selection *selection; /* what the report shows; NULL: nothing */
 };
 
 enum continuation_end {
@@ -50,8 +49,7 @@ struct continuation {
     struct generation_config generation;
     enum continuation_end end;
     const struct tokenized
-        *source; /* what it looks at, where there is an encoder; else count is 0 */
-    uint32_t *source_ids;
+        *source;          /* what it looks at, where there is an encoder; else count is 0 */
     uint32_t *ids;        /* [count] of the prompt and of what came after it … */
     struct token *tokens; /* … and their places in the text */
     size_t count;
@@ -65,9 +63,8 @@ struct continuation {
     uint32_t chosen;     /* the last choice, the end of the text included */
     struct sampler sampler;
     struct cache cache, source_cache;
-    struct capture_concat passes;
     struct arena arena; /* what lives as long as the text */
-    struct arena step;  /* what lives as long as a pass; its memory serves for the next */
+    struct arena step;  /* the logits; its memory serves for the next ones */
 };
 
 /* Begin after a prompt, the pair's sentence; it is borrowed, as viewer and selection are.
@@ -82,8 +79,8 @@ void continuation_release(struct continuation *text);
  * `end` gives the reason. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
-/* The report on the whole text, as if one pass had given it, when it has ended. The labels are
- * `arena`'s, the rest is the continuation's. */
+/* The report on the whole text, when it has ended: of a pass over all of it, which gives the
+ * numbers of the steps again. It is `arena`'s but for the text. */
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
 

@@ -1,4 +1,4 @@
-#include "lens/derive.h"
+#include "lens/report.h"
 
 #include <assert.h>
 #include <string.h>
@@ -52,58 +52,55 @@ static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
     return kept->data ? 0 : -1;
 }
 
-int derive_mean_of_heads(struct report *report, struct arena *arena, struct err *err)
-{
-    struct kept *tensors = copy_tensors(report, arena, err);
-    if (!tensors)
-        return -1;
-    for (size_t i = 0; i < report->tensor_count; i++)
-        if (tensors[i].heads && join_heads(&tensors[i], arena, err))
-            return -1;
-    report->tensors = tensors;
-    return 0;
-}
-
-/* The mean of tensor `index` and of all after it that are of the same site. */
-static int join_layers(struct kept *first, const struct report *report, size_t index,
+/* The mean of the tensors of one site, in the place of the first of them. */
+static int join_layers(struct kept *first, const struct kept *tensors, size_t count,
                        struct arena *arena, struct err *err)
 {
     size_t cells = kept_cells(first);
-    size_t count = 0;
-    const float **sources = arena_alloc(arena, report->tensor_count, sizeof *sources, err);
+    size_t layers = 0;
+    const float **sources = arena_alloc(arena, count, sizeof *sources, err);
     if (!sources)
         return -1;
-    for (size_t i = index; i < report->tensor_count; i++) {
-        const struct kept *kept = &report->tensors[i];
-        if (kept->site != first->site)
+    for (size_t i = 0; i < count; i++) {
+        if (tensors[i].site != first->site)
             continue;
-        assert(kept_cells(kept) == cells);
-        sources[count++] = kept->data;
+        assert(kept_cells(&tensors[i]) == cells);
+        sources[layers++] = tensors[i].data;
     }
     first->layer = -1;
-    first->data = mean_of(sources, count, cells, arena, err);
+    first->data = mean_of(sources, layers, cells, arena, err);
     return first->data ? 0 : -1;
 }
 
-int derive_mean_of_layers(struct report *report, struct arena *arena, struct err *err)
+static int join_all_layers(struct kept *tensors, size_t *count, struct arena *arena,
+                           struct err *err)
 {
     uint64_t seen = 0;
-    size_t count = 0;
+    size_t joined = 0;
+    for (size_t i = 0; i < *count; i++) {
+        if (seen & site_bit(tensors[i].site))
+            continue;
+        struct kept *first = &tensors[joined++];
+        *first = tensors[i];
+        seen |= site_bit(first->site);
+        if (first->layer >= 0 && join_layers(first, &tensors[i], *count - i, arena, err))
+            return -1;
+    }
+    *count = joined;
+    return 0;
+}
+
+static int take_means(struct report *report, const struct derivation *how, struct arena *arena,
+                      struct err *err)
+{
     struct kept *tensors = copy_tensors(report, arena, err);
     if (!tensors)
         return -1;
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        if (seen & site_bit(report->tensors[i].site))
-            continue;
-        struct kept *first = &tensors[count++];
-        *first = report->tensors[i];
-        seen |= site_bit(first->site);
-        if (first->layer >= 0 && join_layers(first, report, i, arena, err))
+    for (size_t i = 0; how->mean_of_heads && i < report->tensor_count; i++)
+        if (tensors[i].heads && join_heads(&tensors[i], arena, err))
             return -1;
-    }
     report->tensors = tensors;
-    report->tensor_count = count;
-    return 0;
+    return how->mean_of_layers ? join_all_layers(tensors, &report->tensor_count, arena, err) : 0;
 }
 
 /* --- words, and the rest without the first token ---------------------------------------------- */
@@ -172,13 +169,11 @@ static int group_tensor(struct kept *kept, const struct report *report, enum gro
 static int group_all(struct report *report, enum grouping how, struct arena *arena, struct err *err)
 {
     struct kept *tensors = copy_tensors(report, arena, err);
-    if (!tensors)
-        return -1;
-    for (size_t i = 0; i < report->tensor_count; i++)
+    for (size_t i = 0; tensors && i < report->tensor_count; i++)
         if (group_tensor(&tensors[i], report, how, arena, err))
             return -1;
     report->tensors = tensors;
-    return 0;
+    return tensors ? 0 : -1;
 }
 
 int derive_words(struct report *report, struct arena *arena, struct err *err)
@@ -191,7 +186,7 @@ static size_t places_of(const struct tokenized *tokenized)
     return tokenized->words ? tokenized->word_count : tokenized->count;
 }
 
-int derive_hide_first(struct report *report, struct arena *arena, struct err *err)
+static int hide_first(struct report *report, struct arena *arena, struct err *err)
 {
     if (places_of(&report->sentence) < 2)
         return err_set(err, "--hide-first: expected a text of two tokens or more, found one");
@@ -249,14 +244,12 @@ int derive_check(const struct derivation *how, const struct selection *selection
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {
-    if (how->mean_of_heads && derive_mean_of_heads(report, arena, err))
-        return -1;
-    if (how->mean_of_layers && derive_mean_of_layers(report, arena, err))
+    if ((how->mean_of_heads || how->mean_of_layers) && take_means(report, how, arena, err))
         return -1;
     if (how->words &&
         (word_spans_find(&report->sentence, tokenizer, arena, err) ||
          (report->source.count && word_spans_find(&report->source, tokenizer, arena, err)) ||
          derive_words(report, arena, err)))
         return -1;
-    return how->hide_first ? derive_hide_first(report, arena, err) : 0;
+    return how->hide_first ? hide_first(report, arena, err) : 0;
 }

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "text/label.h"
-
 /* What the places along an axis are called, and what stands at them. */
 enum things { OF_QUERIES, OF_KEYS, OF_NUMBERS, OF_WORDS };
 
@@ -154,27 +152,4 @@ struct sheet report_sheet(const struct report *report, size_t index)
 {
     struct kept one = report_kept(report, index);
     return kept_sheet(report, &one, 0);
-}
-
-static void text_visible(struct buf *out, const char *text, size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        const char *blank = memchr(text + at, ' ', size - at);
-        size_t end = blank ? (size_t)(blank - text) : size;
-        label_visible(out, text + at, end - at);
-        if (blank)
-            buf_char(out, ' ');
-        at = end + (blank != NULL);
-    }
-}
-
-void tokenized_visible(struct buf *out, const struct tokenized *tokenized)
-{
-    if (tokenized->text) {
-        text_visible(out, tokenized->text, tokenized->size);
-        return;
-    }
-    buf_text(out, "ids ");
-    for (size_t i = 0; i < tokenized->count; i++)
-        buf_format(out, i ? ",%u" : "%u", tokenized->tokens[i].id);
 }

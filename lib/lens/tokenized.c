@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/num.h"
 #include "base/utf8.h"
+#include "lens/selection.h"
 #include "model/batch.h"
 #include "text/label.h"
 #include "text/token_list.h"
@@ -151,14 +151,6 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
     return check_ids(tokens, lexicon, err);
 }
 
-uint32_t *tokenized_ids(const struct tokenized *tokenized, struct arena *arena, struct err *err)
-{
-    uint32_t *ids = arena_alloc(arena, tokenized->count, sizeof *ids, err);
-    for (size_t i = 0; ids && i < tokenized->count; i++)
-        ids[i] = tokenized->tokens[i].id;
-    return ids;
-}
-
 int tokenized_check(const struct tokenized *tokenized, struct err *err)
 {
     return check(tokenized->count, tokenized->dropped_count, err);
@@ -169,14 +161,18 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
 {
     struct label *labels = arena_alloc(arena, tokens->count, sizeof *labels, err);
     struct token_bytes *bytes = arena_alloc(arena, tokens->count, sizeof *bytes, err);
-    if (!labels || !bytes)
+    uint32_t *ids = arena_alloc(arena, tokens->count, sizeof *ids, err);
+    if (!labels || !bytes || !ids)
         return -1;
-    for (size_t i = 0; i < tokens->count; i++)
-        bytes[i] = bytes_of(tokenizer, tokens->items[i].id);
+    for (size_t i = 0; i < tokens->count; i++) {
+        ids[i] = tokens->items[i].id;
+        bytes[i] = bytes_of(tokenizer, ids[i]);
+    }
     if (label_tokens(labels, tokens, bytes, arena, err))
         return -1;
     *tokenized = (struct tokenized){
         .tokens = tokens->items,
+        .ids = ids,
         .labels = labels,
         .bytes = bytes,
         .count = tokens->count,
@@ -256,6 +252,29 @@ const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t co
     return labels;
 }
 
+static void text_visible(struct buf *out, const char *text, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        const char *blank = memchr(text + at, ' ', size - at);
+        size_t end = blank ? (size_t)(blank - text) : size;
+        label_visible(out, text + at, end - at);
+        if (blank)
+            buf_char(out, ' ');
+        at = end + (blank != NULL);
+    }
+}
+
+void tokenized_visible(struct buf *out, const struct tokenized *tokenized)
+{
+    if (tokenized->text) {
+        text_visible(out, tokenized->text, tokenized->size);
+        return;
+    }
+    buf_text(out, "ids ");
+    for (size_t i = 0; i < tokenized->count; i++)
+        buf_format(out, i ? ",%u" : "%u", tokenized->tokens[i].id);
+}
+
 /* --- a token by its name ---------------------------------------------------------------------- */
 
 const char *label_name(const struct label *label)
@@ -286,42 +305,20 @@ static bool find_text(struct token_match *match, const struct tokenized *tokeniz
     return found;
 }
 
-/* `size` characters that are a place. */
-static bool find_place(struct token_match *match, const struct tokenized *tokenized,
-                       const char *name, size_t size)
-{
-    char digits[NUMBER_BYTES];
-    long long place = 0;
-    long long count = (long long)tokenized->count;
-    if (size >= sizeof digits)
-        return false;
-    memcpy(digits, name, size);
-    digits[size] = '\0';
-    if (!num_parse_integer(digits, -count, count - 1, &place))
-        return false;
-    size_t index = (size_t)(place < 0 ? place + count : place);
-    *match = (struct token_match){.index = index, .place = index};
-    return true;
-}
-
-static bool find_both(struct token_match *match, const struct tokenized *tokenized,
-                      const char *name)
-{
-    const char *colon = strchr(name, ':');
-    return colon && find_place(match, tokenized, name, (size_t)(colon - name)) &&
-           is_called(&tokenized->labels[match->index], colon + 1);
-}
-
 bool tokenized_find_token(struct token_match *match, const struct tokenized *tokenized,
                           const char *name)
 {
-    struct token_match place;
-    bool is_place = find_place(&place, tokenized, name, strlen(name));
+    size_t place = 0;
+    size_t count = tokenized->count;
+    const char *colon = strchr(name, ':');
+    bool is_place = selection_index(&place, name, strlen(name), count);
     if (find_text(match, tokenized, name)) {
-        match->place = is_place ? place.index : match->index;
+        match->place = is_place ? place : match->index;
         return true;
     }
-    if (is_place)
-        *match = place;
-    return is_place || find_both(match, tokenized, name);
+    if (!is_place)
+        is_place = colon && selection_index(&place, name, (size_t)(colon - name), count) &&
+                   is_called(&tokenized->labels[place], colon + 1);
+    *match = (struct token_match){.index = place, .place = place};
+    return is_place;
 }

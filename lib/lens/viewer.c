@@ -1,6 +1,5 @@
 #include "lens/viewer.h"
 
-#include "model/batch.h"
 #include "model/forward.h"
 #include "model/mechanism.h"
 
@@ -86,21 +85,38 @@ int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struc
     return 0;
 }
 
-/* The texts of the pairs. */
-static struct text *make_texts(const struct text_pair *pairs, size_t count, struct arena *arena,
-                               struct err *err)
+int viewer_run(struct viewer *viewer, const struct selection *selection,
+               const struct text_list *texts, struct tap tap, struct err *err)
 {
-    struct text *texts = arena_alloc(arena, count, sizeof *texts, err);
-    for (size_t i = 0; texts && i < count; i++) {
-        const struct tokenized *source = &pairs[i].source;
-        texts[i].count = pairs[i].sentence.count;
-        texts[i].source_count = source->count;
-        texts[i].ids = tokenized_ids(&pairs[i].sentence, arena, err);
-        texts[i].source_ids = source->count ? tokenized_ids(source, arena, err) : NULL;
-        if (!texts[i].ids || (source->count && !texts[i].source_ids))
-            return NULL;
+    struct watch watch;
+    struct batch batch;
+    struct model *model = &viewer->model;
+    struct arena *scratch = &viewer->scratch;
+    struct run run = {&viewer->machine, &model->config, &model->weights, &batch};
+    int failed = watch_init(&watch, &model->config, scratch, err) ||
+                 batch_init(&batch, &model->config, texts->items, texts->count, scratch, err);
+    if (!failed) {
+        batch.first = texts->first;
+        selection_watch(selection, &watch);
+        tap.watch = &watch;
+        failed = forward(&run, &tap, scratch, err);
     }
-    return texts;
+    arena_clear(scratch);
+    return failed ? -1 : 0;
+}
+
+int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err)
+{
+    struct text *items = arena_alloc(&viewer->scratch, look->count, sizeof *items, err);
+    struct text_list texts = {items, look->count, look->first};
+    for (size_t i = 0; items && i < look->count; i++) {
+        const struct tokenized *sentence = &look->pairs[i].sentence;
+        const struct tokenized *source = &look->pairs[i].source;
+        items[i] = (struct text){.ids = sentence->ids, .count = sentence->count};
+        items[i].source_ids = source->count ? source->ids : NULL;
+        items[i].source_count = source->count;
+    }
+    return items ? viewer_run(viewer, look->selection, &texts, tap, err) : -1;
 }
 
 /* The most columns that are counted rather than named. */
@@ -118,8 +134,9 @@ static size_t widest(const struct kept_list *lists, size_t count)
     return columns;
 }
 
-int viewer_report(const struct viewer *viewer, const struct look *look,
-                  const struct kept_list *lists, struct arena *arena, struct err *err)
+/* The reports of a look from what was kept of each pair. */
+static int make_reports(const struct viewer *viewer, const struct look *look,
+                        const struct kept_list *lists, struct arena *arena, struct err *err)
 {
     const struct config *config = &viewer->model.config;
     bool named = viewer->tokenizer && look->selection->sites >> SITE_LOGITS & 1;
@@ -152,25 +169,6 @@ int viewer_report(const struct viewer *viewer, const struct look *look,
     return 0;
 }
 
-int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err)
-{
-    struct watch watch;
-    struct batch batch;
-    struct model *model = &viewer->model;
-    struct arena *scratch = &viewer->scratch;
-    size_t count = look->count;
-    arena_clear(scratch);
-    const struct text *texts = make_texts(look->pairs, count, scratch, err);
-    if (!texts || batch_init(&batch, &model->config, texts, count, scratch, err) ||
-        watch_init(&watch, &model->config, scratch, err))
-        return -1;
-    batch.first = look->first;
-    selection_watch(look->selection, &watch);
-    tap.watch = &watch;
-    struct run run = {&viewer->machine, &model->config, &model->weights, &batch};
-    return forward(&run, &tap, scratch, err);
-}
-
 int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
                 struct err *err)
 {
@@ -179,5 +177,5 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
     if (capture_init(&capture, look->selection, &viewer->model.config, look->count, arena, err) ||
         viewer_watch(viewer, look, tap, err))
         return -1;
-    return viewer_report(viewer, look, capture.lists, arena, err);
+    return make_reports(viewer, look, capture.lists, arena, err);
 }

@@ -1,7 +1,7 @@
 #include "measure/comparison.h"
 
 #include "base/amount.h"
-#include "lens/stopwatch.h"
+#include "lens/viewer.h"
 #include "model/pass.h"
 #include "model/mechanism.h"
 
@@ -12,10 +12,10 @@ static const double SECONDS_LEAST = 0.001; /* of one measurement: what takes les
 struct trial {
     const struct comparison_plan *plan;
     struct comparison *comparison;
-    struct differences *differences; /* [way_count] */
-    double *samples;                 /* [way_count + 1][rounds], dense after the others */
-    struct selection timed;          /* what a stopwatch watches */
-    size_t passes, passes_done; /* for who shows how far it is: all passes of a way count as one */
+    struct difference_sum *sums; /* [way_count][layers, heads] */
+    double *samples;             /* [way_count + 1][rounds], dense after the others */
+    struct selection timed;      /* what a stopwatch watches */
+    size_t passes, passes_done;  /* for who shows how far it is: all passes of a way count as one */
     struct arena *arena;
     struct arena of_dense, of_other; /* what the passes gave */
 };
@@ -29,6 +29,11 @@ static struct comparison_result *result_at(const struct trial *trial, size_t way
 {
     struct comparison *comparison = trial->comparison;
     return way < trial->plan->way_count ? &comparison->results[way] : &comparison->dense;
+}
+
+static size_t heads_of(const struct comparison *comparison)
+{
+    return comparison->layer_count * comparison->head_count;
 }
 
 /* --- what is compared ------------------------------------------------------------------------- */
@@ -61,10 +66,9 @@ static int prepare(struct trial *trial, struct err *err)
         .results = arena_alloc(arena, plan->way_count, sizeof *comparison->results, err),
         .threads = pool_threads(plan->viewer->machine.pool),
     };
-    trial->differences = arena_alloc(arena, plan->way_count, sizeof *trial->differences, err);
     trial->samples =
         arena_alloc(arena, (plan->way_count + 1) * plan->rounds, sizeof *trial->samples, err);
-    if (!comparison->results || !trial->differences || !trial->samples ||
+    if (!comparison->results || !trial->samples ||
         choose_heads(comparison, plan->selection, config_of(plan), arena, err) ||
         selection_layers(&trial->timed, NULL, config_of(plan), arena, err) ||
         !(comparison->dense.name = mechanism_attention_name(&comparison->dense.way, arena, err)))
@@ -73,12 +77,12 @@ static int prepare(struct trial *trial, struct err *err)
         struct comparison_result *result = &comparison->results[way];
         result->way = plan->ways[way];
         result->name = mechanism_attention_name(&result->way, arena, err);
-        if (!result->name || mechanism_check(&result->way, config_of(plan), err) ||
-            differences_open(&trial->differences[way], comparison->layer_count,
-                             comparison->head_count, arena, err))
+        if (!result->name || mechanism_check(&result->way, config_of(plan), err))
             return -1;
     }
-    return 0;
+    trial->sums =
+        arena_alloc(arena, plan->way_count * heads_of(comparison), sizeof *trial->sums, err);
+    return trial->sums ? 0 : -1;
 }
 
 /* --- differences ------------------------------------------------------------------------------ */
@@ -125,7 +129,9 @@ static int compare_layers(struct trial *trial, const struct look *at, size_t fir
         const struct comparison_result *result = &trial->comparison->results[way];
         if (look(&other, trial, &result->way, at, &trial->of_other, err))
             return err_prefix(err, "--attention %s", result->name);
-        differences_add(&trial->differences[way], first, &dense, &other);
+        difference_add(trial->sums + way * heads_of(trial->comparison) +
+                           first * trial->comparison->head_count,
+                       &dense, &other);
     }
     return 0;
 }
@@ -199,22 +205,21 @@ static size_t memory_of(const struct trial *trial, const struct mechanism *way)
     return most;
 }
 
-static int finish_differences(struct comparison_result *result,
-                              const struct differences *differences, struct arena *arena,
-                              struct err *err)
+static int finish_differences(struct comparison_result *result, const struct difference_sum *sums,
+                              size_t count, struct arena *arena, struct err *err)
 {
-    size_t count = differences->layers * differences->heads;
     struct difference *heads = arena_alloc(arena, count, sizeof *heads, err);
     for (size_t i = 0; heads && i < count; i++)
-        heads[i] = difference_of(&differences->sums[i]);
+        heads[i] = difference_of(&sums[i], 1);
     result->heads = heads;
-    result->all = difference_of_all(differences);
+    result->all = difference_of(sums, count);
     return heads ? 0 : -1;
 }
 
 static int finish(struct trial *trial, struct err *err)
 {
     const struct comparison_plan *plan = trial->plan;
+    size_t heads = heads_of(trial->comparison);
     double *sorted = arena_alloc(trial->arena, plan->rounds, sizeof *sorted, err);
     if (!sorted)
         return -1;
@@ -224,7 +229,7 @@ static int finish(struct trial *trial, struct err *err)
             median(trial->samples + way * plan->rounds, sizeof *sorted, plan->rounds, sorted);
         result->bytes = memory_of(trial, &result->way);
         if (way < plan->way_count &&
-            finish_differences(result, &trial->differences[way], trial->arena, err))
+            finish_differences(result, trial->sums + way * heads, heads, trial->arena, err))
             return -1;
     }
     for (size_t text = 0; text < plan->pair_count; text++)

@@ -1,13 +1,12 @@
 /* comparison.h: ways to attend, side by side, over the same texts: how far every head is from dense
- * attention, how long attention takes, and what it works in.
+ * attention, how long attention takes, and what it works in. A way holds for all layers, so what
+ * differs in one goes into the next. Of an encoder and its decoder, the decoder's look at its own
+ * text is what is compared and timed.
  *
  *     struct comparison_plan plan = {&viewer, pairs, 1, ways, 2, &selection, .rounds = 5};
  *     struct comparison comparison;
  *     if (comparison_make(&comparison, &plan, &arena, err)) ...
  *     comparison.results[1].heads[layer * comparison.head_count + head].kept
- *
- * A way holds for all layers, so what differs in one goes into the next. Of an encoder and its
- * decoder, the decoder's look at its own text is what is compared and timed.
  */
 #ifndef ATTN_MEASURE_COMPARISON_H
 #define ATTN_MEASURE_COMPARISON_H
@@ -25,29 +24,18 @@ struct difference {
     double overlap;   /* Σ of the smaller weight of each key: 1 where both look alike */
 };
 
-/* What it is made of. */
+/* What it is made of, of one head. */
 struct difference_sum {
     double max, sum, kept, overlap;
     size_t numbers, queries;
 };
 
-struct differences {
-    struct difference_sum *sums; /* [layers, heads] */
-    size_t layers, heads;
-};
+/* Add what two passes gave of some layers, the first of which begins at `sums`: [layers, heads].
+ * Both reports keep weights and contexts of the same layers and heads, and nothing else. */
+void difference_add(struct difference_sum *sums, const struct report *a, const struct report *b);
 
-/* Nothing is added yet. */
-int differences_open(struct differences *differences, size_t layers, size_t heads,
-                     struct arena *arena, struct err *err);
-
-/* Add what two passes gave of layers from `first` on, counted among those that are compared. Both
- * reports keep weights and contexts of the same layers and heads, and nothing else. */
-void differences_add(struct differences *differences, size_t first, const struct report *a,
-                     const struct report *b);
-
-/* Of one sum; of all together. */
-struct difference difference_of(const struct difference_sum *sum);
-struct difference difference_of_all(const struct differences *differences);
+/* Of so many heads together. */
+struct difference difference_of(const struct difference_sum *sums, size_t count);
 
 struct comparison_plan {
     struct viewer *viewer; /* afterwards it attends as it did before */

@@ -1,39 +1,31 @@
 /* head_scores.h: what each head does, in a few numbers between 0 and 1, and two beyond.
  *
- * A score is a mean over queries of how much weight lies where its name says. Duplicates and what
- * followed them are known where tokens come twice: in repeated random tokens there is nothing else
- * to go by.
+ * A score is the mean of a measure (reduction.h) over queries, but for a text's first one.
+ * Duplicates and what followed them are known where tokens come twice: those scores are taken from
+ * repeated random tokens, the others from the texts, where there are any.
  *
- *     struct head_scores scores = {0};
- *     if (head_scores_open(&scores, &model.config, &arena, err)) ...
- *     if (head_scores_add(&scores, &model, &machine, &text, err)) ...      for every text
- *     double previous = head_score(&scores, layer, head, SCORE_PREVIOUS);
+ *     struct head_survey survey;
+ *     if (head_survey_open(&survey, &viewer, seed, &arena, err)) ...
+ *     if (head_survey_add_repeat(&survey, i, err)) ...                 for i below 16
+ *     if (head_survey_add_text(&survey, &pair.sentence, err)) ...      for every text
+ *     double previous = head_survey_score(&survey, layer, head, SCORE_PREVIOUS);
  */
 #ifndef ATTN_MEASURE_HEAD_SCORES_H
 #define ATTN_MEASURE_HEAD_SCORES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/err.h"
 #include "base/stream.h"
-#include "lens/measure.h"
+#include "measure/reduction.h"
 #include "lens/viewer.h"
-#include "math/machine.h"
-#include "model/batch.h"
-#include "model/model.h"
 #include "write/format.h"
 
 enum score {
-    SCORE_PREVIOUS,  /* on the token before */
-    SCORE_FIRST,     /* on the first token */
-    SCORE_SELF,      /* on the token itself */
-    SCORE_DUPLICATE, /* on earlier tokens that are the same */
-    SCORE_INDUCTION, /* on those that followed them */
-    SCORE_ENTROPY,   /* -Σ w ln w, in nats */
-    SCORE_DISTANCE,  /* Σ w · (query - key) */
+    SCORE_PREVIOUS,
+    SCORE_FIRST,
+    SCORE_SELF,
+    SCORE_DUPLICATE,
+    SCORE_INDUCTION,
+    SCORE_ENTROPY,
+    SCORE_DISTANCE,
     SCORES,
 };
 
@@ -43,51 +35,31 @@ struct score_row {
     const char *clear;           /* what a head is whose score is … */
     double from;                 /* … at least this; NULL: no name */
     bool of_repeats;             /* says most where tokens come twice */
+    enum measure measure;
 };
 
 extern const struct score_row score_rows[SCORES];
-
-struct head_scores {
-    const struct config *config;
-    double *sums; /* [layers, heads, SCORES] */
-    double *counts;
-    const struct text *text; /* the one that is looked at */
-};
-
-int head_scores_open(struct head_scores *scores, const struct config *config, struct arena *arena,
-                     struct err *err);
-
-/* Run a text and count how every head looks at it. */
-int head_scores_add(struct head_scores *scores, struct model *model, struct machine *machine,
-                    const struct text *text, struct err *err);
-
-/* The mean; NaN where no query could be counted. */
-double head_score(const struct head_scores *scores, size_t layer, size_t head, enum score score);
-
-/* `half` ids from below `limit`, drawn by a key, and the same again. */
-void head_scores_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key);
-
-/* --- on texts and on repeated random tokens -----------------------------------------------------
- *
- * Scores that say most where tokens come twice are taken from the random tokens, the others from
- * the texts, where there are any.
- */
 
 enum { HEAD_SURVEY_REPEATS = 16 }; /* texts of random tokens */
 
 struct head_survey {
     struct viewer *viewer;
-    uint64_t seed; /* of the random tokens */
-    struct head_scores of_texts, of_repeats;
+    uint64_t seed;              /* of the random tokens */
+    struct selection selection; /* the weights of every head */
+    struct reduction of_texts, of_repeats;
     size_t texts; /* that were added */
 };
 
+/* Refused, as not supported: a model that looks ahead, or at a second text. */
 int head_survey_open(struct head_survey *survey, struct viewer *viewer, uint64_t seed,
                      struct arena *arena, struct err *err);
 
 /* Run one of the texts of random tokens, by its number; a text. */
 int head_survey_add_repeat(struct head_survey *survey, size_t number, struct err *err);
 int head_survey_add_text(struct head_survey *survey, const struct tokenized *text, struct err *err);
+
+/* `half` ids from below `limit`, drawn by a key, and the same again. */
+void head_survey_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key);
 
 /* NaN where no query could be counted. */
 double head_survey_score(const struct head_survey *survey, size_t layer, size_t head,
@@ -97,10 +69,7 @@ double head_survey_score(const struct head_survey *survey, size_t layer, size_t 
 int head_survey_measure(struct measured *measured, const struct head_survey *survey,
                         enum score only, struct arena *arena, struct err *err);
 
-/* --- a line a head ------------------------------------------------------------------------------
- *
- *     layer head   prev first  self  dup.  ind. entr. dist.
- *         0    1   0.93  0.02  0.00  0.00  0.00  0.30  1.26  previous token
+/* --- a line a head (head_table.c) --------------------------------------------------------------
  */
 
 struct head_line {

@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/stream.h"
-#include "lens/measure.h"
+#include "lens/measured.h"
 #include "write/format.h"
 
 /* The rows' writers of measured_form.h. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lens/numeral.h"
+#include "lens/sheet.h"
 #include "write/table.h"
 #include "write/text_layout.h"
 #include "text/label.h"

@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "base/stream.h"
-#include "lens/measure.h"
+#include "lens/measured.h"
 #include "write/format.h"
 
 int measured_page_write(struct stream *out, const struct measured_list *list,

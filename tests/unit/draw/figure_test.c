@@ -9,7 +9,7 @@
 #include "../rigs/report_fixture.h"
 #include "base/heap.h"
 #include "draw/canvas.h"
-#include "lens/derive.h"
+#include "lens/report.h"
 
 /* Draw a report and look at all of it. */
 static void draw(const struct report *report, const struct style *style)
@@ -154,8 +154,9 @@ TEST(what_is_hidden_or_has_its_own_range_is_said)
     draw(&report, &style);
     ck_assert_uint_eq(canvas_witness_texts("every row has its own range"), 4);
     struct arena arena = {0};
+    struct derivation how = {.hide_first = true};
     report = fixture_plain;
-    ck_assert_int_eq(derive_hide_first(&report, &arena, NULL), 0);
+    ck_assert_int_eq(derive(&report, &how, NULL, &arena, NULL), 0);
     draw(&report, &style_default);
     ck_assert_uint_eq(canvas_witness_texts("the first token is hidden"), 1);
     arena_release(&arena);

@@ -6,7 +6,7 @@
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
 #include "base/heap.h"
-#include "lens/tally.h"
+#include "measure/reduction.h"
 
 enum { SVG = 4 }; /* its row */
 
@@ -30,20 +30,21 @@ static void teardown(void)
 FIXTURE(setup, teardown)
 
 /* Head 0 of layer 0 and head `other` of layer 1 were counted, of `heads`. */
-static struct tally count(unsigned measures, size_t heads, size_t other)
+static struct reduction count(unsigned measures, size_t heads, size_t other)
 {
-    struct tally_size size = {.layers = 2, .heads = heads, .queries = 3, .keys = 3, .causal = true};
+    struct reduction_size size = {
+        .layers = 2, .heads = heads, .queries = 3, .keys = 3, .causal = true};
     struct tensor square = {weights, 2, {3, 3}, {3, 1}};
-    struct tally tally;
+    struct reduction reduction;
     struct err err = {0};
-    ck_assert_int_eq(tally_init(&tally, measures, &size, &arena, &err), 0);
-    ck_assert_int_eq(tally_add(&tally, 0, 0, &square, &err), 0);
-    ck_assert_int_eq(tally_add(&tally, 1, other, &square, &err), 0);
-    return tally;
+    ck_assert_int_eq(reduction_init(&reduction, measures, &size, &arena, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &square, NULL, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 1, other, &square, NULL, &err), 0);
+    return reduction;
 }
 
 struct part {
-    struct tally tally;
+    struct reduction reduction;
     const char *name;
 };
 
@@ -56,7 +57,7 @@ static int write_parts(struct stream *out, const struct part *parts, size_t coun
     int failed = 0;
     for (size_t i = 0; i < count && !failed; i++) {
         measured[i].name = parts[i].name;
-        failed = tally_measure(&measured[i], &parts[i].tally, &own, err);
+        failed = reduction_measure(&measured[i], &parts[i].reduction, &own, err);
     }
     const struct place place = {.count = 1, .style = &style_default};
     ck_assert_str_eq(measured_forms[SVG].name, "svg");
@@ -86,8 +87,8 @@ static size_t count_text(const char *text)
 
 TEST(parts_stand_side_by_side_on_one_scale)
 {
-    struct tally tally = count(1u << MEASURE_ENTROPY, 1, 0);
-    struct part parts[] = {{tally, "attention=dense"}, {tally, "attention=\x01window"}};
+    struct reduction reduction = count(1u << MEASURE_ENTROPY, 1, 0);
+    struct part parts[] = {{reduction, "attention=dense"}, {reduction, "attention=\x01window"}};
     ck_assert_int_eq(draw(parts, 2, NULL), 0);
     ck_assert_uint_eq(count_text(">entropy · rows: layer, columns: head</text>"), 1);
     ck_assert_uint_eq(count_text(">attention=dense</text>"), 1);
@@ -124,9 +125,9 @@ TEST(heads_that_make_no_grid_have_names)
 
 TEST(what_nothing_was_counted_of_is_left_out)
 {
-    struct tally full = count(1u << MEASURE_ENTROPY, 1, 0);
-    struct tally empty;
-    ck_assert_int_eq(tally_init(&empty, full.measures, &full.size, &arena, NULL), 0);
+    struct reduction full = count(1u << MEASURE_ENTROPY, 1, 0);
+    struct reduction empty;
+    ck_assert_int_eq(reduction_init(&empty, full.measures, &full.size, &arena, NULL), 0);
     struct part parts[] = {{empty, "no part"}, {full, "something"}};
     ck_assert_int_eq(draw(parts, 2, NULL), 0);
     ck_assert_uint_eq(count_text("no part"), 0);
@@ -137,12 +138,12 @@ TEST(what_nothing_was_counted_of_is_left_out)
 TEST(a_measure_of_which_nothing_was_counted_is_left_out)
 {
     /* a text of one token has no token before its query */
-    struct tally_size size = {.layers = 1, .heads = 1, .queries = 1, .keys = 1, .causal = true};
+    struct reduction_size size = {.layers = 1, .heads = 1, .queries = 1, .keys = 1, .causal = true};
     unsigned measures = 1u << MEASURE_ENTROPY | 1u << MEASURE_PREVIOUS_TOKEN;
     struct tensor square = {weights, 2, {1, 1}, {1, 1}};
     struct part part = {.name = "a"};
-    ck_assert_int_eq(tally_init(&part.tally, measures, &size, &arena, NULL), 0);
-    ck_assert_int_eq(tally_add(&part.tally, 0, 0, &square, NULL), 0);
+    ck_assert_int_eq(reduction_init(&part.reduction, measures, &size, &arena, NULL), 0);
+    ck_assert_int_eq(reduction_add(&part.reduction, 0, 0, &square, NULL, NULL), 0);
     ck_assert_int_eq(draw(&part, 1, NULL), 0);
     ck_assert_uint_eq(count_text(">entropy · rows: layer, columns: head</text>"), 1);
     ck_assert_uint_eq(count_text("previous-token"), 0);

@@ -5,7 +5,7 @@
 #include "../unit.h"
 #include "../rigs/explanation_fixture.h"
 #include "base/heap.h"
-#include "lens/attention_part.h"
+#include "lens/selection.h"
 
 static struct buf out;
 

@@ -1,4 +1,5 @@
-#include "lens/attention_part.h"
+#include "lens/selection.h"
+#include "model/config.h"
 
 #include "../unit.h"
 

@@ -1,4 +1,4 @@
-#include "lens/capture.h"
+#include "lens/viewer.h"
 
 #include <string.h>
 

@@ -98,7 +98,10 @@ TEST(whoever_looks_at_logits_has_them)
         {{.tokens = 8}, LARGE - 1, PRECISION_FP32, false},
         {{.tokens = 8}, LARGE, PRECISION_BF16, false},
         {{.tokens = 8, .logits = true}, LARGE, PRECISION_FP32, false},
-        {{.tokens = 8, .selection = &logits}, LARGE, PRECISION_FP32, false},
+        {{.tokens = 8, .selection = &logits},
+         LARGE,
+         PRECISION_FP32,
+         true}, /* by a pass of its own */
         {{.tokens = 8, .sampling = {.temperature = 1, .top_p = 1}}, LARGE, PRECISION_FP32, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

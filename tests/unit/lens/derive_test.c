@@ -1,4 +1,4 @@
-#include "lens/derive.h"
+#include "lens/report.h"
 
 #include <string.h>
 

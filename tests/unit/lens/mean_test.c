@@ -1,4 +1,4 @@
-#include "lens/derive.h"
+#include "lens/report.h"
 
 #include <math.h>
 
@@ -23,10 +23,16 @@ static const struct kept *find(const struct report *report, enum site site)
     return NULL;
 }
 
+static int take_mean(struct report *report, bool of_heads, bool of_layers)
+{
+    struct derivation how = {.mean_of_heads = of_heads, .mean_of_layers = of_layers};
+    return derive(report, &how, NULL, &arena, NULL);
+}
+
 TEST(heads_become_their_mean)
 {
     struct report report = fixture_layers;
-    ck_assert_int_eq(derive_mean_of_heads(&report, &arena, NULL), 0);
+    ck_assert_int_eq(take_mean(&report, true, false), 0);
     ck_assert_uint_eq(report.tensor_count, fixture_layers.tensor_count);
     const struct kept *weights = find(&report, SITE_WEIGHTS);
     ck_assert_uint_eq(weights->rank, 2);
@@ -40,7 +46,7 @@ TEST(heads_become_their_mean)
 TEST(what_has_no_heads_stays)
 {
     struct report report = fixture_layers;
-    ck_assert_int_eq(derive_mean_of_heads(&report, &arena, NULL), 0);
+    ck_assert_int_eq(take_mean(&report, true, false), 0);
     ck_assert_mem_eq(find(&report, SITE_EMBEDDING), &fixture_layers.tensors[0],
                      sizeof(struct kept));
 }
@@ -48,7 +54,7 @@ TEST(what_has_no_heads_stays)
 TEST(minus_infinity_stays_what_it_is)
 {
     struct report report = fixture_layers;
-    ck_assert_int_eq(derive_mean_of_heads(&report, &arena, NULL), 0);
+    ck_assert_int_eq(take_mean(&report, true, false), 0);
     const struct kept *masked = find(&report, SITE_MASKED);
     ck_assert(isinf(masked->data[1]) && masked->data[1] < 0);
     ck_assert_float_eq(masked->data[0], 0.75f);
@@ -58,7 +64,7 @@ TEST(layers_become_their_mean_where_the_first_stood)
 {
     static const enum site sites[] = {SITE_EMBEDDING, SITE_K, SITE_WEIGHTS, SITE_MASKED};
     struct report report = fixture_layers;
-    ck_assert_int_eq(derive_mean_of_layers(&report, &arena, NULL), 0);
+    ck_assert_int_eq(take_mean(&report, false, true), 0);
     ck_assert_uint_eq(report.tensor_count, 4);
     for (size_t i = 0; i < 4; i++)
         ck_assert_int_eq(report.tensors[i].site, sites[i]);
@@ -84,10 +90,7 @@ TEST(means_say_so_in_their_names)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct report report = fixture_layers;
         char text[SHEET_NAME_BYTES];
-        if (cases[i].heads)
-            ck_assert_int_eq(derive_mean_of_heads(&report, &arena, NULL), 0);
-        if (cases[i].layers)
-            ck_assert_int_eq(derive_mean_of_layers(&report, &arena, NULL), 0);
+        ck_assert_int_eq(take_mean(&report, cases[i].heads, cases[i].layers), 0);
         const struct kept *weights = find(&report, SITE_WEIGHTS);
         struct sheet sheet = kept_sheet(&report, weights, 0);
         ck_assert_str_eq(kept_name(text, weights), cases[i].name);

@@ -1,4 +1,4 @@
-#include "lens/numeral.h"
+#include "lens/sheet.h"
 
 #include <float.h>
 #include <math.h>
@@ -7,6 +7,7 @@
 
 #include "../unit.h"
 #include "../rigs/dice.h"
+#include "base/buf.h"
 
 TEST(numbers_of_one_kind_are_written_alike)
 {

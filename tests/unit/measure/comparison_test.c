@@ -5,7 +5,7 @@
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
 #include "base/heap.h"
-#include "lens/stopwatch.h"
+#include "lens/viewer.h"
 #include "model/pass.h"
 #include "model/mechanism.h"
 

@@ -25,28 +25,24 @@ static void expect(struct difference found, double max, double mean, double kept
 
 TEST(each_head_is_measured_by_itself)
 {
-    struct arena arena = {0};
-    struct differences differences;
+    struct difference_sum sums[6] = {{0}};
     struct kept a[] = {tensor_of(SITE_WEIGHTS, 2, 2, weights_a),
                        tensor_of(SITE_CONTEXT, 2, 1, context_a)};
     struct kept b[] = {tensor_of(SITE_WEIGHTS, 2, 2, weights_b),
                        tensor_of(SITE_CONTEXT, 2, 1, context_b)};
     struct report first = {.tensors = a, .tensor_count = 2};
     struct report second = {.tensors = b, .tensor_count = 2};
-    ck_assert_int_eq(differences_open(&differences, 1, 2, &arena, NULL), 0);
-    differences_add(&differences, 0, &first, &second);
-    expect(difference_of(&differences.sums[0]), 0.5, 0.25, 0.875, 0.875);
-    expect(difference_of(&differences.sums[1]), 1, 0.5, 1, 0.625);
-    expect(difference_of_all(&differences), 1, 0.375, 0.9375, 0.75);
-    differences_add(&differences, 0, &first, &first); /* another text */
-    expect(difference_of(&differences.sums[1]), 1, 0.25, 1, 0.8125);
-    arena_release(&arena);
+    difference_add(sums, &first, &second);
+    expect(difference_of(&sums[0], 1), 0.5, 0.25, 0.875, 0.875);
+    expect(difference_of(&sums[1], 1), 1, 0.5, 1, 0.625);
+    expect(difference_of(sums, 2), 1, 0.375, 0.9375, 0.75);
+    difference_add(sums, &first, &first); /* another text */
+    expect(difference_of(&sums[1], 1), 1, 0.25, 1, 0.8125);
 }
 
 TEST(layers_come_in_pieces)
 {
-    struct arena arena = {0};
-    struct differences differences;
+    struct difference_sum sums[6] = {{0}};
     struct kept a[] = {
         tensor_of(SITE_WEIGHTS, 4, 2, weights_a), tensor_of(SITE_CONTEXT, 4, 1, context_a),
         tensor_of(SITE_WEIGHTS, 7, 2, weights_a), tensor_of(SITE_CONTEXT, 7, 1, context_a)};
@@ -55,10 +51,8 @@ TEST(layers_come_in_pieces)
         tensor_of(SITE_WEIGHTS, 7, 2, weights_b), tensor_of(SITE_CONTEXT, 7, 1, context_a)};
     struct report first = {.tensors = a, .tensor_count = 4};
     struct report second = {.tensors = b, .tensor_count = 4};
-    ck_assert_int_eq(differences_open(&differences, 3, 2, &arena, NULL), 0);
-    differences_add(&differences, 1, &first, &second);
-    ck_assert_uint_eq(differences.sums[0].queries, 0);
-    expect(difference_of(&differences.sums[2]), 0.5, 0.25, 1, 1);
-    expect(difference_of(&differences.sums[4]), 0, 0, 0.875, 0.875);
-    arena_release(&arena);
+    difference_add(sums + 2, &first, &second);
+    ck_assert_uint_eq(sums[0].queries, 0);
+    expect(difference_of(&sums[2], 1), 0.5, 0.25, 1, 1);
+    expect(difference_of(&sums[4], 1), 0, 0, 0.875, 0.875);
 }

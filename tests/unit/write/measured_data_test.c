@@ -2,7 +2,7 @@
 
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
-#include "lens/tally.h"
+#include "measure/reduction.h"
 
 enum { MEASURES = 1 << MEASURE_MEAN | 1 << MEASURE_PREVIOUS_TOKEN };
 
@@ -16,19 +16,19 @@ static struct measured_list list;
 /* Head 1 of the only layer has seen a text of two tokens, and one of one. */
 static void setup(void)
 {
-    static const struct tally_size size = {
+    static const struct reduction_size size = {
         .layers = 1, .heads = 2, .queries = 2, .keys = 2, .causal = true};
     struct tensor square = {weights, 2, {2, 2}, {2, 1}};
     struct tensor one = {weights, 2, {1, 1}, {1, 1}};
-    struct tally tally;
+    struct reduction reduction;
     arena = (struct arena){0};
-    ck_assert_int_eq(tally_init(&tally, MEASURES, &size, &arena, NULL), 0);
-    ck_assert_int_eq(tally_add(&tally, 0, 1, &square, NULL), 0);
-    ck_assert_int_eq(tally_add(&tally, 0, 1, &one, NULL), 0);
+    ck_assert_int_eq(reduction_init(&reduction, MEASURES, &size, &arena, NULL), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 1, &square, NULL, NULL), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 1, &one, NULL, NULL), 0);
     measured = (struct measured){.model = "a \"b\"", .texts = 2};
     measured.columns = columns;
     measured.column_count = 2;
-    ck_assert_int_eq(tally_measure(&measured, &tally, &arena, NULL), 0);
+    ck_assert_int_eq(reduction_measure(&measured, &reduction, &arena, NULL), 0);
     list = (struct measured_list){"title", &measured, 1};
 }
 

@@ -5,37 +5,38 @@
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
 #include "base/heap.h"
-#include "lens/tally.h"
+#include "measure/reduction.h"
 #include "write/measured_data.h"
 
 static const float weights[] = {1, 0, 0, 0.25f, 0.75f, 0, 0.5f, 0.25f, 0.25f};
 
 static struct arena arena;
 static struct err err;
-static struct tally tally;
+static struct reduction reduction;
 
 static void count(unsigned measures, bool causal)
 {
-    struct tally_size size = {.layers = 3, .heads = 4, .queries = 5, .keys = 5, .causal = causal};
+    struct reduction_size size = {
+        .layers = 3, .heads = 4, .queries = 5, .keys = 5, .causal = causal};
     struct tensor square = {weights, 2, {3, 3}, {3, 1}};
     arena = (struct arena){0};
     err = (struct err){0};
-    ck_assert_int_eq(tally_init(&tally, measures, &size, &arena, &err), 0);
-    ck_assert_int_eq(tally_add(&tally, 0, 0, &square, &err), 0);
-    ck_assert_int_eq(tally_add(&tally, 1, 2, &square, &err), 0);
+    ck_assert_int_eq(reduction_init(&reduction, measures, &size, &arena, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &square, NULL, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 1, 2, &square, NULL, &err), 0);
 }
 
-typedef int (*writer)(struct stream *, const struct tally *, const char *, const struct place *,
+typedef int (*writer)(struct stream *, const struct reduction *, const char *, const struct place *,
                       struct err *);
 
 static int measure(struct measured_list *list, struct measured *measured, const char *title)
 {
     *measured = (struct measured){.title = title, .model = "life", .texts = 1};
     *list = (struct measured_list){"life", measured, 1};
-    return tally_measure(measured, &tally, &arena, &err);
+    return reduction_measure(measured, &reduction, &arena, &err);
 }
 
-static int write_page(struct stream *out, const struct tally *what, const char *title,
+static int write_page(struct stream *out, const struct reduction *what, const char *title,
                       const struct place *place, struct err *error)
 {
     struct measured measured;
@@ -44,7 +45,7 @@ static int write_page(struct stream *out, const struct tally *what, const char *
     return measure(&list, &measured, title) || measured_page_write(out, &list, place, error);
 }
 
-static int write_csv(struct stream *out, const struct tally *what, const char *title,
+static int write_csv(struct stream *out, const struct reduction *what, const char *title,
                      const struct place *place, struct err *error)
 {
     struct measured measured;
@@ -57,7 +58,7 @@ static void expect(writer write, const char *title, struct place place, const ch
 {
     struct stream out = {0};
     memory_stream_open(&out);
-    ck_assert_int_eq(write(&out, &tally, title, &place, &err), 0);
+    ck_assert_int_eq(write(&out, &reduction, title, &place, &err), 0);
     stream_char(&out, '\0');
     struct file file = memory_stream_take(&out);
     ck_assert_str_eq(file.bytes, text);
@@ -205,7 +206,7 @@ TEST(every_allocation_may_fail)
             int descriptor = out.descriptor;
             err = (struct err){0};
             heap_fail_at(nth, 0);
-            failed = writers[i](&out, &tally, NULL, &page, &err);
+            failed = writers[i](&out, &reduction, NULL, &page, &err);
             heap_fail_at(0, 0);
             ck_assert_int_eq(err.out_of_memory, failed != 0);
             stream_discard(&out);

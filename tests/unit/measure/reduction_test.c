@@ -1,4 +1,4 @@
-#include "lens/tally.h"
+#include "measure/reduction.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,14 +19,14 @@ struct text {
 };
 
 static struct text texts[TEXTS];
-static struct tally_size size;
+static struct reduction_size size;
 
 static void make_texts(bool causal, bool square)
 {
     uint32_t dice = 7;
     arena = (struct arena){0};
     err = (struct err){0};
-    size = (struct tally_size){LAYERS, HEADS, LONGEST, LONGEST, causal};
+    size = (struct reduction_size){LAYERS, HEADS, LONGEST, LONGEST, causal};
     for (size_t t = 0; t < TEXTS; t++) {
         texts[t].queries = 1 + dice_bits(&dice) % LONGEST;
         texts[t].keys = square ? texts[t].queries : 1 + dice_bits(&dice) % LONGEST;
@@ -44,7 +44,7 @@ static void release(void)
     arena_release(&arena);
 }
 
-static void add_text(struct tally *tally, const struct text *text)
+static void add_text(struct reduction *reduction, const struct text *text)
 {
     for (size_t i = 0; i < LAYERS * HEADS; i++) {
         struct tensor weights = {
@@ -53,19 +53,19 @@ static void add_text(struct tally *tally, const struct text *text)
             .shape = {text->queries, text->keys},
             .stride = {text->keys, 1},
         };
-        ck_assert_int_eq(tally_add(tally, i / HEADS, i % HEADS, &weights, &err), 0);
+        ck_assert_int_eq(reduction_add(reduction, i / HEADS, i % HEADS, &weights, NULL, &err), 0);
     }
 }
 
-static struct tally opened(unsigned measures)
+static struct reduction opened(unsigned measures)
 {
-    struct tally tally;
-    ck_assert_int_eq(tally_init(&tally, measures, &size, &arena, &err), 0);
-    return tally;
+    struct reduction reduction;
+    ck_assert_int_eq(reduction_init(&reduction, measures, &size, &arena, &err), 0);
+    return reduction;
 }
 
 /* The judge: over all texts again, for one entry. */
-static double judged(const struct tally_entry *at, double *count)
+static double judged(const struct reduction_entry *at, double *count)
 {
     double sum = 0;
     double largest = 0;
@@ -76,7 +76,7 @@ static double judged(const struct tally_entry *at, double *count)
         const float *weights = text->weights[at->layer][at->head];
         for (size_t q = 0; q < text->queries; q++) {
             size_t keys = size.causal ? q + 1 : text->keys;
-            struct attention_row row = {weights + q * text->keys, keys, q};
+            struct attention_row row = {weights + q * text->keys, keys, q, NULL};
             if (measure->of_row && q >= measure->first_query) {
                 sum += measure->of_row(&row);
                 *count += 1;
@@ -91,15 +91,15 @@ static double judged(const struct tally_entry *at, double *count)
 }
 
 /* Every entry is what the judge says; returns how many there are. */
-static size_t expect_judged(const struct tally *tally)
+static size_t expect_judged(const struct reduction *reduction)
 {
     size_t entries = 0;
-    struct tally_walk walk = {.tally = tally};
-    for (; tally_next(&walk); entries++) {
+    struct reduction_walk walk = {.reduction = reduction};
+    for (; reduction_next(&walk); entries++) {
         double count = 0;
         double value = judged(&walk.entry, &count);
         ck_assert_double_eq(count, (double)walk.entry.cell.count);
-        ck_assert_double_eq_tol(tally_value(&walk.entry), value, 1e-13);
+        ck_assert_double_eq_tol(reduction_value(&walk.entry), value, 1e-13);
     }
     return entries;
 }
@@ -115,12 +115,12 @@ static size_t longest_queries(void)
 TEST(causal_attention_is_counted_up_to_the_diagonal)
 {
     make_texts(true, true);
-    struct tally tally = opened(ALL);
+    struct reduction reduction = opened(ALL);
     for (size_t t = 0; t < TEXTS; t++)
-        add_text(&tally, &texts[t]);
+        add_text(&reduction, &texts[t]);
     size_t longest = longest_queries();
     ck_assert_uint_eq(longest, LONGEST);
-    ck_assert_uint_eq(expect_judged(&tally), LAYERS * HEADS * (4 + longest * (longest + 1)));
+    ck_assert_uint_eq(expect_judged(&reduction), LAYERS * HEADS * (4 + longest * (longest + 1)));
     release();
 }
 
@@ -128,10 +128,10 @@ TEST(other_attention_is_counted_whole)
 {
     for (int square = 0; square < 2; square++) {
         make_texts(false, square);
-        struct tally tally = opened(ALL);
+        struct reduction reduction = opened(ALL);
         for (size_t t = 0; t < TEXTS; t++)
-            add_text(&tally, &texts[t]);
-        ck_assert_uint_gt(expect_judged(&tally), LAYERS * HEADS * 4);
+            add_text(&reduction, &texts[t]);
+        ck_assert_uint_gt(expect_judged(&reduction), LAYERS * HEADS * 4);
         release();
     }
 }
@@ -140,13 +140,13 @@ TEST(each_measure_alone_gives_what_it_gives_among_others)
 {
     make_texts(true, true);
     for (int measure = 0; measure < MEASURE_COUNT; measure++) {
-        struct tally tally = opened(1u << measure);
+        struct reduction reduction = opened(1u << measure);
         for (size_t t = 0; t < TEXTS; t++)
-            add_text(&tally, &texts[t]);
-        struct tally_walk walk = {.tally = &tally};
-        ck_assert(tally_next(&walk));
+            add_text(&reduction, &texts[t]);
+        struct reduction_walk walk = {.reduction = &reduction};
+        ck_assert(reduction_next(&walk));
         ck_assert_int_eq(walk.entry.measure, measure);
-        ck_assert_uint_gt(expect_judged(&tally), 0);
+        ck_assert_uint_gt(expect_judged(&reduction), 0);
     }
     release();
 }
@@ -154,54 +154,54 @@ TEST(each_measure_alone_gives_what_it_gives_among_others)
 TEST(parts_in_any_order_merge_to_the_same_bits)
 {
     make_texts(true, true);
-    struct tally whole = opened(ALL);
-    struct tally parts[3] = {opened(ALL), opened(ALL), opened(ALL)};
-    struct tally merged = opened(ALL);
+    struct reduction whole = opened(ALL);
+    struct reduction parts[3] = {opened(ALL), opened(ALL), opened(ALL)};
+    struct reduction merged = opened(ALL);
     for (size_t t = 0; t < TEXTS; t++) {
         add_text(&whole, &texts[t]);
         add_text(&parts[t % COUNT(parts)], &texts[TEXTS - 1 - t]);
     }
     for (size_t i = 0; i < COUNT(parts); i++) {
-        struct tally_walk walk = {.tally = &parts[i]};
-        while (tally_next(&walk)) {
-            ck_assert(tally_fits(&merged, &walk.entry));
-            ck_assert_int_eq(tally_merge(&merged, &walk.entry, &err), 0);
+        struct reduction_walk walk = {.reduction = &parts[i]};
+        while (reduction_next(&walk)) {
+            ck_assert(reduction_fits(&merged, &walk.entry));
+            ck_assert_int_eq(reduction_merge(&merged, &walk.entry, &err), 0);
         }
     }
-    struct tally_walk one = {.tally = &whole};
-    struct tally_walk other = {.tally = &merged};
-    while (tally_next(&one)) {
-        ck_assert(tally_next(&other));
+    struct reduction_walk one = {.reduction = &whole};
+    struct reduction_walk other = {.reduction = &merged};
+    while (reduction_next(&one)) {
+        ck_assert(reduction_next(&other));
         ck_assert_mem_eq(&one.entry, &other.entry, sizeof one.entry);
     }
-    ck_assert(!tally_next(&other));
+    ck_assert(!reduction_next(&other));
     release();
 }
 
 TEST(heads_that_were_not_seen_are_left_out)
 {
     make_texts(true, true);
-    struct tally tally = opened(1u << MEASURE_DISTANCE | 1u << MEASURE_MAX);
-    struct tally_walk walk = {.tally = &tally};
-    ck_assert(!tally_next(&walk));
+    struct reduction reduction = opened(1u << MEASURE_DISTANCE | 1u << MEASURE_MAX);
+    struct reduction_walk walk = {.reduction = &reduction};
+    ck_assert(!reduction_next(&walk));
     struct tensor weights = {texts[0].weights[0][0], 2, {2, 2}, {2, 1}};
-    ck_assert_int_eq(tally_add(&tally, 1, 2, &weights, &err), 0);
-    walk = (struct tally_walk){.tally = &tally};
+    ck_assert_int_eq(reduction_add(&reduction, 1, 2, &weights, NULL, &err), 0);
+    walk = (struct reduction_walk){.reduction = &reduction};
     for (size_t i = 0; i < 4; i++) {
-        ck_assert(tally_next(&walk));
+        ck_assert(reduction_next(&walk));
         ck_assert_uint_eq(walk.entry.layer, 1);
         ck_assert_uint_eq(walk.entry.head, 2);
     }
-    ck_assert(!tally_next(&walk));
+    ck_assert(!reduction_next(&walk));
     release();
 }
 
 TEST(an_entry_from_elsewhere_may_not_fit)
 {
     make_texts(true, true);
-    struct tally tally = opened(1u << MEASURE_MEAN | 1u << MEASURE_ENTROPY);
+    struct reduction reduction = opened(1u << MEASURE_MEAN | 1u << MEASURE_ENTROPY);
     static const struct {
-        struct tally_entry entry;
+        struct reduction_entry entry;
         bool fits;
     } cases[] = {
         {{MEASURE_ENTROPY, 1, 2, NO_PLACE, NO_PLACE, {{{0}}, 1}}, true},
@@ -215,7 +215,7 @@ TEST(an_entry_from_elsewhere_may_not_fit)
         {{MEASURE_MEAN, 0, 0, NO_PLACE, NO_PLACE, {{{0}}, 1}}, false},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
-        ck_assert_msg(tally_fits(&tally, &cases[i].entry) == cases[i].fits, "case %zu", i);
+        ck_assert_msg(reduction_fits(&reduction, &cases[i].entry) == cases[i].fits, "case %zu", i);
     release();
 }
 
@@ -223,26 +223,26 @@ TEST(without_memory_nothing_is_counted)
 {
     make_texts(true, true);
     struct tensor weights = {texts[0].weights[0][0], 2, {1, 1}, {1, 1}};
-    size = (struct tally_size){1, 1, 2000, 2000, true};
-    struct tally tally = opened(ALL);
+    size = (struct reduction_size){1, 1, 2000, 2000, true};
+    struct reduction reduction = opened(ALL);
     for (size_t nth = 1; nth < 3; nth++) {
         err = (struct err){0};
         heap_fail_at(nth, 0);
-        ck_assert_int_eq(tally_add(&tally, 0, 0, &weights, &err), -1);
+        ck_assert_int_eq(reduction_add(&reduction, 0, 0, &weights, NULL, &err), -1);
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
         heap_fail_at(nth, 0);
-        ck_assert_int_eq(tally_merge(&tally, &(struct tally_entry){0}, &err), -1);
+        ck_assert_int_eq(reduction_merge(&reduction, &(struct reduction_entry){0}, &err), -1);
     }
     heap_fail_at(0, 0);
-    ck_assert_int_eq(tally_add(&tally, 0, 0, &weights, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &weights, NULL, &err), 0);
     size_t bytes = 0;
-    ck_assert(tally_bytes(&bytes, ALL, &size));
-    ck_assert_uint_gt(bytes, 2000 * 2000 / 2 * sizeof(struct tally_cell));
-    ck_assert_uint_lt(bytes, 2000 * 2000 * sizeof(struct tally_cell));
+    ck_assert(reduction_bytes(&bytes, ALL, &size));
+    ck_assert_uint_gt(bytes, 2000 * 2000 / 2 * sizeof(struct reduction_cell));
+    ck_assert_uint_lt(bytes, 2000 * 2000 * sizeof(struct reduction_cell));
     size.queries = SIZE_MAX / 2;
-    ck_assert(!tally_bytes(&bytes, ALL, &size));
-    tally = opened(ALL);
+    ck_assert(!reduction_bytes(&bytes, ALL, &size));
+    reduction = opened(ALL);
     err = (struct err){0};
-    ck_assert_int_eq(tally_add(&tally, 0, 0, &weights, &err), -1);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &weights, NULL, &err), -1);
     release();
 }

@@ -1,4 +1,4 @@
-#include "lens/tally.h"
+#include "measure/reduction.h"
 
 #include <string.h>
 
@@ -42,16 +42,16 @@ static void leave(void)
 
 FIXTURE(enter, leave)
 
-static void begin(struct tally *tally)
+static void begin(struct reduction *reduction)
 {
     const struct config *config = &viewer.model.config;
-    struct tally_size size = {config->n_layer, config->n_head, 3, 3, true};
+    struct reduction_size size = {config->n_layer, config->n_head, 3, 3, true};
     unsigned measures = 1u << MEASURE_MEAN | 1u << MEASURE_MAX | 1u << MEASURE_ENTROPY;
-    ck_assert_int_eq(tally_init(tally, measures, &size, &arena, &err), 0);
+    ck_assert_int_eq(reduction_init(reduction, measures, &size, &arena, &err), 0);
 }
 
 /* Count reports that were kept, the long way. */
-static void count_kept(struct tally *tally, const struct selection *selection, size_t first,
+static void count_kept(struct reduction *reduction, const struct selection *selection, size_t first,
                        size_t count)
 {
     struct report reports[COUNT(texts)];
@@ -64,35 +64,36 @@ static void count_kept(struct tally *tally, const struct selection *selection, s
             for (size_t h = 0; h < kept->shape[0]; h++) {
                 struct tensor weights = {
                     kept->data + h * tokens * tokens, 2, {tokens, tokens}, {tokens, 1}};
-                ck_assert(!tally_add(tally, (size_t)kept->layer, kept->heads[h], &weights, &err));
+                ck_assert(!reduction_add(reduction, (size_t)kept->layer, kept->heads[h], &weights,
+                                         NULL, &err));
             }
         }
 }
 
-static void expect_same(const struct tally *a, const struct tally *b)
+static void expect_same(const struct reduction *a, const struct reduction *b)
 {
-    struct tally_walk one = {.tally = a};
-    struct tally_walk other = {.tally = b};
-    while (tally_next(&one)) {
-        ck_assert(tally_next(&other));
+    struct reduction_walk one = {.reduction = a};
+    struct reduction_walk other = {.reduction = b};
+    while (reduction_next(&one)) {
+        ck_assert(reduction_next(&other));
         ck_assert_mem_eq(&one.entry, &other.entry, sizeof one.entry);
     }
-    ck_assert(!tally_next(&other));
+    ck_assert(!reduction_next(&other));
 }
 
 TEST(what_is_seen_counts_as_what_is_kept)
 {
-    struct tally seen;
-    struct tally kept;
-    struct tally_text places[COUNT(texts)];
-    struct tally_sink sink;
+    struct reduction seen;
+    struct reduction kept;
+    struct reduction_text places[COUNT(texts)];
+    struct reduction_sink sink;
     begin(&seen);
     begin(&kept);
     for (size_t i = 0; i < COUNT(texts); i++)
-        places[i] = (struct tally_text){&seen, i < 2 ? &all : &some};
-    ck_assert(!tally_sink_init(&sink, places, COUNT(texts), 2, &arena, &err));
+        places[i] = (struct reduction_text){&seen, i < 2 ? &all : &some, NULL};
+    ck_assert(!reduction_sink_init(&sink, places, COUNT(texts), 2, &arena, &err));
     struct look look = {&all, pairs, COUNT(texts), 0, NULL};
-    struct tap tap = {.sink = tally_sink_see, .context = &sink};
+    struct tap tap = {.sink = reduction_sink_see, .context = &sink};
     ck_assert_msg(!viewer_watch(&viewer, &look, tap, &err), "%s", err.text);
     count_kept(&kept, &all, 0, 2);
     count_kept(&kept, &some, 2, 2);
@@ -101,21 +102,21 @@ TEST(what_is_seen_counts_as_what_is_kept)
 
 TEST(a_layer_of_a_text_counts_once)
 {
-    struct tally seen;
-    struct tally kept;
-    struct tally_text places[COUNT(texts)];
-    struct tally_sink sink;
+    struct reduction seen;
+    struct reduction kept;
+    struct reduction_text places[COUNT(texts)];
+    struct reduction_sink sink;
     begin(&seen);
     begin(&kept);
     for (size_t i = 0; i < COUNT(texts); i++)
-        places[i] = (struct tally_text){&seen, &all};
-    ck_assert(!tally_sink_init(&sink, places, COUNT(texts), 2, &arena, &err));
+        places[i] = (struct reduction_text){&seen, &all, NULL};
+    ck_assert(!reduction_sink_init(&sink, places, COUNT(texts), 2, &arena, &err));
     sink.counted[2 * 2 + 1] = true; /* of text 2 a pass that failed has counted layer 1 … */
     sink.counted[3 * 2 + 0] = true;
     for (size_t i = 0; i < COUNT(texts); i++) { /* … now each is run alone, some of them twice */
         struct look look = {&all, pairs + i, 1, i, NULL};
-        struct tally_sink only = tally_sink_only(&sink, i);
-        struct tap tap = {.sink = tally_sink_see, .context = &only};
+        struct reduction_sink only = reduction_sink_only(&sink, i);
+        struct tap tap = {.sink = reduction_sink_see, .context = &only};
         for (size_t times = 0; times < 1 + i % 2; times++)
             ck_assert(!viewer_watch(&viewer, &look, tap, &err));
     }

@@ -1,4 +1,4 @@
-#include "tallies.h"
+#include "reductions.h"
 
 #include <fcntl.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "base/transfer.h"
 #include "format/json.h"
 #include "format/json_writer.h"
-#include "write/tally_lines.h"
+#include "measure/reduction.h"
 
 static const char seal[] = "sha256,";
 
@@ -28,9 +28,9 @@ static void add_text(struct buf *out, const char *text)
     json_append_text(out, text, strlen(text));
 }
 
-static void describe(struct buf *out, const struct tally_group *group)
+static void describe(struct buf *out, const struct reduction_group *group)
 {
-    const struct tally_size *size = &group->size;
+    const struct reduction_size *size = &group->size;
     buf_text(out, "{\"model\": ");
     add_text(out, group->model);
     buf_text(out, ", \"settings\": {");
@@ -47,7 +47,7 @@ static void describe(struct buf *out, const struct tally_group *group)
                size->causal ? "true" : "false");
 }
 
-static int write_group(struct stream *out, const struct tally_group *group, struct err *err)
+static int write_group(struct stream *out, const struct reduction_group *group, struct err *err)
 {
     struct buf line = {0};
     describe(&line, group);
@@ -55,16 +55,17 @@ static int write_group(struct stream *out, const struct tally_group *group, stru
     if (!failed) {
         stream_bytes(out, line.bytes, line.size);
         stream_format(out, "\ntexts,%llu\n", (unsigned long long)group->texts);
-        tally_write_sums(out, &group->tally);
+        reduction_write_sums(out, &group->reduction);
     }
     buf_release(&line);
     return failed;
 }
 
-int tallies_write(struct stream *out, const struct tallies *tallies, size_t done, struct err *err)
+int reductions_write(struct stream *out, const struct reductions *reductions, size_t done,
+                     struct err *err)
 {
     stream_format(out, "{\"done\": %zu}\n", done);
-    for (const struct tally_group *group = tallies->first; group; group = group->next)
+    for (const struct reduction_group *group = reductions->first; group; group = group->next)
         if (write_group(out, group, err))
             return -1;
     return 0;
@@ -89,19 +90,20 @@ static int add_seal(const char *path, struct err *err)
     return failed ? -1 : 0;
 }
 
-int tallies_save(const struct tallies *tallies, const char *path, size_t done, struct err *err)
+int reductions_save(const struct reductions *reductions, const char *path, size_t done,
+                    struct err *err)
 {
     struct stream out = {0};
     if (stream_open(&out, path, err))
         return -1;
-    int failed = tallies_write(&out, tallies, done, err);
+    int failed = reductions_write(&out, reductions, done, err);
     if (!failed)
         failed = stream_commit(&out, err);
     stream_discard(&out);
     return failed || add_seal(path, err) ? -1 : 0;
 }
 
-int tallies_check_saved(const char *path, struct err *err)
+int reductions_check_saved(const char *path, struct err *err)
 {
     char line[SEAL_BYTES + 1] = "";
     char digits[SHA256_DIGITS + 1] = "";
@@ -131,9 +133,9 @@ int tallies_check_saved(const char *path, struct err *err)
 
 /* The walk through a file of sums. */
 struct loading {
-    struct tallies *tallies;
-    struct tally_group *group; /* the one whose lines come */
-    bool fresh;                /* groups are the file's */
+    struct reductions *reductions;
+    struct reduction_group *group; /* the one whose lines come */
+    bool fresh;                    /* groups are the file's */
     size_t line;
     struct line_reader reader;
     struct err *err;
@@ -146,21 +148,21 @@ static int refuse(struct loading *loading, const char *expected)
 
 static const char *copy_text(struct loading *loading, const char *text)
 {
-    return arena_text(&loading->tallies->arena, text, strlen(text), loading->err);
+    return arena_text(&loading->reductions->arena, text, strlen(text), loading->err);
 }
 
-static int read_settings(struct loading *loading, struct tally_group *group,
+static int read_settings(struct loading *loading, struct reduction_group *group,
                          const struct json *settings)
 {
     size_t count = settings ? json_count(settings) : 0;
     group->settings =
-        arena_alloc(&loading->tallies->arena, count, sizeof *group->settings, loading->err);
+        arena_alloc(&loading->reductions->arena, count, sizeof *group->settings, loading->err);
     if (!group->settings)
         return -1;
     const struct json *member = settings ? json_first(settings) : NULL;
     for (; member; member = json_next(member)) {
         const char *value = NULL;
-        struct tally_setting *setting = &group->settings[group->setting_count++];
+        struct reduction_setting *setting = &group->settings[group->setting_count++];
         if (!json_get_text(member, &value))
             return refuse(loading, "settings that are texts");
         setting->name = copy_text(loading, json_key(member));
@@ -184,7 +186,7 @@ static int read_size(const struct json *root, const char *name, size_t *size, st
 static int make_group(struct loading *loading, const struct json *root)
 {
     struct err *err = loading->err;
-    struct tally_group *group = loading->group = tallies_add(loading->tallies, err);
+    struct reduction_group *group = loading->group = reductions_add(loading->reductions, err);
     const char *model = NULL;
     if (!group || json_text(root, "model", &model, err) ||
         read_settings(loading, group, json_member(root, "settings")) ||
@@ -195,8 +197,8 @@ static int make_group(struct loading *loading, const struct json *root)
         json_bool(root, "causal", &group->size.causal, err))
         return -1;
     group->model = copy_text(loading, model ? model : "");
-    return group->model && !tally_init(&group->tally, loading->tallies->measures, &group->size,
-                                       &loading->tallies->arena, err)
+    return group->model && !reduction_init(&group->reduction, loading->reductions->measures,
+                                           &group->size, &loading->reductions->arena, err)
                ? 0
                : -1;
 }
@@ -212,7 +214,7 @@ static int read_group(struct loading *loading)
         json_free(root);
         return failed ? -1 : 0;
     }
-    loading->group = loading->group ? loading->group->next : loading->tallies->first;
+    loading->group = loading->group ? loading->group->next : loading->reductions->first;
     if (loading->group)
         describe(&line, loading->group);
     bool same = loading->group && !line.out_of_memory && line.size == loading->reader.size &&
@@ -249,7 +251,7 @@ static int read_line(struct loading *loading)
         return refuse(loading, "a group of sums");
     if (size > word && memcmp(line, texts, word) == 0)
         return read_texts(loading, line + word, size - word);
-    return tally_read_sum(&loading->group->tally, line, size, loading->err);
+    return reduction_read_sum(&loading->group->reduction, line, size, loading->err);
 }
 
 static int read_done(struct loading *loading, size_t *done)
@@ -278,9 +280,9 @@ static int read_lines(struct loading *loading, size_t *done)
     }
 }
 
-int tallies_load(struct tallies *tallies, const char *path, size_t *done, struct err *err)
+int reductions_load(struct reductions *reductions, const char *path, size_t *done, struct err *err)
 {
-    struct loading loading = {.tallies = tallies, .fresh = !tallies->first, .err = err};
+    struct loading loading = {.reductions = reductions, .fresh = !reductions->first, .err = err};
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return err_set(err, "cannot open '%s': %s", path, strerror(errno));

@@ -1,6 +1,6 @@
-#include "lens/measure.h"
+#include "measure/reduction.h"
 
-#include <string.h>
+#include <math.h>
 
 #include "base/names.h"
 #include "math/portable_math.h"
@@ -45,7 +45,37 @@ static double distance(const struct attention_row *row)
     return sum;
 }
 
-const struct measure_row measure_rows[MEASURE_COUNT] = {
+static double self(const struct attention_row *row)
+{
+    return (double)row->weights[row->query];
+}
+
+/* The weight on keys that are a token seen before (offset 0), or that follow one (1); NaN: none
+ * does. */
+static double weight_after(const struct attention_row *row, size_t offset)
+{
+    double sum = 0;
+    bool found = false;
+    for (size_t key = offset; key < row->query + offset; key++) {
+        if (row->ids[key - offset] != row->ids[row->query])
+            continue;
+        sum += (double)row->weights[key];
+        found = true;
+    }
+    return found ? sum : (double)NAN;
+}
+
+static double duplicate_token(const struct attention_row *row)
+{
+    return weight_after(row, 0);
+}
+
+static double induction(const struct attention_row *row)
+{
+    return weight_after(row, 1);
+}
+
+const struct measure_row measure_rows[MEASURE_ALL] = {
     [MEASURE_MEAN] = {"mean", "the mean weight of every query and key, over all texts that long",
                       NULL, 0, false},
     [MEASURE_MAX] = {"max", "the largest weight of every query and key", NULL, 0, false},
@@ -56,6 +86,12 @@ const struct measure_row measure_rows[MEASURE_COUNT] = {
                                 previous_token, 1, true},
     [MEASURE_DISTANCE] = {"distance", "how far a query looks, in tokens: sum w |query - key|",
                           distance, 0, true},
+    [MEASURE_SELF] = {"self", "the weight on the token itself", self, 0, true},
+    [MEASURE_DUPLICATE_TOKEN] = {"duplicate-token",
+                                 "the weight on earlier tokens that are the same", duplicate_token,
+                                 0, true},
+    [MEASURE_INDUCTION] = {"induction", "the weight on what followed the same token before",
+                           induction, 0, true},
 };
 
 bool measure_find(const char *name, size_t size, enum measure *measure)

@@ -1,4 +1,4 @@
-#include "lens/measure.h"
+#include "measure/reduction.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "tallies.h"
+#include "reductions.h"
 
 #include <string.h>
 
@@ -11,9 +11,9 @@
 #include "jobs.h"
 #include "open_models.h"
 
-int tallies_open(struct tallies *tallies, const struct options *options, struct err *err)
+int reductions_open(struct reductions *reductions, const struct options *options, struct err *err)
 {
-    *tallies = (struct tallies){.defaults = options};
+    *reductions = (struct reductions){.defaults = options};
     for (const char *name = options->batch.reduce; name;) {
         size_t size = strcspn(name, ",");
         size_t measure = 0;
@@ -24,16 +24,16 @@ int tallies_open(struct tallies *tallies, const struct options *options, struct 
             return err_usage(err,
                              "--per-item: '%s' of one item are its weights: leave --reduce out",
                              measure_rows[measure].name);
-        tallies->measures |= 1u << measure;
+        reductions->measures |= 1u << measure;
         name = name[size] ? name + size + 1 : NULL;
     }
     return 0;
 }
 
-void tallies_release(struct tallies *tallies)
+void reductions_release(struct reductions *reductions)
 {
-    arena_release(&tallies->arena);
-    *tallies = (struct tallies){0};
+    arena_release(&reductions->arena);
+    *reductions = (struct reductions){0};
 }
 
 /* Texts of options live as long as their job: those of a group are copied. */
@@ -58,19 +58,19 @@ static const char *copy_value(const struct option_row *row, const struct options
     return buf_keep(&value, arena, err);
 }
 
-struct tally_group *tallies_find(const struct tallies *tallies, const struct job *job)
+struct reduction_group *reductions_find(const struct reductions *reductions, const struct job *job)
 {
-    struct tally_group *group = tallies->first;
+    struct reduction_group *group = reductions->first;
     while (group && !settings_agree(&group->options, &job->item.options, true))
         group = group->next;
     return group;
 }
 
-static int check_measures(const struct tallies *tallies, const struct config *config,
+static int check_measures(const struct reductions *reductions, const struct config *config,
                           const char *model, struct err *err)
 {
     for (int i = 0; i < MEASURE_COUNT && config_is_cross(config); i++)
-        if (tallies->measures >> i & 1 && measure_rows[i].one_text)
+        if (reductions->measures >> i & 1 && measure_rows[i].one_text)
             return err_usage(err,
                              "--reduce %s: '%s' attends to a second text: its places are "
                              "none in the sentence",
@@ -78,17 +78,17 @@ static int check_measures(const struct tallies *tallies, const struct config *co
     return 0;
 }
 
-struct tally_group *tallies_add(struct tallies *tallies, struct err *err)
+struct reduction_group *reductions_add(struct reductions *reductions, struct err *err)
 {
-    struct tally_group **place = &tallies->first;
+    struct reduction_group **place = &reductions->first;
     while (*place)
         place = &(*place)->next;
-    *place = arena_alloc(&tallies->arena, 1, sizeof **place, err);
+    *place = arena_alloc(&reductions->arena, 1, sizeof **place, err);
     return *place;
 }
 
-static int open_group(struct tally_group *group, const struct job *job, const struct model *model,
-                      struct tallies *tallies, struct err *err)
+static int open_group(struct reduction_group *group, const struct job *job,
+                      const struct model *model, struct reductions *reductions, struct err *err)
 {
     const struct config *config = &model->config;
     group->options = job->item.options;
@@ -96,21 +96,21 @@ static int open_group(struct tally_group *group, const struct job *job, const st
     group->size.layers = config->n_layer;
     group->size.heads = config->n_head;
     group->size.causal = config->causal;
-    return copy_texts(&group->options, &tallies->arena, err);
+    return copy_texts(&group->options, &reductions->arena, err);
 }
 
-int tallies_note(struct tallies *tallies, const struct job *job, const struct open_model *model,
-                 const struct text_pair *pair, struct err *err)
+int reductions_note(struct reductions *reductions, const struct job *job,
+                    const struct open_model *model, const struct text_pair *pair, struct err *err)
 {
     const struct model *opened = &model->viewer.model;
-    struct tally_group *group = tallies_find(tallies, job);
+    struct reduction_group *group = reductions_find(reductions, job);
     bool cross = config_is_cross(&opened->config);
     size_t keys = cross ? pair->source.count : pair->sentence.count;
-    if (check_measures(tallies, &opened->config, opened->name, err))
+    if (check_measures(reductions, &opened->config, opened->name, err))
         return -1;
     if (!group) {
-        group = tallies_add(tallies, err);
-        if (!group || open_group(group, job, opened, tallies, err))
+        group = reductions_add(reductions, err);
+        if (!group || open_group(group, job, opened, reductions, err))
             return -1;
     }
     if (group->size.queries < pair->sentence.count)
@@ -121,39 +121,41 @@ int tallies_note(struct tallies *tallies, const struct job *job, const struct op
 }
 
 /* Is there a group that has another value than the command line? */
-static bool makes_a_difference(const struct option_row *row, const struct tallies *tallies)
+static bool makes_a_difference(const struct option_row *row, const struct reductions *reductions)
 {
     bool differs = false;
-    for (struct tally_group *group = tallies->first; group && !differs; group = group->next)
-        differs = !settings_same(row, &group->options, tallies->defaults);
+    for (struct reduction_group *group = reductions->first; group && !differs; group = group->next)
+        differs = !settings_same(row, &group->options, reductions->defaults);
     return differs && settings_compute(row);
 }
 
 /* Name the values of what makes groups different: those of the command line, too, so that tables
  * can be grouped by them. */
-static int list_settings(struct tally_group *group, struct tallies *tallies, struct err *err)
+static int list_settings(struct reduction_group *group, struct reductions *reductions,
+                         struct err *err)
 {
-    group->settings = arena_alloc(&tallies->arena, option_count, sizeof *group->settings, err);
+    group->settings = arena_alloc(&reductions->arena, option_count, sizeof *group->settings, err);
     for (size_t i = 0; i < option_count && group->settings; i++) {
         const struct option_row *row = &option_rows[i];
-        if (!makes_a_difference(row, tallies))
+        if (!makes_a_difference(row, reductions))
             continue;
-        const char *value = copy_value(row, &group->options, &tallies->arena, err);
+        const char *value = copy_value(row, &group->options, &reductions->arena, err);
         if (!value)
             return -1;
         if (!*value && strcmp(row->name, "model") == 0) /* the default's */
             value = group->model;
         if (*value)
-            group->settings[group->setting_count++] = (struct tally_setting){row->name, value};
+            group->settings[group->setting_count++] = (struct reduction_setting){row->name, value};
     }
     return group->settings ? 0 : -1;
 }
 
-int tallies_begin(struct tallies *tallies, struct err *err)
+int reductions_begin(struct reductions *reductions, struct err *err)
 {
-    for (struct tally_group *group = tallies->first; group; group = group->next)
-        if (list_settings(group, tallies, err) ||
-            tally_init(&group->tally, tallies->measures, &group->size, &tallies->arena, err))
+    for (struct reduction_group *group = reductions->first; group; group = group->next)
+        if (list_settings(group, reductions, err) ||
+            reduction_init(&group->reduction, reductions->measures, &group->size,
+                           &reductions->arena, err))
             return -1;
     return 0;
 }

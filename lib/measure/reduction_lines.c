@@ -1,4 +1,4 @@
-#include "write/tally_lines.h"
+#include "measure/reduction.h"
 
 #include <limits.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static void write_place(struct stream *out, size_t place)
 }
 
 /* The fields up to the last one. */
-static void write_entry(struct stream *out, const struct tally_entry *entry)
+static void write_entry(struct stream *out, const struct reduction_entry *entry)
 {
     stream_format(out, "%s,%zu,%zu,", measure_rows[entry->measure].name, entry->layer, entry->head);
     write_place(out, entry->query);
@@ -23,11 +23,11 @@ static void write_entry(struct stream *out, const struct tally_entry *entry)
     stream_format(out, "%llu,", (unsigned long long)entry->cell.count);
 }
 
-void tally_write_sums(struct stream *out, const struct tally *tally)
+void reduction_write_sums(struct stream *out, const struct reduction *reduction)
 {
     char text[EXACT_SUM_BYTES];
-    struct tally_walk walk = {.tally = tally};
-    while (tally_next(&walk)) {
+    struct reduction_walk walk = {.reduction = reduction};
+    while (reduction_next(&walk)) {
         write_entry(out, &walk.entry);
         stream_bytes(out, text, exact_sum_text(text, &walk.entry.cell.sum));
         stream_char(out, '\n');
@@ -63,7 +63,7 @@ static bool read_place(const char *field, size_t *place)
     return true;
 }
 
-static bool read_entry(struct tally_entry *entry, const char *line, size_t size)
+static bool read_entry(struct reduction_entry *entry, const char *line, size_t size)
 {
     char fields[FIELDS][FIELD_BYTES];
     long long count = 0;
@@ -77,11 +77,11 @@ static bool read_entry(struct tally_entry *entry, const char *line, size_t size)
     return true;
 }
 
-int tally_read_sum(struct tally *tally, const char *line, size_t size, struct err *err)
+int reduction_read_sum(struct reduction *reduction, const char *line, size_t size, struct err *err)
 {
-    struct tally_entry entry;
-    if (!read_entry(&entry, line, size) || !tally_fits(tally, &entry))
+    struct reduction_entry entry;
+    if (!read_entry(&entry, line, size) || !reduction_fits(reduction, &entry))
         return err_set(err, "expected a line of sums, found '%.*s'", size < 60 ? (int)size : 60,
                        line);
-    return tally_merge(tally, &entry, err);
+    return reduction_merge(reduction, &entry, err);
 }

@@ -1,4 +1,4 @@
-#include "write/tally_lines.h"
+#include "measure/reduction.h"
 
 #include <string.h>
 
@@ -8,27 +8,27 @@
 
 enum { MEASURES = 1 << MEASURE_MEAN | 1 << MEASURE_MAX | 1 << MEASURE_ENTROPY };
 
-static const struct tally_size size = {
+static const struct reduction_size size = {
     .layers = 1, .heads = 2, .queries = 2, .keys = 2, .causal = true};
 static const float weights[] = {1, 0, 0.25f, 0.75f};
 
 static struct arena arena;
 static struct err err;
-static struct tally tally;
+static struct reduction reduction;
 
-static void begin(struct tally *fresh)
+static void begin(struct reduction *fresh)
 {
     err = (struct err){0};
-    ck_assert_int_eq(tally_init(fresh, MEASURES, &size, &arena, &err), 0);
+    ck_assert_int_eq(reduction_init(fresh, MEASURES, &size, &arena, &err), 0);
 }
 
 static void count_two_texts(void)
 {
     struct tensor square = {weights, 2, {2, 2}, {2, 1}};
     struct tensor one = {weights, 2, {1, 1}, {1, 1}};
-    begin(&tally);
-    ck_assert_int_eq(tally_add(&tally, 0, 1, &square, &err), 0);
-    ck_assert_int_eq(tally_add(&tally, 0, 1, &one, &err), 0);
+    begin(&reduction);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 1, &square, NULL, &err), 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 1, &one, NULL, &err), 0);
 }
 
 static void release(void)
@@ -38,11 +38,12 @@ static void release(void)
 
 FIXTURE(count_two_texts, release)
 
-static const char *written(struct file *file, void (*write)(struct stream *, const struct tally *))
+static const char *written(struct file *file,
+                           void (*write)(struct stream *, const struct reduction *))
 {
     struct stream out = {0};
     memory_stream_open(&out);
-    write(&out, &tally);
+    write(&out, &reduction);
     stream_char(&out, '\0');
     *file = memory_stream_take(&out);
     return file->bytes;
@@ -52,11 +53,12 @@ TEST(sums_read_back_to_the_same_sums)
 {
     struct file once;
     struct file again;
-    written(&once, tally_write_sums);
-    begin(&tally);
+    written(&once, reduction_write_sums);
+    begin(&reduction);
     for (const char *line = once.bytes; *line; line += strcspn(line, "\n") + 1)
-        ck_assert_msg(!tally_read_sum(&tally, line, strcspn(line, "\n"), &err), "%s", err.text);
-    ck_assert_str_eq(written(&again, tally_write_sums), once.bytes);
+        ck_assert_msg(!reduction_read_sum(&reduction, line, strcspn(line, "\n"), &err), "%s",
+                      err.text);
+    ck_assert_str_eq(written(&again, reduction_write_sums), once.bytes);
     ck_assert_ptr_nonnull(
         strstr(once.bytes, "mean,0,1,0,0,2,40000000000000000000000000000000000000\n"));
     file_release(&once);
@@ -85,11 +87,12 @@ TEST(anything_else_is_no_line_of_sums)
     };
     for (size_t i = 0; i < COUNT(wrong); i++) {
         err = (struct err){0};
-        ck_assert_msg(tally_read_sum(&tally, wrong[i], strlen(wrong[i]), &err), "%s", wrong[i]);
+        ck_assert_msg(reduction_read_sum(&reduction, wrong[i], strlen(wrong[i]), &err), "%s",
+                      wrong[i]);
         ck_assert_ptr_nonnull(strstr(err.text, "expected a line of sums, found '"));
     }
     char longer[400];
     memset(longer, '1', sizeof longer);
     err = (struct err){0};
-    ck_assert_int_eq(tally_read_sum(&tally, longer, sizeof longer, &err), -1);
+    ck_assert_int_eq(reduction_read_sum(&reduction, longer, sizeof longer, &err), -1);
 }
